@@ -14,12 +14,14 @@ from octavo.http.server import CertificateError
 from octavo.http.server.listener import ListenError
 from octavo.service.legal import LegalDocumentError
 from octavo.store import StoreError
+from octavo.store.blobs import BlobsUnavailable
 
 EXPECTED = (
     ListenError,
     CertificateError,
     LegalDocumentError,
     DataFolderError,
+    BlobsUnavailable,
     StoreError,
     RestartIntensityExceeded,
 )

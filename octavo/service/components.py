@@ -31,6 +31,7 @@ from octavo.model.documents.initial_document import client_of
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import Position, WorkspaceId
 from octavo.render.limits import check_renderable
+from octavo.service.attachments import Attachments, BlobFolders, add_attachments
 from octavo.service.auditing import server_audit
 from octavo.service.engine import StoreEngine
 from octavo.service.entropy import new_entropy, new_id, now
@@ -63,6 +64,7 @@ class Components:
     workspaces: Workspaces
     hub: NoticeHub[Frame]
     sweeper: SweepingJob
+    attachments: Attachments
     mail: MailDelivery
     access: Access
     credentials: Credentials
@@ -79,6 +81,7 @@ def add_components(
     root: Supervisor,
     settings: Settings,
     engine: StoreEngine,
+    folders: BlobFolders,
     legal: Legal,
     *,
     log_audit: AuditLog,
@@ -169,6 +172,7 @@ def add_components(
     # run may have used it, also when the installation was restored from a backup.
     cache = DocumentCache(client_of(new_id()))
     documents = DocumentServices(cache, check_renderable, _document_limits(settings), Threads())
+    attachments = add_attachments(root, settings, store, folders)
     directory = root.add(
         workspaces(
             store,
@@ -186,6 +190,7 @@ def add_components(
         workspaces=directory,
         hub=hub,
         sweeper=sweeper,
+        attachments=attachments,
         mail=mail,
         access=Access(store, fresh=fresh),
         credentials=credentials,

@@ -32,6 +32,7 @@ from octavo.http.server_options import server_options
 from octavo.log import Log, LogFormat, configure
 from octavo.model.accounts.audit import AuditEntry
 from octavo.service.account_services import account_command
+from octavo.service.attachments import BlobFolders, open_blob_folders
 from octavo.service.auditing import server_audit
 from octavo.service.components import add_components
 from octavo.service.engine import StoreEngine, open_engine
@@ -63,6 +64,7 @@ async def run(settings: Settings, log: Log) -> None:
     A signal during the start ends it immediately; a second one ends the process immediately.
     Raises, with nothing started: `ListenError` when the address can't be listened on,
     `DataFolderError` when the data folder can't be used or another server uses it,
+    `BlobsUnavailable` when files can't be stored in it,
     `CertificateError` when TLS can't be spoken, `LegalDocumentError` when a legal document can't
     be used, `StoreError` when the database can't be opened;
     and, in an exception group, `RestartIntensityExceeded` when a part keeps failing. Cancelling
@@ -89,7 +91,10 @@ async def run(settings: Settings, log: Log) -> None:
             with phase.starting:
                 legal = await read_legal(settings)
                 async with open_engine(settings, serving=True) as engine:
-                    root = build_tree(settings, engine, legal, listener, control, phase, log)
+                    folders = await open_blob_folders(settings)
+                    root = build_tree(
+                        settings, engine, folders, legal, listener, control, phase, log
+                    )
                     invited: list[AuditEntry] = []
                     audit = server_audit(engine.store, invited.append)
                     token = await first_invitation(engine.store, audit)
@@ -150,6 +155,7 @@ class _Phase:
 def build_tree(
     settings: Settings,
     engine: StoreEngine,
+    folders: BlobFolders,
     legal: Legal,
     listener: socket.socket,
     control_listener: socket.socket,
@@ -174,7 +180,7 @@ def build_tree(
 
     root.add(WorkerSpec("control", control))
     # The worker starts when everything has been added.
-    parts = add_components(root, settings, engine, legal, log_audit=audit_log(log.write))
+    parts = add_components(root, settings, engine, folders, legal, log_audit=audit_log(log.write))
     probe = ReadinessProbe(engine, settings.data_dir, phase.stopping)
     application = wire_application(
         parts,

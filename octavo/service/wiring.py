@@ -18,11 +18,13 @@ from octavo.accounts.sign_in import SessionMaker, SignIn
 from octavo.http import pages
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
+from octavo.http.api.attachments import AttachmentOperations
 from octavo.http.api.audit import AuditOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.authentication import AttemptLimiter, OperatorTokens, SessionOrKey
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.changesets import ChangesetOperations
+from octavo.http.api.contents import ContentOperations
 from octavo.http.api.contract_document import ContractOperations, encoded
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
@@ -47,6 +49,7 @@ from octavo.http.api.search import SearchOperations
 from octavo.http.api.service import Readiness, ServiceOperations
 from octavo.http.api.sessions import SessionOperations
 from octavo.http.api.sync import SyncOperations
+from octavo.http.api.uploaded_images import UploadedImages
 from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.memory_budget import MemoryBudget
@@ -132,6 +135,9 @@ def wire_application(
         return await trio.to_thread.run_sync(make, abandon_on_cancel=True)
 
     submitter = ChangesetSubmitter(parts.workspaces, parts.access, new_id)
+    attachments = parts.attachments
+    texts = RevisionTexts(store, submitter.access)
+    images = UploadedImages(store, submitter.access, now)
     stream = NoticeSocket(
         authenticator,
         store,
@@ -149,14 +155,16 @@ def wire_application(
             WorkspaceOperations(store, parts.access, now=now, new_id=new_id, gone=gone),
             MemberOperations(members, parts.access),
             InvitationOperations(invitations, parts.access, now=now, public_url=public_url),
-            FileOperations(submitter, RevisionTexts(store, submitter.access)),
+            FileOperations(submitter, texts),
             SaveOperations(submitter),
-            ChangesetOperations(submitter, store),
+            ChangesetOperations(submitter, store, images),
             ReadingOperations(submitter, store),
             HistoryOperations(store, parts.access),
             LinkOperations(store, parts.access),
             SearchOperations(store, parts.access),
             SyncOperations(store, parts.access, authenticator),
+            AttachmentOperations(submitter, attachments.uploads, images, texts),
+            ContentOperations(store, attachments.blobs, attachments.thumbnails, parts.access),
             NoticeOperations(),
             LegalOperations(legal_pages.get),
         ],

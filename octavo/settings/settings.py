@@ -150,6 +150,11 @@ class Settings(BaseSettings):
     history_least: _Positive = Field(
         default=20, description="number of newest revisions of a file that are kept at any age"
     )
+    remove_image_metadata: Annotated[bool, _read(switch)] = Field(
+        default=False,
+        description="true removes what identifies people and places from uploaded images: "
+        "position, names, times, camera; pixels, orientation and colours stay as they are",
+    )
     document_size: Annotated[int, _read(count(4_194_304))] = Field(
         default=16_777_216,
         description="maximum size of a note's document with its history, in bytes",

@@ -12,6 +12,7 @@ from tests.e2e.databases import change, new_database
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.operations import (
     administration,
+    attachments,
     audit,
     changesets,
     documents,
@@ -52,6 +53,7 @@ FOR_MEMBERS_ALONE = {
     "createWorkspaceInvitation",
     "deleteFile",
     "deleteWorkspace",
+    "finalizeAttachment",
     "getInstallation",
     "listAccounts",
     "listAuditEntries",
@@ -71,6 +73,7 @@ FOR_MEMBERS_ALONE = {
     "updateInstallation",
     "updateMember",
     "updateWorkspace",
+    "uploadAttachment",
 }
 # A server with an operator token, where administrators decide on the registration policy, does not
 # produce these; test_legal.py has the second.
@@ -232,6 +235,7 @@ def test_no_case_covers_an_undocumented_response() -> None:
         changesets,
         documents,
         finding,
+        attachments,
     ],
 )
 def test_modules_of_cases_are_in_the_table(module: object) -> None:

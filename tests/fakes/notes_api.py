@@ -1,8 +1,8 @@
 """The application of the workspace operations, and clients that are members."""
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,9 +14,11 @@ from octavo.accounts.members import Members
 from octavo.actors.core import Directory, Supervisor
 from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.http.api.access import Access
+from octavo.http.api.attachments import AttachmentOperations
 from octavo.http.api.authentication import AttemptLimiter
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.changesets import ChangesetOperations
+from octavo.http.api.contents import ContentOperations
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.invitations import InvitationOperations
@@ -28,6 +30,7 @@ from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
 from octavo.http.api.sync import SyncOperations
+from octavo.http.api.uploaded_images import UploadedImages
 from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
@@ -40,6 +43,7 @@ from octavo.store.sqlite import open_inline
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.identity_fixture import PredictableSources
+from tests.fakes.images_rig import ImagesRig, images_rig
 from tests.fakes.inline_documents import inline_documents
 
 Json = dict[str, Any]
@@ -89,7 +93,8 @@ class Client:
         if document is None:
             return await ask(self.application, method, target, headers=sent)
         body = document if isinstance(document, bytes) else json.dumps(document).encode()
-        sent.append((b"content-type", b"application/json"))
+        if "content_type" not in headers:
+            sent.append((b"content-type", b"application/json"))
         sent.append((b"content-length", b"%d" % len(body)))
         return await ask(self.application, method, target, headers=sent, body=[body])
 
@@ -104,6 +109,18 @@ class Client:
 
     async def delete(self, target: str, /, **headers: str) -> Response:
         return await self.ask("DELETE", target, None, **headers)
+
+    async def upload(
+        self,
+        place: str,
+        data: bytes,
+        name: str = "a.png",
+        media_type: str = "image/png",
+        **more: str,
+    ) -> Response:
+        """Upload an image to a workspace, with ``more`` fields before it."""
+        body, content_type = form(data, name, media_type, more)
+        return await self.post(f"{place}/attachments", body, content_type=content_type)
 
     async def pages(self, target: str, limit: int) -> list[Json]:
         """The items of every page of a list, from the first to the last."""
@@ -120,6 +137,21 @@ class Client:
             after = f"&after={page['next']}"
 
 
+def form(
+    data: bytes, name: str, media_type: str = "image/png", fields: Mapping[str, str] | None = None
+) -> tuple[bytes, str]:
+    """The body of an upload, and its media type."""
+    body = b"".join(
+        f'--b\r\ncontent-disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'.encode()
+        for field, value in (fields or {}).items()
+    )
+    body += (
+        f'--b\r\ncontent-disposition: form-data; name="file"; filename="{name}"\r\n'
+        f"content-type: {media_type}\r\n\r\n"
+    ).encode()
+    return body + data + b"\r\n--b--\r\n", "multipart/form-data; boundary=b"
+
+
 @dataclass
 class NotesApi:
     """A workspace with a member of each role, a stranger, and the files they change."""
@@ -129,6 +161,7 @@ class NotesApi:
     directory: Directory[WorkspaceId, WorkspaceActor]
     sources: PredictableSources
     authenticator: ByName
+    images: ImagesRig
     workspace_id: str = ""
     announced: list[tuple[str, int]] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
@@ -154,6 +187,12 @@ class NotesApi:
         response = await self.owner.post(self.files, {"path": path, "text": text, **more})
         assert response.status == 201, response.body
         return Note(self, response.json()["fileId"], tag_of(response))
+
+    async def upload(self, data: bytes, name: str = "a.png", media_type: str = "image/png") -> str:
+        """Upload an image as the owner; return the id of the object."""
+        response = await self.owner.upload(self.place, data, name, media_type)
+        assert response.status == 201, response.body
+        return str(response.json()["objectId"])
 
     async def push(self, *operations: Json, mutation: str | None = None) -> Response:
         document = {"mutationId": mutation or self.new_id(), "operations": list(operations)}
@@ -263,8 +302,20 @@ def refusal(response: Response) -> tuple[int, str]:
 async def opened() -> AsyncIterator[NotesApi]:
     """Serve a workspace whose members are named after their roles, and a ``stranger``."""
     inline = open_inline()
-    store, sources, authenticator = FaultyStore(inline), PredictableSources(), ByName()
-    access = Access(store)
+    store, sources = FaultyStore(inline), PredictableSources()
+    making = images_rig(
+        store, now=sources.now, new_id=sources.new_id, new_entropy=sources.new_entropy
+    )
+    with closing(inline):
+        async with making as images, _serving(store, sources, images) as api:
+            yield api
+
+
+@asynccontextmanager
+async def _serving(
+    store: FaultyStore, sources: PredictableSources, images: ImagesRig
+) -> AsyncIterator[NotesApi]:
+    authenticator, access = ByName(), Access(store)
     announced: list[tuple[str, int]] = []
     gone: list[str] = []
 
@@ -291,6 +342,8 @@ async def opened() -> AsyncIterator[NotesApi]:
     )
     pushing = ChangesetSubmitter(directory, access, sources.new_id)
     attempts = Attempts()
+    texts = RevisionTexts(store, access)
+    uploaded = UploadedImages(store, access, sources.now)
     application = Application(
         [
             WorkspaceOperations(
@@ -313,9 +366,11 @@ async def opened() -> AsyncIterator[NotesApi]:
                 now=sources.now,
                 public_url="https://notes.example.org",
             ),
-            FileOperations(pushing, RevisionTexts(store, pushing.access)),
+            FileOperations(pushing, texts),
             SaveOperations(pushing),
-            ChangesetOperations(pushing, store),
+            ChangesetOperations(pushing, store, uploaded),
+            AttachmentOperations(pushing, images.uploads, uploaded, texts),
+            ContentOperations(store, images.blobs, images.thumbnails, access),
             ReadingOperations(pushing, store),
             HistoryOperations(store, access),
             LinkOperations(store, access),
@@ -330,16 +385,20 @@ async def opened() -> AsyncIterator[NotesApi]:
         strict=True,
     )
     api = NotesApi(
-        application, store, directory, sources, authenticator, announced=announced, gone=gone
+        application,
+        store,
+        directory,
+        sources,
+        authenticator,
+        images,
+        announced=announced,
+        gone=gone,
     )
-    try:
-        async with root.running():
-            await api.member("owner", "")
-            made = await api.owner.post("/api/workspaces", {"name": "Vault"})
-            api.workspace_id = made.json()["id"]
-            for role in ROLES[1:]:
-                await api.member(role, role)
-            await api.member("stranger", "")
-            yield api
-    finally:
-        inline.close()
+    async with root.running():
+        await api.member("owner", "")
+        made = await api.owner.post("/api/workspaces", {"name": "Vault"})
+        api.workspace_id = made.json()["id"]
+        for role in ROLES[1:]:
+            await api.member(role, role)
+        await api.member("stranger", "")
+        yield api

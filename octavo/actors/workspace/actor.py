@@ -8,7 +8,7 @@ actor.
 `workspaces` is the directory of these actors; each is awake while it is in use.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
 import trio
 
@@ -18,6 +18,7 @@ from octavo.actors.workspace.messages import CommitFailed, HeadOf, MissingUpdate
 from octavo.actors.workspace.planning import PendingPush, Planner, PushVerdicts, WorkspaceState
 from octavo.model.files.batch import Batch, portions
 from octavo.model.files.changeset import MAX_OPERATIONS
+from octavo.model.files.image import ObjectId, UploadMissing
 from octavo.model.files.receipt import receipt_of
 from octavo.model.files.tree import Tree
 from octavo.model.identity import MutationId, Position, WorkspaceId
@@ -30,6 +31,7 @@ from octavo.store.scripts.changesets import (
     commit_changesets,
     receipts,
 )
+from octavo.store.scripts.contents import UploadGone
 from octavo.store.scripts.feed import heads_after
 
 HEADS_PER_TURN = 100
@@ -159,6 +161,11 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
                     batch.roll_back()
                 waiting = await self._reply_repeated(waiting, repeated.mutation_ids)
                 continue
+            except UploadGone as gone:
+                if batch is not None:
+                    batch.roll_back()
+                waiting = await self._refuse_attaching(waiting, gone.object_ids)
+                continue
             except DomainError as refusal:
                 await self._refuse([(pending, refusal) for pending in waiting])
                 return state
@@ -210,6 +217,23 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
             mutation_ids = [pending.push.changeset.mutation_id for pending in waiting]
             for pending in await self._reply_repeated(waiting, mutation_ids):
                 pending.refuse(repeatable[pending.envelope][1])
+
+    async def _refuse_attaching(
+        self, waiting: Sequence[PendingPush], object_ids: Set[ObjectId]
+    ) -> list[PendingPush]:
+        """Refuse the pushes that attach uploads which are gone; return the others."""
+        rest: list[PendingPush] = []
+        refused: list[tuple[PendingPush, DomainError]] = []
+        for pending in waiting:
+            file_id = pending.attaches(object_ids)
+            if file_id is None:
+                rest.append(pending)
+            else:
+                refusal = UploadMissing()
+                refusal.file_id = file_id
+                refused.append((pending, refusal))
+        await self._refuse(refused)
+        return rest
 
     async def _reply_repeated(
         self, waiting: Sequence[PendingPush], mutation_ids: Sequence[MutationId]

@@ -5,7 +5,7 @@ of the state; if the store is ahead, `PositionMoved` is raised, and the state mu
 first.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -18,11 +18,13 @@ from octavo.model.documents.document import DocumentUpdate, StoredDocument
 from octavo.model.files.batch import Batch
 from octavo.model.files.changeset import (
     MAX_OPERATIONS,
+    AttachImage,
     Changeset,
     content_of,
     size_of,
     writes_document,
 )
+from octavo.model.files.image import ObjectId
 from octavo.model.files.plan import Plan
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.tree import Tree
@@ -53,6 +55,13 @@ class PendingPush(NamedTuple):
         if file_moves(operations):
             return MAX_OPERATIONS + 1
         return len(operations) + sum(map(size_of, operations)) // BYTES_OF_AN_OPERATION
+
+    def attaches(self, object_ids: Set[ObjectId]) -> FileId | None:
+        """Return the first file that gets one of the uploads; None without any."""
+        for operation in self.push.changeset.operations:
+            if isinstance(operation, AttachImage) and operation.image.object_id in object_ids:
+                return operation.file_id
+        return None
 
     def reply_receipt(self, receipt: Receipt) -> None:
         """Reply with the receipt of the mutation, or refuse if that had other content."""

@@ -14,6 +14,7 @@ from octavo.http.api.files import LINKS_WITHOUT_PATH, LONGEST_CHANGE, text_of
 from octavo.http.api.refusals import CHANGE_PROBLEMS, refused_with
 from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.sync import SyncProtocol, UnsupportedProtocol, check_protocol
+from octavo.http.api.uploaded_images import UploadedImages, unknown_image
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -27,6 +28,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.files.changeset import (
     MAX_OPERATIONS,
+    AttachImage,
     ChangeOperation,
     CreateFile,
     DeleteFile,
@@ -37,8 +39,9 @@ from octavo.model.files.changeset import (
     first_repeated,
 )
 from octavo.model.files.content import NoteText
+from octavo.model.files.image import ObjectId, UploadedImage, UploadMissing
 from octavo.model.identity import Epoch, FileId, MutationId, RevisionId, WorkspaceId
-from octavo.model.refusal import FilePurged, TooManyFiles
+from octavo.model.refusal import FilePurged, HeadNotNamed, TooManyFiles
 from octavo.store import Store
 from octavo.store.scripts.changesets import receipts
 
@@ -98,6 +101,18 @@ class RestoreOperation(_Guarded):
     """A revision of the file whose text becomes the new text; also possible for a live note."""
 
 
+class AttachOperation(_Single):
+    """Make an uploaded image a file, or the next revision of one."""
+
+    op: Literal["attach"]
+    object_id: Identifier
+    """The upload, which can be attached once."""
+    path: PathText
+    """Below attachments/, with an ending of the type of the image."""
+    if_match: Identifier | MISSING = MISSING
+    """The id of the head revision that the client knows, of an existing file."""
+
+
 class PurgeOperation(_Single):
     """Erase the content of a deleted file permanently."""
 
@@ -110,6 +125,7 @@ AnyOperation = Annotated[
     | SaveOperation
     | DeleteOperation
     | RestoreOperation
+    | AttachOperation
     | PurgeOperation,
     Field(discriminator="op"),
 ]
@@ -147,10 +163,11 @@ class MutationPath(WorkspacePath):
 class ChangesetOperations:
     """Changesets and their receipts."""
 
-    def __init__(self, submitter: ChangesetSubmitter, store: Store) -> None:
+    def __init__(self, submitter: ChangesetSubmitter, store: Store, images: UploadedImages) -> None:
         self._submitter = submitter
         self._store = store
         self._texts = RevisionTexts(store, submitter.access)
+        self._images = images
 
     @operation(
         id="pushChangeset",
@@ -159,7 +176,11 @@ class ChangesetOperations:
         tag="files",
         summary="Apply many changes in one transaction",
         security=Security.SESSION_OR_KEY,
-        problems=(*CHANGE_PROBLEMS, *refused_with(TooManyFiles), UnsupportedProtocol),
+        problems=(
+            *CHANGE_PROBLEMS,
+            *refused_with(TooManyFiles, HeadNotNamed),
+            UnsupportedProtocol,
+        ),
         body=json_body(ChangesetInput, limit=LONGEST_CHANGE),
         must_respond=True,
     )
@@ -186,15 +207,21 @@ class ChangesetOperations:
             if isinstance(each, RestoreOperation) and each.revision_id is not MISSING
         }
         workspace_id = WorkspaceId(str(path.workspace_id))
+        attached = {
+            FileId(each.file_id): ObjectId(each.object_id)
+            for each in body.operations
+            if isinstance(each, AttachOperation)
+        }
         try:
             texts = await self._texts.contents(call, workspace_id, named)
-        except (FilePurged, InvalidRequest, TooManyFiles):
-            operations = tuple(_operation(each, {}) for each in body.operations)
+            images = await self._images.find(call, workspace_id, attached)
+        except (FilePurged, InvalidRequest, TooManyFiles, UploadMissing):
+            operations = tuple(_operation(each, {}, {}) for each in body.operations)
             before = await self._texts.accepted_before(workspace_id, body.mutation_id, operations)
             if before is None:
                 raise
             return changeset_result(before)
-        operations = tuple(_operation(each, texts) for each in body.operations)
+        operations = tuple(_operation(each, texts, images) for each in body.operations)
         repeated = first_repeated(operations)
         if repeated is not None:
             message = "Another operation of this changeset is on the same file: combine them."
@@ -224,7 +251,11 @@ class ChangesetOperations:
         return changeset_result(found[mutation_id])
 
 
-def _operation(given: AnyOperation, texts: Mapping[FileId, NoteText]) -> ChangeOperation:
+def _operation(
+    given: AnyOperation,
+    texts: Mapping[FileId, NoteText],
+    images: Mapping[ObjectId, UploadedImage],
+) -> ChangeOperation:
     file_id = FileId(given.file_id)
     match given:
         case CreateOperation():
@@ -242,6 +273,11 @@ def _operation(given: AnyOperation, texts: Mapping[FileId, NoteText]) -> ChangeO
             revision_id = None if given.revision_id is MISSING else RevisionId(given.revision_id)
             heads, content = frozenset({given.if_match}), texts.get(file_id)
             return RestoreFile(file_id, heads, path, content, revision_id)
+        case AttachOperation():
+            object_id = ObjectId(given.object_id)
+            image = images.get(object_id) or unknown_image(object_id)
+            expected = None if given.if_match is MISSING else frozenset({given.if_match})
+            return AttachImage(file_id, given.path, image, expected)
         case PurgeOperation():
             return PurgeFile(file_id)
         case _:

@@ -57,11 +57,11 @@ ETAG = {"etag": "The entity tag of the accepted head, for if-match."}
 _SHORT_BODY = 16_384
 COMMON_PROBLEMS: tuple[type[Problem], ...] = (NotFound, *refused_with(FilePurged), WorkspaceBusy)
 # The problems of a path, of a text, and of an expected head.
-_PATH_PROBLEMS = refused_with(PathConflict, InvalidPath, InvalidGraph)
+PATH_PROBLEMS = refused_with(PathConflict, InvalidPath, InvalidGraph)
 _TEXT_PROBLEMS = refused_with(InvalidContent, UnrenderableNote)
-_HEAD_PROBLEMS = (*refused_with(HeadMoved), IfMatchRequired)
+HEAD_PROBLEMS = (*refused_with(HeadMoved), IfMatchRequired)
 LINKS_WITHOUT_PATH = "Links are rewritten when a file moves: give its path, too."
-_UNASSIGNED = FileId("")
+UNASSIGNED = FileId("")
 """Placeholder for an id that the server chooses."""
 
 
@@ -136,7 +136,7 @@ class FileOperations:
         headers=ETAG,
         problems=(
             *COMMON_PROBLEMS,
-            *_PATH_PROBLEMS,
+            *PATH_PROBLEMS,
             *refused_with(FileExists, MutationReused),
             *_TEXT_PROBLEMS,
         ),
@@ -151,7 +151,7 @@ class FileOperations:
             create = CreateFile(FileId(body.file_id), body.path, content)
             return await self._push(call, path, create, body.mutation_id)
         create = CreateFile(FileId(self._submitter.new_id()), body.path, content)
-        requested = CreateFile(_UNASSIGNED, body.path, content)
+        requested = CreateFile(UNASSIGNED, body.path, content)
         return await self._push(call, path, create, body.mutation_id, requested)
 
     @operation(
@@ -164,8 +164,8 @@ class FileOperations:
         headers=ETAG,
         problems=(
             *COMMON_PROBLEMS,
-            *_PATH_PROBLEMS,
-            *_HEAD_PROBLEMS,
+            *PATH_PROBLEMS,
+            *HEAD_PROBLEMS,
             *_TEXT_PROBLEMS,
             *refused_with(MutationReused, TooManyFiles),
         ),
@@ -197,7 +197,7 @@ class FileOperations:
         description="Its revisions remain readable, and it can be restored.",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(*COMMON_PROBLEMS, *_HEAD_PROBLEMS),
+        problems=(*COMMON_PROBLEMS, *HEAD_PROBLEMS),
     )
     async def delete_file(
         self, call: Call, path: FilePath, headers: IfMatch
@@ -217,8 +217,8 @@ class FileOperations:
         headers=ETAG,
         problems=(
             *COMMON_PROBLEMS,
-            *_PATH_PROBLEMS,
-            *_HEAD_PROBLEMS,
+            *PATH_PROBLEMS,
+            *HEAD_PROBLEMS,
             *_TEXT_PROBLEMS,
             *refused_with(FileLive, MutationReused),
         ),
@@ -243,7 +243,7 @@ class FileOperations:
             before = await self._texts.accepted_before(workspace_id, body.mutation_id, (restore,))
             if before is None:
                 raise
-            return _changed(before)
+            return changed(before)
         restore = replace(restore, content=texts[file_id])
         return await self._push(call, path, restore, body.mutation_id)
 
@@ -281,11 +281,14 @@ class FileOperations:
             mutation_id,
             requested=(change if requested is None else requested,),
         )
-        return _changed(receipt)
+        return changed(receipt)
 
 
-def _changed(receipt: Receipt) -> Reply[FileChangeSchema]:
-    # The outcomes of the notes whose links were updated follow the outcome of this file.
+def changed(receipt: Receipt) -> Reply[FileChangeSchema]:
+    """Return the response to a change of one file, which is the first outcome of ``receipt``.
+
+    The outcomes of notes whose links were updated follow it.
+    """
     outcome = receipt.outcomes[0]
     tag = (b"etag", entity_tag(outcome.head.revision_id))
     return Reply(file_change(outcome), headers=(tag,))

@@ -21,6 +21,7 @@ from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoW
 from octavo.http.api.consent import required_documents
 from octavo.http.api.store_problems import OUTCOME_UNKNOWN, WorkspaceBusy, store_failure
 from octavo.http.contract.problems import (
+    BodyTooLarge,
     ConsentRequired,
     CredentialRefused,
     Forbidden,
@@ -30,6 +31,7 @@ from octavo.http.contract.problems import (
     Problem,
     RateLimited,
     ServerBusy,
+    UnsupportedMediaType,
 )
 from octavo.model.accounts.consent import ConsentDue
 from octavo.model.accounts.refusal import TooManyAttempts
@@ -90,6 +92,13 @@ _TABLE = (
         "invalid_content",
         "The file cannot have this content.",
         "The detail says what to leave out. Text is Unicode without NUL.",
+    ),
+    _Row(
+        422,
+        "invalid_image",
+        "The file is not an acceptable image.",
+        "The detail says whether it is damaged, or which limit it exceeds. Save it again in "
+        "another program, or make it smaller.",
     ),
     _Row(
         422,
@@ -233,20 +242,6 @@ _TABLE = (
 )
 
 
-def _problem_type(row: _Row) -> type[Problem]:
-    name = "".join(word.capitalize() for word in row.code.split("_"))
-    members = {**row._asdict(), "__doc__": row.summary, "__module__": __name__}
-    return cast("type[Problem]", type(name, (Problem,), members))
-
-
-_COMMON = (NotFound, NotSignedIn, CredentialRefused, Forbidden, ConsentRequired)
-REFUSALS: Mapping[str, type[Problem]] = {
-    **{each.code: each for each in _COMMON},
-    **{row.code: _problem_type(row) for row in _TABLE},
-}
-"""The problem of each code that a `DomainError` can have, without `RateLimited`."""
-
-
 class IfMatchRequired(Problem):
     """The request does not name the head that it changes."""
 
@@ -256,6 +251,29 @@ class IfMatchRequired(Problem):
         "Read the file, and send the entity tag of the response in if-match. The value * "
         "is not accepted: it would overwrite changes that nobody has seen."
     )
+
+
+def _problem_type(row: _Row) -> type[Problem]:
+    name = "".join(word.capitalize() for word in row.code.split("_"))
+    members = {**row._asdict(), "__doc__": row.summary, "__module__": __name__}
+    return cast("type[Problem]", type(name, (Problem,), members))
+
+
+_COMMON = (
+    NotFound,
+    NotSignedIn,
+    CredentialRefused,
+    Forbidden,
+    ConsentRequired,
+    BodyTooLarge,
+    UnsupportedMediaType,
+    IfMatchRequired,
+)
+REFUSALS: Mapping[str, type[Problem]] = {
+    **{each.code: each for each in _COMMON},
+    **{row.code: _problem_type(row) for row in _TABLE},
+}
+"""The problem of each code that a `DomainError` can have, without `RateLimited`."""
 
 
 def refused_with(*refusals: type[DomainError]) -> tuple[type[Problem], ...]:
@@ -311,7 +329,7 @@ def problem_of(error: Exception) -> Problem | None:
         case NotExecuted():
             return WorkspaceBusy(retry_after=1)
         case WorkerFailed():
-            return ServerBusy("The password could not be checked: nothing was changed.")
+            return ServerBusy("A part of the service failed: nothing was changed. Try again.")
         case OutcomeUnknown():
             return WorkspaceBusy(OUTCOME_UNKNOWN, retry_after=1)
         case _:

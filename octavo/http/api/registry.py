@@ -2,9 +2,11 @@
 
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
+from octavo.http.api.attachments import AttachmentOperations
 from octavo.http.api.audit import AuditOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.changesets import ChangesetOperations
+from octavo.http.api.contents import ContentOperations
 from octavo.http.api.contract_document import ContractOperations
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
@@ -67,6 +69,8 @@ CONTRACT: tuple[type, ...] = (
     LinkOperations,
     SearchOperations,
     SyncOperations,
+    AttachmentOperations,
+    ContentOperations,
     NoticeOperations,
     LegalOperations,
 )

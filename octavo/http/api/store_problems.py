@@ -3,11 +3,14 @@
 from octavo.http.contract.problems import Problem
 from octavo.http.contract.unavailable import StorageFull, StorageUnavailable, TemporaryProblem
 from octavo.store import StoreFull, StoreUnavailable
+from octavo.store.blobs import BlobsFull, BlobsUnavailable
 
 OUTCOME_UNKNOWN = (
     "The change may have been made. With the same mutationId the request can be "
     "repeated, and takes effect once; without one, read the current state first."
 )
+
+_NO_BLOBS = "The storage of images can't be used now: nothing was changed."
 
 
 class WorkspaceBusy(TemporaryProblem):
@@ -26,5 +29,13 @@ def store_problem(error: StoreUnavailable) -> Problem:
 
 
 def store_failure(error: Exception) -> Problem | None:
-    """Return the problem of a store failure; None for any other error."""
-    return store_problem(error) if isinstance(error, StoreUnavailable) else None
+    """Return the problem of a failure of the database or the blob store; None for another error."""
+    match error:
+        case StoreUnavailable():
+            return store_problem(error)
+        case BlobsFull():
+            return StorageFull(retry_after=30)
+        case BlobsUnavailable():
+            return StorageUnavailable(_NO_BLOBS, retry_after=5)
+        case _:
+            return None

@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from octavo.model.documents.document import Documents
-from octavo.model.files.changeset import Changeset
+from octavo.model.files.changeset import AttachImage, Changeset
+from octavo.model.files.image import ObjectId, UploadMissing
 from octavo.model.files.plan import Plan, plan
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
 from octavo.model.identity import FileId, Position
+from octavo.model.refusal import refused_for
 
 T = TypeVar("T")
 
@@ -60,11 +62,13 @@ class Batch:
         self._new_revision_id = new_revision_id
         self._documents = documents
         self._before: list[tuple[FileId, Revision | None]] = []
+        self._attached: set[ObjectId] = set()
         self.plans: list[Plan] = []
         self.position = position
 
     def add(self, changeset: Changeset) -> Plan:
         """Plan ``changeset`` after the others; raises a `DomainError` and changes nothing then."""
+        attached = self._newly_attached(changeset)
         planned = plan(
             self._tree,
             self.position,
@@ -77,9 +81,22 @@ class Batch:
             head = change.head
             self._before.append((head.file_id, self._tree.heads.get(head.file_id)))
             self._tree.put(head)
+        self._attached |= attached
         self.plans.append(planned)
         self.position = planned.position
         return planned
+
+    def _newly_attached(self, changeset: Changeset) -> set[ObjectId]:
+        """Return the uploads that a changeset attaches; raises `UploadMissing` for a second use."""
+        attached: set[ObjectId] = set()
+        for operation in changeset.operations:
+            if isinstance(operation, AttachImage):
+                object_id = operation.image.object_id
+                if object_id in attached or object_id in self._attached:
+                    with refused_for(operation.file_id):
+                        raise UploadMissing
+                attached.add(object_id)
+        return attached
 
     def roll_back(self) -> None:
         """Restore the tree as it was before the first plan."""
@@ -91,3 +108,4 @@ class Batch:
             else:
                 self._tree.put(old)
         self.plans.clear()
+        self._attached.clear()

@@ -47,6 +47,18 @@ class ImageTooLarge(DomainError):
         super().__init__(f"An image may have at most {largest} bytes: make it smaller.")
 
 
+class UploadMissing(DomainError):
+    """The uploaded image does not exist, has expired, or was attached already."""
+
+    code = "not_found"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "There is no such uploaded image: it has expired, was attached already, or belongs to"
+            " another workspace. Upload it again."
+        )
+
+
 class DigestMismatch(DomainError):
     """The bytes do not have the digest that was declared."""
 
@@ -60,7 +72,7 @@ class DigestMismatch(DomainError):
 
 
 class UploadedImage(NamedTuple):
-    """An image that was uploaded, and proven to be one.
+    """An image that was uploaded, and proven to be one. It can be attached once.
 
     Attributes:
         object_id: the id of the upload.

@@ -13,7 +13,7 @@ from octavo.store.blobs.blob_store import (
     blob_key,
 )
 from octavo.store.blobs.local import LocalBlobs
-from octavo.store.blobs.staging import StagedFile, Staging
+from octavo.store.blobs.staging import StagedFile, Staging, open_staging
 
 __all__ = [
     "BlobKey",
@@ -25,4 +25,5 @@ __all__ = [
     "StagedFile",
     "Staging",
     "blob_key",
+    "open_staging",
 ]

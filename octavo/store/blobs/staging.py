@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import os
+import zlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
@@ -12,7 +13,7 @@ import trio
 from octavo.model.identity import Digest
 from octavo.store.blobs.blob_store import BlobsFull, BlobsUnavailable
 
-_BUFFER = 1024 * 1024
+_BUFFER = 256 * 1024
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -38,11 +39,14 @@ class StagedFile:
     Attributes:
         path: the file. What is written to it may be in memory until `finish`.
         size: the number of bytes so far.
+        crc: the CRC-32 of the bytes that were written, as zip archives have it; complete after
+            `finish`.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
         self.size = 0
+        self.crc = 0
         self._descriptor = descriptor
         self._hash = hashlib.sha256()
         self._pending: list[bytes] = []
@@ -77,6 +81,7 @@ class StagedFile:
     def _write(self, pending: list[bytes], durable: bool) -> None:
         for chunk in pending:
             self._hash.update(chunk)
+            self.crc = zlib.crc32(chunk, self.crc)
             view = memoryview(chunk)
             while view:
                 view = view[os.write(self._descriptor, view) :]
@@ -108,8 +113,24 @@ class Staging:
             yield StagedFile(path, descriptor)
         finally:
             os.close(descriptor)
-            with suppress(OSError), trio.CancelScope(shield=True):
-                await trio.to_thread.run_sync(path.unlink)
+            await _remove(path)
+
+    @asynccontextmanager
+    async def place(self, name: str) -> AsyncIterator[Path]:
+        """Return a path for the block at which another program can write the file ``name``.
+
+        What is there afterwards is removed.
+        """
+        path = self._folder / name
+        try:
+            yield path
+        finally:
+            await _remove(path)
+
+
+async def _remove(path: Path) -> None:
+    with suppress(OSError), trio.CancelScope(shield=True):
+        await trio.to_thread.run_sync(path.unlink)
 
 
 async def open_staging(folder: Path) -> Staging:

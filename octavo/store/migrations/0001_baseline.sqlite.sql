@@ -254,6 +254,8 @@ CREATE TABLE blobs (
     key TEXT NOT NULL PRIMARY KEY,
     digest BLOB NOT NULL,
     size INTEGER NOT NULL,
+    -- The CRC-32 of the bytes, as zip archives have it.
+    crc INTEGER NOT NULL,
     -- 1 when the blob is durable; nothing refers to it before.
     stored INTEGER NOT NULL,
     -- When to look whether anything refers to it; NULL when something did at the last time, and
@@ -293,6 +295,15 @@ CREATE TABLE images (
     frames INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX images_by_blob ON images (blob);
+
+-- Smaller pictures of images, by the blobs of these; they are made when they are asked for.
+CREATE TABLE thumbnails (
+    image TEXT NOT NULL,
+    width INTEGER NOT NULL,
+    blob TEXT NOT NULL,
+    PRIMARY KEY (image, width)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX thumbnails_by_blob ON thumbnails (blob);
 
 -- The results of changesets, for clients that send one again. For each operation, the changes hold
 -- a byte for its outcome and the id of the revision; for a single change, only the byte, as its

@@ -9,6 +9,7 @@ crash, each blob that something refers to is stored, and each blob in the store 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from octavo.model.identity import Digest
 from octavo.store.blobs import BlobKey
@@ -17,9 +18,17 @@ from octavo.store.transaction import Script, Transaction
 MAX_ROWS = 100
 """Blobs that one step looks at."""
 
+_INSERT = """
+    INSERT INTO blobs (key, digest, size, crc, stored, check_at) VALUES ($1, $2, $3, $4, 0, $5)
+"""
 _USED = """
     EXISTS (SELECT 1 FROM images WHERE images.blob = $1)
     OR EXISTS (SELECT 1 FROM uploads WHERE uploads.blob = $1)
+    OR EXISTS (SELECT 1 FROM thumbnails WHERE thumbnails.blob = $1)
+"""
+# The thumbnails of an image are removed with it.
+_CHECK_THUMBNAILS = """
+    UPDATE blobs SET check_at = 0 WHERE key IN (SELECT blob FROM thumbnails WHERE image = $1)
 """
 
 
@@ -27,22 +36,35 @@ class BlobCollected(Exception):
     """The blob took so long to be stored that it is given up: store it again."""
 
 
-def reserve(key: BlobKey, digest: Digest, size: int, give_up_at: int) -> Script[None]:
-    """Announce the blob ``key``, which is about to be stored.
+class NewBlob(NamedTuple):
+    """A blob that is about to be stored.
 
-    Unless something refers to it at ``give_up_at`` (ms), it is deleted.
+    Attributes:
+        key: its key.
+        digest: the SHA-256 digest of its bytes.
+        size: their number.
+        crc: their CRC-32.
     """
 
-    async def insert_blob(transaction: Transaction) -> None:
-        await transaction.execute(
-            "INSERT INTO blobs (key, digest, size, stored, check_at) VALUES ($1, $2, $3, 0, $4)",
-            key,
-            bytes.fromhex(digest),
-            size,
-            give_up_at,
-        )
+    key: BlobKey
+    digest: Digest
+    size: int
+    crc: int
 
-    return insert_blob
+
+def reserve(new: Sequence[NewBlob], give_up_at: int) -> Script[None]:
+    """Announce blobs that are about to be stored.
+
+    Those that nothing refers to at ``give_up_at`` (ms) are deleted.
+    """
+
+    async def insert_blobs(transaction: Transaction) -> None:
+        rows = [
+            (each.key, bytes.fromhex(each.digest), each.size, each.crc, give_up_at) for each in new
+        ]
+        await transaction.execute_many(_INSERT, rows)
+
+    return insert_blobs
 
 
 async def stored_with(transaction: Transaction, digest: Digest) -> BlobKey | None:
@@ -82,6 +104,8 @@ def check_some(now: int) -> Script[bool]:
             if used is not None and used[0]:
                 await transaction.execute("UPDATE blobs SET check_at = NULL WHERE key = $1", row[0])
             else:
+                await transaction.execute(_CHECK_THUMBNAILS, row[0])
+                await transaction.execute("DELETE FROM thumbnails WHERE image = $1", row[0])
                 await transaction.execute("DELETE FROM blobs WHERE key = $1", row[0])
                 await transaction.execute("INSERT INTO deleted_blobs (key) VALUES ($1)", row[0])
         return len(rows) == MAX_ROWS

@@ -15,16 +15,22 @@ from octavo.store.transaction import Script, Transaction
 MAX_ROWS = 500
 """Rows that one step of an expiry deletes."""
 
+# An upload may take long: the caller may be no member any more.
 _INSERT = """
     INSERT INTO uploads
         (id, workspace_id, account_id, blob, media_type, width, height, frames, expires_at)
-    VALUES ($1::uuid, $2::uuid, $3::uuid, $4, $5, $6, $7, $8, $9)
+    SELECT $1::uuid, $2::uuid, $3::uuid, $4, $5, $6, $7, $8, $9
+    WHERE EXISTS (SELECT 1 FROM members WHERE workspace_id = $2::uuid AND account_id = $3::uuid)
 """
 _FIND = """
     SELECT uploads.id, blobs.digest, blobs.size, media_type, width, height, frames, expires_at
     FROM uploads JOIN blobs ON blobs.key = uploads.blob
     WHERE workspace_id = $1::uuid AND uploads.id IN ($ids)
 """
+
+
+class UploaderGone(Exception):
+    """The account was removed, or is no member of the workspace any more."""
 
 
 class Upload(NamedTuple):
@@ -37,7 +43,10 @@ class Upload(NamedTuple):
 
 
 def add_stored(upload: Upload) -> Script[bool]:
-    """Add an upload whose bytes are stored already; return False if they are not."""
+    """Add an upload whose bytes are stored already; return False if they are not.
+
+    Raises `UploaderGone`.
+    """
 
     async def add_upload(transaction: Transaction) -> bool:
         key = await stored_with(transaction, upload.image.digest)
@@ -50,7 +59,10 @@ def add_stored(upload: Upload) -> Script[bool]:
 
 
 def add(upload: Upload, key: BlobKey) -> Script[None]:
-    """Add an upload whose bytes were just stored in a reserved blob. Raises `BlobCollected`."""
+    """Add an upload whose bytes were just stored in a reserved blob.
+
+    Raises `BlobCollected` and `UploaderGone`.
+    """
 
     async def add_upload(transaction: Transaction) -> None:
         await mark_stored(transaction, key)
@@ -61,7 +73,7 @@ def add(upload: Upload, key: BlobKey) -> Script[None]:
 
 async def _insert(transaction: Transaction, upload: Upload, key: BlobKey) -> None:
     image = upload.image
-    await transaction.execute(
+    if not await transaction.execute(
         _INSERT,
         image.object_id,
         upload.workspace_id,
@@ -72,7 +84,8 @@ async def _insert(transaction: Transaction, upload: Upload, key: BlobKey) -> Non
         image.height,
         image.frames,
         upload.expires_at,
-    )
+    ):
+        raise UploaderGone
 
 
 def find(

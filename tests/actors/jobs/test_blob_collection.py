@@ -58,7 +58,7 @@ async def test_blob_without_use_is_deleted_once(
     engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     kept = Blobs()
-    await engine.write(blobs.reserve(KEY, DIGEST, 1, give_up_at=0))
+    await engine.write(blobs.reserve([blobs.NewBlob(KEY, DIGEST, 1, 0)], give_up_at=0))
     nursery.start_soon(BlobCollectionJob(engine, kept, trio.current_time).run)
     await trio.sleep(3 * POLL_SECONDS)
     assert kept.deleted == [KEY]
@@ -72,7 +72,7 @@ async def test_blob_of_an_expired_upload_is_deleted_an_hour_later(
     kept = Blobs()
     image = UploadedImage(ObjectId("o"), DIGEST, 1, "image/png", 1, 1, 1)
     expires_at = int((trio.current_time() + 60) * 1000)
-    await engine.write(blobs.reserve(KEY, DIGEST, 1, give_up_at=0))
+    await engine.write(blobs.reserve([blobs.NewBlob(KEY, DIGEST, 1, 0)], give_up_at=0))
     await engine.write(uploads.add(uploads.Upload(VAULT, ANN, image, expires_at), KEY))
     nursery.start_soon(BlobCollectionJob(engine, kept, trio.current_time).run)
     # A change that attaches it may be under way.
@@ -87,7 +87,7 @@ async def test_failure_of_the_blob_store_is_tried_again(
 ) -> None:
     kept = Blobs()
     kept.failing = True
-    await engine.write(blobs.reserve(KEY, DIGEST, 1, give_up_at=0))
+    await engine.write(blobs.reserve([blobs.NewBlob(KEY, DIGEST, 1, 0)], give_up_at=0))
     nursery.start_soon(BlobCollectionJob(engine, kept, trio.current_time).run)
     await trio.sleep(POLL_SECONDS)
     assert kept.deleted == []
@@ -104,7 +104,7 @@ async def test_search_starts_when_woken(
     job = BlobCollectionJob(engine, kept, trio.current_time)
     nursery.start_soon(job.run)
     await trio.sleep(1)
-    await engine.write(blobs.reserve(KEY, DIGEST, 1, give_up_at=0))
+    await engine.write(blobs.reserve([blobs.NewBlob(KEY, DIGEST, 1, 0)], give_up_at=0))
     job.wake()
     await trio.sleep(1)
     assert kept.deleted == [KEY]

@@ -134,6 +134,11 @@ def body_of(name: str, ids: list[str], rng: random.Random) -> Json:
         ),
         "saveNote": {**saved, "mutationId": rng.choice((fresh, mutation_id))},
         "purgeFile": {"mutationId": fresh},
+        "finalizeAttachment": {
+            "path": f"attachments/{fresh}.png",
+            "fileId": rng.choice((fresh, file_id)),
+            "mutationId": rng.choice((fresh, mutation_id)),
+        },
         "pushChangeset": {
             "mutationId": rng.choice((fresh, mutation_id)),
             "operations": rng.choice(

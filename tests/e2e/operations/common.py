@@ -145,6 +145,8 @@ def valid(operation_id: str) -> bytes:
         body = {"path": "a.md", "text": ""}
     elif operation_id == "updateFile":
         body = {"text": ""}
+    elif operation_id == "finalizeAttachment":
+        body = {"path": "attachments/a.png"}
     elif operation_id == "saveNote":
         body = {"epoch": UNKNOWN, "update": "AAA="}
     elif operation_id == "pushChangeset":

@@ -10,6 +10,7 @@ from octavo.http.contract.operation import Locked, Operation, Security
 from octavo.http.contract.router import parameters_of
 from octavo.model.workspace import Right
 from tests.fakes.asgi_client import Response
+from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import NOBODYS, ROLES, Client, Json, Note, NotesApi, refusal
 
 
@@ -19,8 +20,10 @@ class Sample(NamedTuple):
     right: Right
     document: Json | None = None
     if_match: bool = False
+    form: bool = False
 
 
+IMAGE = encoded(picture((2, 2)), "PNG")
 NEWCOMER = "01900000-0000-7000-8000-dddddddddddd"
 """An account; for operations on a member, it is one."""
 
@@ -58,6 +61,9 @@ SAMPLES = {
     "listUnresolvedLinks": Sample("read"),
     "searchWorkspace": Sample("read"),
     "readFiles": Sample("read", {"fileIds": []}),
+    "uploadAttachment": Sample("write", form=True),
+    "finalizeAttachment": Sample("write", {"path": "attachments/a.png"}),
+    "getFileContent": Sample("read"),
     "getFeed": Sample("read"),
     "getSnapshot": Sample("read"),
 }
@@ -88,7 +94,10 @@ async def ask(
         invitationId=NEWCOMER,
         revisionId=note.revision,
         mutationId=MUTATION,
+        objectId=await uploaded(note.api) if operation.id == "finalizeAttachment" else "",
     )
+    if sample.form:
+        return await client.upload(place.removesuffix("/attachments"), IMAGE)
     headers = {"if_match": note.tag} if sample.if_match else {}
     if operation.id == "searchWorkspace":
         place = f"{place}?q=text"
@@ -96,6 +105,11 @@ async def ask(
     if operation.id == "saveNote" and document is not None:
         document = {**document, "epoch": note.revision}
     return await client.ask(operation.method, place, document, **headers)
+
+
+async def uploaded(api: NotesApi) -> str:
+    """An image, unless the one who would upload it is locked."""
+    return NOBODYS if "owner" in api.authenticator.locked else await api.upload(IMAGE)
 
 
 def test_every_workspace_operation_is_in_the_table() -> None:
@@ -159,8 +173,7 @@ def test_workspace_operation_accepts_a_session_or_a_key(name: str) -> None:
 )
 async def test_malformed_identifier_is_refused(api: NotesApi, name: str, parameter: str) -> None:
     operation = OPERATIONS[name]
-    names = ("workspaceId", "fileId", "revisionId", "mutationId", "accountId", "invitationId")
-    given = dict.fromkeys(names, NOBODYS)
+    given = dict.fromkeys(parameters_of(operation.path), NOBODYS)
     place = operation.path.format(**given | {parameter: "42"})
     if name == "searchWorkspace":
         place = f"{place}?q=text"

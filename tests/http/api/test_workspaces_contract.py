@@ -3,7 +3,9 @@
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from octavo.http.api.attachments import AttachmentOperations
 from octavo.http.api.changesets import ChangesetOperations
+from octavo.http.api.contents import ContentOperations
 from octavo.http.api.files import FileOperations
 from octavo.http.api.notices import NoticeOperations
 from octavo.http.api.reading import ReadingOperations
@@ -19,6 +21,8 @@ GROUPS = (
     ChangesetOperations,
     ReadingOperations,
     SyncOperations,
+    AttachmentOperations,
+    ContentOperations,
     NoticeOperations,
 )
 OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
@@ -43,7 +47,18 @@ CHANGED = {400, 401, 403, 404, 409, 410, 412, 422, 423, 500, 503, 507}
         ("deleteFile", f"DELETE {FILE}", (CHANGED - {422}) | {200, 428}),
         ("restoreFile", f"POST {FILE}/restore", CHANGED | BODY | {200, 428}),
         ("purgeFile", f"POST {FILE}/purge", (CHANGED - {412, 422}) | BODY | {200}),
-        ("pushChangeset", f"POST {WORKSPACE}/changesets", CHANGED | BODY | {200}),
+        ("pushChangeset", f"POST {WORKSPACE}/changesets", CHANGED | BODY | {200, 428}),
+        (
+            "uploadAttachment",
+            f"POST {WORKSPACE}/attachments",
+            (READ - {200}) | BODY | {201, 422, 507},
+        ),
+        (
+            "finalizeAttachment",
+            f"POST {WORKSPACE}/attachments/{{objectId}}/finalize",
+            CHANGED | BODY | {200, 428},
+        ),
+        ("getFileContent", f"GET {FILE}/content", READ | {206, 304, 410, 416, 422}),
         ("getReceipt", f"GET {WORKSPACE}/receipts/{{mutationId}}", READ),
         ("listFiles", f"GET {WORKSPACE}/files", READ),
         ("listRevisions", f"GET {FILE}/revisions", READ),

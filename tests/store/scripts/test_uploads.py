@@ -18,7 +18,7 @@ from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.files.plan import plan
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
-from octavo.model.identity import Digest, FileId, MutationId, Position
+from octavo.model.identity import AccountId, Digest, FileId, MutationId, Position
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, blob_key
 from octavo.store.postgres import open_postgres
@@ -45,10 +45,14 @@ def key_of(given: uploads.Upload, suffix: int = 0) -> BlobKey:
     return blob_key(given.image.digest, suffix.to_bytes(4, "big"))
 
 
+def new_blob(given: uploads.Upload, suffix: int = 0) -> blobs.NewBlob:
+    return blobs.NewBlob(key_of(given, suffix), given.image.digest, given.image.size, 9)
+
+
 async def store_upload(store: Store, given: uploads.Upload, suffix: int = 0) -> BlobKey:
     """Reserve a blob and add an upload with it."""
     key = key_of(given, suffix)
-    await store.write(blobs.reserve(key, given.image.digest, given.image.size, HOUR))
+    await store.write(blobs.reserve([new_blob(given, suffix)], HOUR))
     await store.write(uploads.add(given, key))
     return key
 
@@ -130,12 +134,12 @@ class Uploads:
 
     async def test_blob_that_is_only_reserved_is_not_shared(self, store: Store) -> None:
         given = upload("o1")
-        await store.write(blobs.reserve(key_of(given), given.image.digest, 100, HOUR))
+        await store.write(blobs.reserve([new_blob(given)], HOUR))
         assert not await store.write(uploads.add_stored(given))
 
     async def test_reserved_blob_is_given_up_after_its_time(self, store: Store) -> None:
         given = upload("o1")
-        await store.write(blobs.reserve(key_of(given), given.image.digest, 100, HOUR))
+        await store.write(blobs.reserve([new_blob(given)], HOUR))
         assert await collected(store, HOUR - 1) == []
         assert await collected(store, HOUR) == [key_of(given)]
         with pytest.raises(blobs.BlobCollected):
@@ -166,12 +170,26 @@ class Uploads:
         assert stored is not None
         assert (stored.revision, stored.text) == (head, None)
 
-    async def test_upload_can_be_attached_twice(self, store: Store) -> None:
+    async def test_upload_can_be_attached_once(self, store: Store) -> None:
         given = upload("o1")
         await store_upload(store, given)
         workspace = Attached(store)
-        await workspace.push(attach(given), attach(given, "j"))
-        assert await store.read(counting("images")) == 2
+        await workspace.push(attach(given))
+        assert await store.read(uploads.find(VAULT, [ObjectId("o1")], 0)) == {}
+        with pytest.raises(UploadGone) as gone:
+            await workspace.push(attach(given, "j"))
+        assert gone.value.object_ids == {"o1"}
+        assert await store.read(counting("images")) == 1
+
+    async def test_upload_of_somebody_who_left_is_refused(self, store: Store) -> None:
+        given = upload("o1")
+        await store_upload(store, given)
+        stranger = given._replace(
+            account_id=AccountId("bob"), image=given.image._replace(object_id=ObjectId("o2"))
+        )
+        with pytest.raises(uploads.UploaderGone):
+            await store.write(uploads.add_stored(stranger))
+        assert await store.read(counting("uploads")) == 1
 
     async def test_upload_that_is_gone_is_not_attached(self, store: Store) -> None:
         with pytest.raises(UploadGone):
@@ -199,7 +217,8 @@ class Uploads:
         given = upload("o1")
         await store_upload(store, given)
         workspace = Attached(store)
-        head = await workspace.push(attach(given), attach(given, "j"))
+        await store.write(uploads.add_stored(upload("o2")))
+        head = await workspace.push(attach(given), attach(upload("o2"), "j"))
         await store.write(uploads.expire(DAY + 1))
         await workspace.push(DeleteFile(FileId("i"), frozenset({head.revision_id})))
         await workspace.push(PurgeFile(FileId("i")))
@@ -219,7 +238,7 @@ class Uploads:
 
     async def test_deleted_blobs_are_forgotten(self, store: Store) -> None:
         given = upload("o1")
-        await store.write(blobs.reserve(key_of(given), given.image.digest, 100, 0))
+        await store.write(blobs.reserve([new_blob(given)], 0))
         found = await collected(store, 0)
         await store.write(blobs.forget(found))
         assert await store.read(blobs.to_delete()) == []
@@ -227,7 +246,7 @@ class Uploads:
     async def test_many_blobs_are_checked_in_steps(self, store: Store) -> None:
         for number in range(blobs.MAX_ROWS + 1):
             given = upload(f"o{number}", digest=number)
-            await store.write(blobs.reserve(key_of(given), given.image.digest, 100, 0))
+            await store.write(blobs.reserve([new_blob(given)], 0))
         assert await store.write(blobs.check_some(0))
         assert not await store.write(blobs.check_some(0))
         assert await store.read(counting("deleted_blobs")) == blobs.MAX_ROWS + 1

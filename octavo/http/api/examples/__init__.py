@@ -3,9 +3,10 @@
 They form one story: Ada signs in, creates a note, saves, deletes, restores and purges it.
 """
 
+from octavo.http.api.examples.attachments import ATTACHMENTS
 from octavo.http.api.examples.identity import IDENTITY
 from octavo.http.api.examples.notes import NOTES
 from octavo.http.contract.openapi import Example
 
-EXAMPLES: dict[str, Example] = {**IDENTITY, **NOTES}
+EXAMPLES: dict[str, Example] = {**IDENTITY, **NOTES, **ATTACHMENTS}
 """The examples, by operation id."""

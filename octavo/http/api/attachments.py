@@ -1,0 +1,234 @@
+"""Upload images and attach them."""
+
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import MISSING
+
+from octavo.attachments.uploading import ImageUploads
+from octavo.http.api.changeset_submission import ChangesetSubmitter, expected_heads
+from octavo.http.api.fields import PathText
+from octavo.http.api.file_schemas import FileChangeSchema
+from octavo.http.api.files import (
+    COMMON_PROBLEMS,
+    ETAG,
+    HEAD_PROBLEMS,
+    PATH_PROBLEMS,
+    UNASSIGNED,
+    IfMatch,
+    changed,
+)
+from octavo.http.api.refusals import refused_with
+from octavo.http.api.revision_texts import RevisionTexts
+from octavo.http.api.uploaded_images import UploadedImages, unknown_image
+from octavo.http.api.workspaces import WorkspacePath
+from octavo.http.contract.bodies import MultipartStream, Part, json_body, multipart_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import (
+    ChosenIdentifier,
+    ContractModel,
+    Identifier,
+    Timestamp,
+    timestamp,
+)
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.http.contract.reply import Reply
+from octavo.images.facts import MAX_BYTES
+from octavo.model.files.changeset import AttachImage
+from octavo.model.files.image import ObjectId, UnacceptableImage, UploadMissing
+from octavo.model.identity import Digest, FileId, WorkspaceId
+from octavo.model.refusal import InvalidContent, MutationReused
+from octavo.store.scripts.uploads import UploaderGone
+
+TRANSFER_SECONDS = 180.0
+"""Seconds in which an upload has to progress, and after its last byte to be inspected."""
+_FORM_BYTES = 64 * 1024
+_SHORT_BODY = 16_384
+_LONGEST_NAME = 1024
+_DIGEST_LENGTH = 64
+
+_FORM = {
+    "type": "object",
+    "title": "UploadAttachmentInput",
+    "properties": {
+        "file": {"type": "string", "contentMediaType": "application/octet-stream"},
+        "declaredDigest": {"type": "string", "pattern": "^[0-9A-Fa-f]{64}$"},
+    },
+    "required": ["file"],
+    "additionalProperties": False,
+}
+_DeclaredDigest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+_digests: TypeAdapter[str] = TypeAdapter(_DeclaredDigest)
+
+
+class AttachmentUploadResult(ContractModel):
+    """A temporary image, which becomes a file when it is attached."""
+
+    object_id: Identifier
+    digest: str
+    """The SHA-256 digest of the stored bytes, hexadecimal."""
+    size: int
+    """In bytes."""
+    media_type: str
+    width: int
+    height: int
+    frames: int
+    """1 for an image that does not move."""
+    expires_at: Timestamp
+    """It can be attached until then."""
+
+
+class ObjectPath(WorkspacePath):
+    """An uploaded image."""
+
+    object_id: UUID
+
+
+class FinalizeAttachmentInput(ContractModel):
+    """Which file the image becomes."""
+
+    path: PathText
+    """Below attachments/, with an ending of the type of the image."""
+    file_id: ChosenIdentifier | MISSING = MISSING
+    """The image file to replace, or an id chosen for a new one; if omitted, the server generates
+    one.
+    """
+    mutation_id: Identifier | MISSING = MISSING
+    """Makes the change repeatable: sent again, it has one effect and the same response."""
+
+
+class AttachmentOperations:
+    """Uploads of images.
+
+    Args:
+        submitter: the actors of the workspaces, and their access control.
+        uploads: receives images.
+        images: finds uploads.
+        texts: finds the receipts of repeated changes.
+    """
+
+    def __init__(
+        self,
+        submitter: ChangesetSubmitter,
+        uploads: ImageUploads,
+        images: UploadedImages,
+        texts: RevisionTexts,
+    ) -> None:
+        self._submitter = submitter
+        self._uploads = uploads
+        self._images = images
+        self._texts = texts
+
+    @operation(
+        id="uploadAttachment",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/attachments",
+        tag="attachments",
+        summary="Upload an image",
+        description="The form has the part file, with a file name and its media type, and "
+        "optionally the field declaredDigest, the SHA-256 digest of the bytes in hexadecimal. "
+        "Accepted are PNG, JPEG, GIF and WebP images of at most 32 MiB, 16,384 pixels a side, and "
+        "50 million pixels in all frames together. The image is temporary until it is attached to "
+        "a file.",
+        security=Security.SESSION_OR_KEY,
+        status=201,
+        problems=(NotFound, *refused_with(UnacceptableImage)),
+        body=multipart_body(limit=MAX_BYTES + _FORM_BYTES, schema=_FORM),
+        time=TRANSFER_SECONDS,
+        renews_time=True,
+    )
+    async def upload_attachment(
+        self, call: Call, path: WorkspacePath, body: MultipartStream
+    ) -> AttachmentUploadResult:
+        """Receive an image."""
+        caller, workspace_id = await self._submitter.access.member(call, path.workspace_id, "write")
+        digest: Digest | None = None
+        async for part in body:
+            if part.name == "declaredDigest" and part.filename is None:
+                digest = await _declared_digest(part)
+            elif part.name != "file":
+                raise _refused(part.name, "The form has the parts file and declaredDigest alone.")
+            else:
+                break
+        else:
+            raise _refused("file", "The part file is missing.")
+        if not part.filename or len(part.filename) > _LONGEST_NAME:
+            raise _refused("file", "The part needs a file name of at most 1024 characters.")
+        async with self._uploads.receiving(part.filename, part.media_type) as incoming:
+            async for chunk in part:
+                await incoming.write(chunk)
+            async for part in body:
+                if part.name != "declaredDigest" or part.filename is not None:
+                    raise _refused(part.name, "The form has one part file, and declaredDigest.")
+                digest = await _declared_digest(part)
+            incoming.declared_digest = digest
+            try:
+                upload = await incoming.finish(workspace_id, caller.account_id)
+            except UploaderGone:
+                raise NotFound from None
+        image = upload.image
+        return AttachmentUploadResult(
+            object_id=image.object_id,
+            digest=image.digest,
+            size=image.size,
+            media_type=image.media_type,
+            width=image.width,
+            height=image.height,
+            frames=image.frames,
+            expires_at=timestamp(upload.expires_at),
+        )
+
+    @operation(
+        id="finalizeAttachment",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/attachments/{objectId}/finalize",
+        tag="attachments",
+        summary="Make an uploaded image a file, or the next revision of one",
+        description="To replace the image of an existing file, give its fileId, and its head in "
+        "if-match. An upload can be attached once; 404 means that it has expired or was attached.",
+        security=Security.SESSION_OR_KEY,
+        headers=ETAG,
+        problems=(
+            *COMMON_PROBLEMS,
+            *PATH_PROBLEMS,
+            *HEAD_PROBLEMS,
+            *refused_with(InvalidContent, MutationReused),
+        ),
+        body=json_body(FinalizeAttachmentInput, limit=_SHORT_BODY),
+    )
+    async def finalize_attachment(
+        self, call: Call, path: ObjectPath, headers: IfMatch, body: FinalizeAttachmentInput
+    ) -> Reply[FileChangeSchema]:
+        """Attach an image."""
+        workspace_id, object_id = WorkspaceId(str(path.workspace_id)), ObjectId(str(path.object_id))
+        chosen = UNASSIGNED if body.file_id is MISSING else FileId(body.file_id)
+        heads = None if headers.if_match is None else expected_heads(headers.if_match)
+        requested = AttachImage(chosen, body.path, unknown_image(object_id), heads)
+        try:
+            found = await self._images.find(call, workspace_id, {chosen: object_id})
+        except UploadMissing:
+            before = await self._texts.accepted_before(workspace_id, body.mutation_id, (requested,))
+            if before is None:
+                raise
+            return changed(before)
+        file_id = chosen or FileId(self._submitter.new_id())
+        attach = AttachImage(file_id, body.path, found[object_id], heads)
+        receipt = await self._submitter.push(
+            call, workspace_id, (attach,), body.mutation_id, requested=(requested,)
+        )
+        return changed(receipt)
+
+
+async def _declared_digest(part: Part) -> Digest:
+    given = (await part.read(_DIGEST_LENGTH + 1)).decode("latin-1").lower()
+    try:
+        return Digest(_digests.validate_python(given))
+    except ValidationError:
+        raise _refused("declaredDigest", "Give 64 hexadecimal digits.") from None
+
+
+def _refused(name: str, message: str) -> InvalidRequest:
+    pointer = name.replace("~", "~0").replace("/", "~1")
+    return InvalidRequest(errors=[(f"/{pointer}", message)])

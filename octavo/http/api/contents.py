@@ -1,0 +1,216 @@
+"""The contents of files as bytes: images, their thumbnails, and notes."""
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator
+from enum import IntEnum
+from pathlib import PurePosixPath
+from typing import Literal, NamedTuple
+
+from pydantic_core import MISSING
+
+from octavo.attachments.thumbnails import MEDIA_TYPE as THUMBNAIL_TYPE
+from octavo.attachments.thumbnails import Thumbnails
+from octavo.http.api.access import Access
+from octavo.http.api.conditional import IfNoneMatch
+from octavo.http.api.files import FilePath
+from octavo.http.api.refusals import refused_with
+from octavo.http.contract.byte_range import ByteRange, RangeNotSatisfiable, requested_range
+from octavo.http.contract.call import Call
+from octavo.http.contract.content_disposition import content_disposition
+from octavo.http.contract.contract_model import ContractModel, Identifier
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.problems import Header, InvalidRequest, NotFound
+from octavo.http.contract.reply import NotModified, Stream
+from octavo.model.etag import entity_tag
+from octavo.model.files.image import MEDIA_TYPES
+from octavo.model.identity import FileId, RevisionId
+from octavo.model.refusal import FilePurged
+from octavo.store import Store
+from octavo.store.blobs import BlobKey, BlobMissing, BlobStore
+from octavo.store.scripts.images import StoredContent, content_of
+
+MARKDOWN_TYPE = "text/markdown; charset=utf-8"
+TRANSFER_SECONDS = 180.0
+"""Seconds in which a thumbnail has to be made, and a download to progress."""
+_HEADERS = {
+    "etag": "The entity tag of the content.",
+    "cache-control": "A content that is requested by its revision never changes.",
+    "content-disposition": "The file name; browsers show images, and save notes.",
+    "accept-ranges": "bytes",
+    "content-range": "Which bytes a 206 has.",
+}
+_IMMUTABLE: Header = (b"cache-control", b"private, max-age=31536000, immutable")
+_REVALIDATED: Header = (b"cache-control", b"private, no-cache")
+_PIECE = 256 * 1024
+
+_log = logging.getLogger(__name__)
+
+
+class ThumbnailWidth(IntEnum):
+    """The maximum widths of thumbnails, in pixels."""
+
+    SMALL = 160
+    MEDIUM = 480
+    LARGE = 1280
+
+
+class FileContentQuery(ContractModel):
+    """Which content is returned."""
+
+    revision: Identifier | MISSING = MISSING
+    """A revision of the file; if omitted, its head."""
+    width: ThumbnailWidth | MISSING = MISSING
+    """Return a thumbnail of an image: WebP, at most as wide, and never enlarged."""
+
+
+class ContentHeaders(IfNoneMatch):
+    """The versions that the client has, and the bytes that it wants."""
+
+    range: str | None = None
+    """A single range of bytes, such as ``bytes=0-1023``; anything else is ignored."""
+    if_range: str | None = None
+    """Return the range only if the content has this entity tag, and all of it otherwise."""
+
+
+class ContentOperations:
+    """Contents of files.
+
+    Args:
+        store: the database.
+        blobs: the blob store.
+        thumbnails: makes thumbnails.
+        access: checks the members.
+    """
+
+    def __init__(
+        self, store: Store, blobs: BlobStore, thumbnails: Thumbnails, access: Access
+    ) -> None:
+        self._store = store
+        self._blobs = blobs
+        self._thumbnails = thumbnails
+        self._access = access
+
+    @operation(
+        id="getFileContent",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/files/{fileId}/content",
+        tag="attachments",
+        summary="Get the bytes of a file, or a thumbnail of an image",
+        description="With revision, the response may be cached forever. Without it, revalidate a "
+        "copy with if-none-match.",
+        security=Security.SESSION_OR_KEY,
+        other_statuses=(206,),
+        headers=_HEADERS,
+        media_types=(MARKDOWN_TYPE, *MEDIA_TYPES),
+        problems=(
+            NotFound,
+            RangeNotSatisfiable,
+            *refused_with(FilePurged),
+        ),
+        time=TRANSFER_SECONDS,
+        renews_time=True,
+    )
+    async def get_file_content(
+        self, call: Call, path: FilePath, query: FileContentQuery, headers: ContentHeaders
+    ) -> Stream | NotModified:
+        """Return the content of a file."""
+        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        named = None if query.revision is MISSING else RevisionId(query.revision)
+        found = await self._store.read(content_of(workspace_id, FileId(str(path.file_id)), named))
+        if found is None or (named is None and found.revision.state == "deleted"):
+            raise NotFound
+        revision = found.revision
+        if not revision.path:
+            raise FilePurged
+        width = None if query.width is MISSING else query.width
+        opaque = revision.revision_id if width is None else f"{revision.revision_id}.{width}"
+        caching = _REVALIDATED if named is None else _IMMUTABLE
+        tag: Header = (b"etag", entity_tag(opaque))
+        if headers.if_none_match is not None and headers.tags.names_weakly(opaque):
+            return NotModified(headers=(tag, caching))
+        content = await self._content(found, width)
+        wanted = None
+        if headers.if_range in (None, tag[1].decode()):
+            wanted = requested_range(headers.range, content.size)
+        sent = (
+            tag,
+            caching,
+            (b"accept-ranges", b"bytes"),
+            (b"content-disposition", content_disposition(content.shown, content.name)),
+        )
+        chunks = await self._open(content, wanted)
+        if wanted is None:
+            return Stream(chunks, content.media_type, content.size, sent)
+        span = (b"content-range", wanted.content_range(content.size))
+        length = wanted.stop - wanted.start
+        return Stream(chunks, content.media_type, length, (*sent, span), status=206)
+
+    async def _content(self, found: StoredContent, width: int | None) -> "_ServedContent":
+        revision, name = found.revision, PurePosixPath(found.revision.path).name
+        if found.blob is None:
+            if width is not None:
+                message = "The file is a note; only images have thumbnails."
+                raise InvalidRequest(errors=[("/query/width", message)])
+            text = (found.text or "").encode()
+            return _ServedContent(MARKDOWN_TYPE, len(text), name, "attachment", text)
+        if width is None:
+            return _ServedContent(revision.media_type, revision.size, name, "inline", found.blob)
+        try:
+            thumbnail = await self._thumbnails.get(found.blob, width)
+        except BlobMissing as error:
+            raise _vanished(error) from error
+        name = f"{PurePosixPath(name).stem}-{width}.webp"
+        return _ServedContent(THUMBNAIL_TYPE, thumbnail.size, name, "inline", thumbnail.key)
+
+    async def _open(
+        self, content: "_ServedContent", wanted: ByteRange | None
+    ) -> AsyncIterator[bytes]:
+        start, stop = wanted or (0, content.size)
+        if isinstance(content.data, bytes):
+            return _pieces(content.data[start:stop])
+        chunks = self._blobs.read(content.data, start, stop)
+        try:
+            # Before the head of the response is sent, so that a failure has a response of its own.
+            first = await anext(chunks, b"")
+        except BlobMissing as error:
+            raise _vanished(error) from error
+        return _continued(first, chunks)
+
+
+class _ServedContent(NamedTuple):
+    """Bytes to send; ``data`` is the key of a blob, or the bytes."""
+
+    media_type: str
+    size: int
+    name: str
+    shown: Literal["inline", "attachment"]
+    data: BlobKey | bytes
+
+
+def _vanished(error: BlobMissing) -> NotFound:
+    # The image was purged since the file was read; otherwise its bytes were lost.
+    _log.warning("%s, which a file referred to a moment ago", error)
+    return NotFound()
+
+
+async def _pieces(data: bytes) -> AsyncIterator[bytes]:
+    for at in range(0, len(data), _PIECE):
+        yield data[at : at + _PIECE]
+
+
+class _continued:  # noqa: N801 - used like a function
+    """Iterate ``first``, and the rest of ``chunks``; closing it closes ``chunks``."""
+
+    def __init__(self, first: bytes, chunks: AsyncGenerator[bytes, None]) -> None:
+        self._first = first
+        self._chunks = chunks
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        first, self._first = self._first, b""
+        return first or await anext(self._chunks)
+
+    async def aclose(self) -> None:
+        await self._chunks.aclose()

@@ -1,0 +1,55 @@
+"""What worker processes do with image files: functions whose results are JSON."""
+
+import hashlib
+import os
+import zlib
+from dataclasses import asdict
+
+from octavo.images.facts import ImageFacts
+from octavo.images.inspection import inspect_image
+from octavo.images.metadata import remove_personal_metadata
+from octavo.images.thumbnails import write_thumbnail
+
+Facts = dict[str, str | int]
+"""The attributes of `ImageFacts`, and for a file that was written ``digest``, ``size``, ``crc``."""
+
+_CHUNK = 1024 * 1024
+
+
+def inspect_file(path: str) -> Facts:
+    """Return the facts of an image file, after decoding all of it.
+
+    Raises `InvalidImage` and OSError.
+    """
+    return asdict(inspect_image(path))
+
+
+def inspect_without_metadata(path: str, out: str) -> Facts:
+    """Inspect an image file, and write a durable copy without personal metadata to ``out``.
+
+    The result says nothing of a written file if there was nothing to remove. Raises `InvalidImage`
+    and OSError.
+    """
+    if not remove_personal_metadata(path, out):
+        return inspect_file(path)
+    return {**inspect_file(out), **_made_durable(out)}
+
+
+def make_thumbnail(path: str, width: int, out: str) -> Facts:
+    """Write a durable thumbnail of an image file to ``out``.
+
+    Raises `InvalidImage` and OSError.
+    """
+    facts: ImageFacts = write_thumbnail(path, width, out)
+    return {**asdict(facts), **_made_durable(out)}
+
+
+def _made_durable(path: str) -> Facts:
+    digest, crc, size = hashlib.sha256(), 0, 0
+    with open(path, "rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+            crc = zlib.crc32(chunk, crc)
+            size += len(chunk)
+        os.fsync(file.fileno())
+    return {"digest": digest.hexdigest(), "size": size, "crc": crc}

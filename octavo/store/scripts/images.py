@@ -1,0 +1,99 @@
+"""Read where the content of a revision is stored, and keep the thumbnails of images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from octavo.model.files.revision import Revision
+from octavo.model.identity import FileId, RevisionId, WorkspaceId
+from octavo.store.blobs import BlobKey
+from octavo.store.compression import text_of
+from octavo.store.scripts.blobs import mark_stored
+from octavo.store.scripts.revision_rows import (
+    COUNT,
+    WORKSPACE,
+    columns_of,
+    from_both,
+    revision_of,
+)
+from octavo.store.transaction import Script, Transaction
+
+_COLUMNS = """
+    SELECT {columns}, contents.compressed, images.blob FROM {source}
+    LEFT JOIN contents ON contents.number = {table}.content
+    LEFT JOIN images ON images.number = {table}.content
+"""
+_OF_FILE = f"files.workspace = {WORKSPACE} AND files.file_id = $2::uuid"
+_HEAD = f"""
+    {_COLUMNS.format(columns=columns_of("files"), source="files", table="files")}
+    WHERE {_OF_FILE}
+"""
+_REVISION = from_both(
+    f"""{_COLUMNS} WHERE {{table}}.workspace = {WORKSPACE}
+    AND {{table}}.revision_id = $3::uuid AND files.file_id = $2::uuid"""
+)
+# The image may be collected meanwhile, or another process may have made the thumbnail.
+_INSERT = """
+    INSERT INTO thumbnails (image, width, blob)
+    SELECT $1, $2, $3 WHERE EXISTS (SELECT 1 FROM blobs WHERE key = $1)
+    ON CONFLICT DO NOTHING
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContent:
+    """A revision and its content: a text, an image in a blob, or neither for a purged file."""
+
+    revision: Revision
+    text: str | None
+    blob: BlobKey | None
+
+
+def content_of(
+    workspace_id: WorkspaceId, file_id: FileId, revision_id: RevisionId | None = None
+) -> Script[StoredContent | None]:
+    """Return a revision of a file with its content, None for the head; None without it."""
+
+    async def read_content(transaction: Transaction) -> StoredContent | None:
+        if revision_id is None:
+            row = await transaction.fetch_one(_HEAD, workspace_id, file_id)
+        else:
+            row = await transaction.fetch_one(_REVISION, workspace_id, file_id, revision_id)
+        if row is None:
+            return None
+        blob = row[COUNT + 1]
+        return StoredContent(
+            revision_of(row[:COUNT]),
+            text_of(row[COUNT], row[0]),
+            None if blob is None else BlobKey(blob),
+        )
+
+    return read_content
+
+
+def thumbnail_of(image: BlobKey, width: int) -> Script[tuple[BlobKey, int] | None]:
+    """Return the thumbnail of an image, with its size in bytes; None if it was not made yet."""
+
+    async def read_thumbnail(transaction: Transaction) -> tuple[BlobKey, int] | None:
+        row = await transaction.fetch_one(
+            "SELECT key, size FROM thumbnails JOIN blobs ON key = blob"
+            " WHERE image = $1 AND width = $2",
+            image,
+            width,
+        )
+        return None if row is None else (BlobKey(row[0]), row[1])
+
+    return read_thumbnail
+
+
+def add_thumbnail(image: BlobKey, width: int, key: BlobKey) -> Script[None]:
+    """Record a thumbnail that was stored in a reserved blob.
+
+    If the image is gone, or has one already, nothing refers to the blob. Raises `BlobCollected`.
+    """
+
+    async def insert_thumbnail(transaction: Transaction) -> None:
+        await mark_stored(transaction, key)
+        await transaction.execute(_INSERT, image, width, key)
+
+    return insert_thumbnail

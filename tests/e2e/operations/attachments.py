@@ -1,0 +1,241 @@
+"""Cases of images: uploads, the changes that attach them, and contents."""
+
+import hashlib
+import socket
+from datetime import timedelta
+
+import httpx
+
+from tests.e2e.operations.cases import produces
+from tests.e2e.operations.world import UNKNOWN, Json, World, fresh_id
+from tests.e2e.server import PATIENCE
+from tests.fakes.image_files import encoded, picture
+
+PNG = encoded(picture((300, 200)), "PNG")
+LONGEST = 32 * 1024 * 1024
+
+
+def upload(
+    world: World,
+    data: bytes = PNG,
+    media_type: str = "image/png",
+    *,
+    headers: dict[str, str] | None = None,
+    fields: dict[str, str] | None = None,
+) -> httpx.Response:
+    # Read now: what checks the response looks at the request, too.
+    files = {"file": ("a.png", data, media_type)}
+    form = httpx.Request("POST", world.http.base_url, files=files, data=fields or {})
+    sent = {"content-type": form.headers["content-type"], **(headers or {})}
+    return world.ask("POST", f"{world.base}/attachments", content=form.read(), headers=sent)
+
+
+def uploaded(world: World, data: bytes = PNG) -> str:
+    response = upload(world, data)
+    assert response.status_code == 201, response.text
+    return str(response.json()["objectId"])
+
+
+def finalize(
+    world: World, object_id: str, headers: dict[str, str] | None = None, **given: object
+) -> httpx.Response:
+    body = {"path": f"attachments/{fresh_id()}.png", **given}
+    place = f"{world.base}/attachments/{object_id}/finalize"
+    return world.ask("POST", place, json=body, headers=headers or {})
+
+
+def image(world: World) -> Json:
+    """Upload an image and attach it; return the change."""
+    response = finalize(world, uploaded(world))
+    assert response.status_code == 200, response.text
+    change: Json = response.json()
+    return change
+
+
+@produces("uploadAttachment", "201")
+def image_uploaded(world: World) -> httpx.Response:
+    digest = hashlib.sha256(PNG).hexdigest()
+    response = upload(world, fields={"declaredDigest": digest})
+    found = response.json()
+    assert (found["digest"], found["width"], found["height"]) == (digest, 300, 200)
+    return response
+
+
+@produces("uploadAttachment", "forbidden")
+def image_uploaded_by_a_reader(world: World) -> httpx.Response:
+    return upload(world, headers=world.reader.by_key)
+
+
+@produces("uploadAttachment", "not_found")
+def image_uploaded_by_a_stranger(world: World) -> httpx.Response:
+    return upload(world, headers=world.stranger.by_key)
+
+
+@produces("uploadAttachment", "account_locked")
+def image_uploaded_by_a_locked_account(world: World) -> httpx.Response:
+    return upload(world, headers=world.locked.by_key)
+
+
+@produces("uploadAttachment", "unsupported_media_type")
+def image_that_is_declared_as_another(world: World) -> httpx.Response:
+    return upload(world, media_type="image/gif")
+
+
+@produces("uploadAttachment", "invalid_image")
+def damaged_image_uploaded(world: World) -> httpx.Response:
+    return upload(world, PNG[:-30])
+
+
+@produces("uploadAttachment", "body_too_large")
+def too_large_an_image_uploaded(world: World) -> httpx.Response:
+    return upload(world, PNG + bytes(LONGEST + 1 - len(PNG)))
+
+
+@produces("uploadAttachment", "body_timeout")
+def upload_that_stops(world: World) -> httpx.Response:
+    url = world.http.base_url
+    start = (
+        b"--b\r\ncontent-disposition: form-data; name=file; filename=a.png\r\n"
+        b"content-type: image/png\r\n\r\n" + PNG[:100]
+    )
+    head = (
+        f"POST {world.base}/attachments HTTP/1.1\r\nhost: a\r\n"
+        f"authorization: {world.owner.by_key['authorization']}\r\n"
+        "content-type: multipart/form-data; boundary=b\r\ncontent-length: 100000\r\n\r\n"
+    )
+    with socket.create_connection((url.host, url.port), timeout=PATIENCE) as plain:
+        plain.sendall(head.encode() + start)
+        received = b"".join(iter(lambda: plain.recv(65536), b""))
+    lines, _, body = received.partition(b"\r\n\r\n")
+    first, *fields = lines.decode().split("\r\n")
+    response = httpx.Response(
+        int(first.split()[1]),
+        headers=dict(line.split(": ", 1) for line in fields),
+        content=body,
+        request=httpx.Request("POST", str(url)),
+    )
+    response.elapsed = timedelta()
+    return response
+
+
+@produces("finalizeAttachment", "200")
+def image_attached(world: World) -> httpx.Response:
+    object_id, mutation, path = uploaded(world), fresh_id(), f"attachments/{fresh_id()}.png"
+    response = finalize(world, object_id, path=path, mutationId=mutation)
+    again = finalize(world, object_id, path=path, mutationId=mutation)
+    assert again.json() == response.json()
+    head = response.json()["revision"]["id"]
+    read = world.ask("GET", f"{world.base}/files/{response.json()['fileId']}")
+    assert read.json()["head"]["id"] == head
+    return response
+
+
+@produces("finalizeAttachment", "not_found")
+def image_attached_that_does_not_exist(world: World) -> httpx.Response:
+    return finalize(world, UNKNOWN)
+
+
+@produces("finalizeAttachment", "path_conflict")
+def image_attached_where_one_is(world: World) -> httpx.Response:
+    return finalize(world, uploaded(world), path=image(world)["path"].upper().lower())
+
+
+@produces("finalizeAttachment", "file_purged")
+def image_attached_to_a_purged_file(world: World) -> httpx.Response:
+    return finalize(world, uploaded(world), fileId=world.purged()["fileId"])
+
+
+@produces("finalizeAttachment", "mutation_reused")
+def image_attached_with_a_used_mutation(world: World) -> httpx.Response:
+    mutation = world.note()["revision"]["mutationId"]
+    return finalize(world, uploaded(world), mutationId=mutation)
+
+
+@produces("finalizeAttachment", "head_moved")
+def image_replaced_that_has_moved_on(world: World) -> httpx.Response:
+    file_id = image(world)["fileId"]
+    headers = {"if-match": f'"{UNKNOWN}"'}
+    response = finalize(world, uploaded(world), fileId=file_id, headers=headers)
+    assert response.json()["fileIds"] == [file_id]
+    return response
+
+
+@produces("finalizeAttachment", "if_match_required")
+def image_replaced_whatever_it_is(world: World) -> httpx.Response:
+    file_id, object_id = image(world)["fileId"], uploaded(world)
+    anything = finalize(world, object_id, fileId=file_id, headers={"if-match": "*"})
+    assert anything.status_code == 428
+    return finalize(world, object_id, fileId=file_id)
+
+
+@produces("finalizeAttachment", "invalid_path")
+def image_attached_elsewhere(world: World) -> httpx.Response:
+    return finalize(world, uploaded(world), path="a.png")
+
+
+@produces("finalizeAttachment", "invalid_graph")
+def image_attached_below_an_image(world: World) -> httpx.Response:
+    return finalize(world, uploaded(world), path=f"{image(world)['path']}/a.png")
+
+
+@produces("finalizeAttachment", "invalid_content")
+def image_attached_to_a_note(world: World) -> httpx.Response:
+    note = world.note()
+    headers = {"if-match": f'"{note["revision"]["id"]}"'}
+    return finalize(world, uploaded(world), fileId=note["fileId"], headers=headers)
+
+
+@produces("finalizeAttachment", "forbidden")
+def image_attached_by_a_reader(world: World) -> httpx.Response:
+    return finalize(world, uploaded(world), headers=world.reader.by_key)
+
+
+@produces("pushChangeset", "if_match_required")
+def image_replaced_in_a_changeset(world: World) -> httpx.Response:
+    change = image(world)
+    return world.push(
+        {
+            "op": "attach",
+            "fileId": change["fileId"],
+            "objectId": uploaded(world),
+            "path": change["path"],
+        }
+    )
+
+
+@produces("getFileContent", "200")
+def content_read(world: World) -> httpx.Response:
+    place = f"{world.file(image(world))}/content"
+    response = world.ask("GET", place, headers=world.reader.by_key)
+    assert response.content == PNG
+    small = world.ask("GET", f"{place}?width=160", headers=world.reader.by_key)
+    world.contract.check("getFileContent", small)
+    assert small.headers["content-type"] == "image/webp"
+    return response
+
+
+@produces("getFileContent", "206")
+def part_of_a_content_read(world: World) -> httpx.Response:
+    response = world.ask(
+        "GET", f"{world.file(image(world))}/content", headers={"range": "bytes=3-9"}
+    )
+    assert response.content == PNG[3:10]
+    return response
+
+
+@produces("getFileContent", "304")
+def known_content_read(world: World) -> httpx.Response:
+    change = image(world)
+    headers = {"if-none-match": f'"{change["revision"]["id"]}"'}
+    return world.ask("GET", f"{world.file(change)}/content", headers=headers)
+
+
+@produces("getFileContent", "range_not_satisfiable")
+def content_read_after_its_end(world: World) -> httpx.Response:
+    headers = {"range": "bytes=100000000-"}
+    return world.ask("GET", f"{world.file(image(world))}/content", headers=headers)
+
+
+@produces("getFileContent", "file_purged")
+def content_of_a_purged_file_read(world: World) -> httpx.Response:
+    return world.ask("GET", f"{world.file(world.purged())}/content")

@@ -1,0 +1,56 @@
+"""The use cases of images, with blobs in memory and without worker processes."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from octavo.attachments.blob_writer import BlobWriter
+from octavo.attachments.image_work import ImageWork
+from octavo.attachments.thumbnails import Thumbnails
+from octavo.attachments.uploading import ImageUploads
+from octavo.store import Store
+from octavo.store.blobs import Staging, open_staging
+from tests.fakes.inline_work import run_inline
+from tests.fakes.memory_blobs import MemoryBlobs
+
+
+@dataclass
+class ImagesRig:
+    """The parts, and the folder of files on their way."""
+
+    blobs: MemoryBlobs
+    staging: Staging
+    folder: Path
+    writer: BlobWriter
+    uploads: ImageUploads
+    thumbnails: Thumbnails
+
+
+@asynccontextmanager
+async def images_rig(
+    store: Store,
+    *,
+    now: Callable[[], float],
+    new_id: Callable[[], str],
+    new_entropy: Callable[[], bytes],
+    removes_metadata: bool = False,
+) -> AsyncIterator[ImagesRig]:
+    """Build the parts over a database."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        staging = await open_staging(folder)
+        blobs, work = MemoryBlobs(), ImageWork(run_inline)
+        writer = BlobWriter(store, blobs, now=now, new_entropy=new_entropy)
+        uploads = ImageUploads(
+            store,
+            writer,
+            staging,
+            work,
+            now=now,
+            new_id=new_id,
+            removes_metadata=removes_metadata,
+        )
+        thumbnails = Thumbnails(store, blobs, writer, staging, work, new_id=new_id)
+        yield ImagesRig(blobs, staging, folder, writer, uploads, thumbnails)
