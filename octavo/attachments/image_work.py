@@ -40,7 +40,7 @@ def image_workers() -> WorkerPool:
     return WorkerPool(
         size,
         seconds=WAIT_SECONDS,
-        preloaded=[tasks.__name__],
+        preloaded=tasks.PRELOADED,
         max_memory=MAX_MEMORY,
         max_seconds=MAX_SECONDS,
     )

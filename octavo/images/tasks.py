@@ -1,4 +1,8 @@
-"""What worker processes do with image files: functions whose results are JSON."""
+"""What worker processes do with image files: functions whose results are JSON.
+
+The server imports this module, to name the functions. They import Pillow when they are called, so
+that the server never loads it.
+"""
 
 import hashlib
 import os
@@ -6,9 +10,14 @@ import zlib
 from dataclasses import asdict
 
 from octavo.images.facts import ImageFacts
-from octavo.images.inspection import inspect_image
-from octavo.images.metadata import remove_personal_metadata
-from octavo.images.thumbnails import write_thumbnail
+
+PRELOADED = (
+    __name__,
+    "octavo.images.inspection",
+    "octavo.images.metadata",
+    "octavo.images.thumbnails",
+)
+"""The modules that a worker process imports when it starts."""
 
 Facts = dict[str, str | int]
 """The attributes of `ImageFacts`, and for a file that was written ``digest``, ``size``, ``crc``."""
@@ -21,6 +30,8 @@ def inspect_file(path: str) -> Facts:
 
     Raises `InvalidImage` and OSError.
     """
+    from octavo.images.inspection import inspect_image  # noqa: PLC0415
+
     return asdict(inspect_image(path))
 
 
@@ -30,6 +41,8 @@ def inspect_without_metadata(path: str, out: str) -> Facts:
     The result says nothing of a written file if there was nothing to remove. Raises `InvalidImage`
     and OSError.
     """
+    from octavo.images.metadata import remove_personal_metadata  # noqa: PLC0415
+
     if not remove_personal_metadata(path, out):
         return inspect_file(path)
     return {**inspect_file(out), **_made_durable(out)}
@@ -40,6 +53,8 @@ def make_thumbnail(path: str, width: int, out: str) -> Facts:
 
     Raises `InvalidImage` and OSError.
     """
+    from octavo.images.thumbnails import write_thumbnail  # noqa: PLC0415
+
     facts: ImageFacts = write_thumbnail(path, width, out)
     return {**asdict(facts), **_made_durable(out)}
 
