@@ -58,7 +58,7 @@ CHANGED = {400, 401, 403, 404, 409, 410, 412, 422, 423, 500, 503, 507}
             f"POST {WORKSPACE}/attachments/{{objectId}}/finalize",
             CHANGED | BODY | {200, 428},
         ),
-        ("getFileContent", f"GET {FILE}/content", READ | {206, 304, 410, 416, 422}),
+        ("getFileContent", f"GET {FILE}/content", READ | {206, 304, 410, 416}),
         ("getReceipt", f"GET {WORKSPACE}/receipts/{{mutationId}}", READ),
         ("listFiles", f"GET {WORKSPACE}/files", READ),
         ("listRevisions", f"GET {FILE}/revisions", READ),
