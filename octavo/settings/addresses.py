@@ -17,6 +17,10 @@ DEFAULT_PORT = 8080
 
 _LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
 _PAGE = re.compile(r"[a-z][a-z0-9-]{0,49}")
+_OBJECT_STORE = re.compile(
+    r"(?:s3|az|gs)://[a-z0-9](?:[a-z0-9._-]{1,220})[a-z0-9](?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*/?"
+)
+_LONGEST_OBJECT_STORE = 500
 _USUAL_PORTS = {"http": 80, "https": 443}
 _HIDDEN = "***"
 _NO_DATABASE = (
@@ -219,6 +223,17 @@ def portal_addresses(text: str) -> tuple[NamedAddress, ...]:
             raise ValueError("has a parameter token, which Octavo adds: leave it out")
         found[name] = NamedAddress(name, address)
     return tuple(found.values())
+
+
+def object_store(text: str) -> str:
+    """Read the address of a bucket, with the prefix of its objects if it has one."""
+    if not _OBJECT_STORE.fullmatch(text) or len(text) > _LONGEST_OBJECT_STORE:
+        raise ValueError(
+            "is not the address of an object store: give s3://bucket, az://container or "
+            "gs://bucket, with a prefix such as /octavo if others use it too; credentials and "
+            "endpoint are given in the environment"
+        )
+    return text.rstrip("/")
 
 
 def is_loopback(host: str) -> bool:

@@ -17,14 +17,17 @@ _ADDRESS_OF_A_PLATFORM = re.compile(r"(tcp|udp|sctp)://")
 _MEANT = {
     "address": "bind",
     "base_url": "public_url",
+    "bucket": "blobs",
     "data": "data_dir",
     "data_folder": "data_dir",
     "database_url": "database",
     "db": "database",
     "host": "bind",
     "listen": "bind",
+    "object_store": "blobs",
     "origin": "public_url",
     "port": "bind",
+    "s3": "blobs",
     "url": "public_url",
 }
 

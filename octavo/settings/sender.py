@@ -1,10 +1,15 @@
-"""The sender of messages: an address, with a display name if one is wanted."""
+"""The sender of messages, and how the connection to its mail server is encrypted."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self
 
 from octavo.model.accounts.address import Address, parse_address
 from octavo.model.label import parse_label
+
+SmtpSecurity = Literal["starttls", "tls", "none"]
+
+SMTP_PORTS: dict[SmtpSecurity, int] = {"starttls": 587, "tls": 465, "none": 25}
+"""The usual port for each value of ``smtp_security``."""
 
 _LONGEST_NAME = 100
 _INVALID = (

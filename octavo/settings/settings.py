@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, PlainSerializer, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -14,12 +14,13 @@ from octavo.settings.addresses import (
     host_name,
     legal_document,
     local_origin,
+    object_store,
     origin,
     portal_addresses,
     remote_port,
 )
 from octavo.settings.contradictions import contradictions
-from octavo.settings.sender import Sender
+from octavo.settings.sender import SMTP_PORTS, Sender, SmtpSecurity
 from octavo.settings.values import (
     Network,
     choice,
@@ -58,11 +59,6 @@ _Port = Annotated[int, _read(remote_port)]
 _LegalDocument = Annotated[str, _read(legal_document)]
 _Line = Annotated[str, _read(line)]
 
-SmtpSecurity = Literal["starttls", "tls", "none"]
-
-SMTP_PORTS: dict[SmtpSecurity, int] = {"starttls": 587, "tls": 465, "none": 25}
-"""The usual port for each value of ``smtp_security``."""
-
 
 class Settings(BaseSettings):
     """The validated settings of one process.
@@ -88,6 +84,11 @@ class Settings(BaseSettings):
         description="postgresql:// URL of the database; without it, SQLite stores the data in the "
         "data folder",
         json_schema_extra={"secret": True},
+    )
+    blobs: Annotated[str, _read(object_store)] = Field(
+        default="",
+        description="object store for images: s3://, az:// or gs://, then bucket and prefix; "
+        "without it, they are stored in the data folder",
     )
     pool_size: _Positive = Field(
         default=10, description="maximum number of open connections to PostgreSQL"

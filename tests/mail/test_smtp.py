@@ -12,8 +12,7 @@ from octavo.mail.composition import Composer
 from octavo.mail.smtp import SmtpTransport
 from octavo.mail.transport import SendFailure
 from octavo.model.accounts.address import Address
-from octavo.settings.sender import Sender
-from octavo.settings.settings import SmtpSecurity
+from octavo.settings.sender import Sender, SmtpSecurity
 from tests.fakes.smtp_server import (
     PASSWORD,
     USER,

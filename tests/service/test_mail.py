@@ -13,8 +13,7 @@ from octavo.model.accounts.address import Address
 from octavo.service.engine import open_engine
 from octavo.service.mail import mail_transport
 from octavo.settings import Settings
-from octavo.settings.sender import Sender
-from octavo.settings.settings import SmtpSecurity
+from octavo.settings.sender import Sender, SmtpSecurity
 from tests.fakes.identity_fixture import IdentityFixture
 from tests.fakes.smtp_server import free_port, mail_server
 

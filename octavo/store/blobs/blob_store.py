@@ -28,6 +28,10 @@ class BlobsFull(BlobsUnavailable):
     """The blob store is out of space."""
 
 
+class BlobsUnusable(Exception):
+    """The blob store can't be opened until an administrator has acted."""
+
+
 class BlobMissing(Exception):
     """There is no blob with this key, although the database refers to it."""
 
