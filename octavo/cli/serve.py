@@ -14,7 +14,7 @@ from octavo.http.server import CertificateError
 from octavo.http.server.listener import ListenError
 from octavo.service.legal import LegalDocumentError
 from octavo.store import StoreError
-from octavo.store.blobs import BlobsUnavailable
+from octavo.store.blobs import BlobsUnavailable, BlobsUnusable
 
 EXPECTED = (
     ListenError,
@@ -22,6 +22,7 @@ EXPECTED = (
     LegalDocumentError,
     DataFolderError,
     BlobsUnavailable,
+    BlobsUnusable,
     StoreError,
     RestartIntensityExceeded,
 )

@@ -1,7 +1,7 @@
-"""The blob store of the service."""
+"""The blob store of the service: a folder of the data folder, or an object store."""
 
 from octavo.settings import Settings
-from octavo.store.blobs import BlobStore, LocalBlobs
+from octavo.store.blobs import BlobStore, LocalBlobs, open_object_store
 
 FOLDER = "blobs"
 """The folder of the blobs in the data folder."""
@@ -10,5 +10,11 @@ STAGING = "staging"
 
 
 def open_blobs(settings: Settings) -> BlobStore:
-    """Return the blob store that ``settings`` name."""
+    """Return the blob store that ``settings`` name.
+
+    Raises `octavo.store.blobs.BlobsUnusable` when an object store can't be used as the environment
+    configures it. Nothing is sent to it: an object store that is away does not prevent the start.
+    """
+    if settings.blobs:
+        return open_object_store(settings.blobs)
     return LocalBlobs(settings.data_dir / FOLDER)

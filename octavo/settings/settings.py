@@ -1,10 +1,9 @@
 """Every setting: its name, default, description and validation."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Self, TypeVar
+from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer, SecretStr, model_validator
+from pydantic import Field, PlainSerializer, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from octavo.settings.addresses import (
@@ -31,33 +30,21 @@ from octavo.settings.values import (
     folder,
     line,
     networks,
+    reads,
     seconds,
     switch,
     wait,
 )
 
-T = TypeVar("T")
-
-
-def _read(parse: Callable[[str], T]) -> BeforeValidator:
-    """Parse strings and numbers with ``parse``; leave values of the field's type unchanged."""
-
-    def check(value: object) -> object:
-        parsed = isinstance(value, str | int | float) and not isinstance(value, bool)
-        return parse(str(value)) if parsed else value
-
-    return BeforeValidator(check)
-
-
-_Seconds = Annotated[float, _read(seconds)]
-_Wait = Annotated[float, _read(wait)]
-_Days = Annotated[float, _read(days)]
-_File = Annotated[str, _read(file)]
+_Seconds = Annotated[float, reads(seconds)]
+_Wait = Annotated[float, reads(wait)]
+_Days = Annotated[float, reads(days)]
+_File = Annotated[str, reads(file)]
 _Database = Annotated[DatabaseUrl, PlainSerializer(str)]
-_Positive = Annotated[int, _read(count(1))]
-_Port = Annotated[int, _read(remote_port)]
-_LegalDocument = Annotated[str, _read(legal_document)]
-_Line = Annotated[str, _read(line)]
+_Positive = Annotated[int, reads(count(1))]
+_Port = Annotated[int, reads(remote_port)]
+_LegalDocument = Annotated[str, reads(legal_document)]
+_Line = Annotated[str, reads(line)]
 
 
 class Settings(BaseSettings):
@@ -71,24 +58,25 @@ class Settings(BaseSettings):
         frozen=True, extra="forbid", validate_default=False, hide_input_in_errors=True
     )
 
-    bind: Annotated[Bind, _read(Bind.parse)] = Field(
+    bind: Annotated[Bind, reads(Bind.parse)] = Field(
         default=Bind(),
         description="address and TCP port to listen on; port 0 takes any free one",
     )
-    data_dir: Annotated[Path, _read(folder)] = Field(
+    data_dir: Annotated[Path, reads(folder)] = Field(
         default=Path("octavo-data"),
         description="folder for all data; created if it is missing",
     )
-    database: Annotated[_Database | None, _read(DatabaseUrl.parse)] = Field(
+    database: Annotated[_Database | None, reads(DatabaseUrl.parse)] = Field(
         default=None,
         description="postgresql:// URL of the database; without it, SQLite stores the data in the "
         "data folder",
         json_schema_extra={"secret": True},
     )
-    blobs: Annotated[str, _read(object_store)] = Field(
+    blobs: Annotated[str, reads(object_store)] = Field(
         default="",
         description="object store for images: s3://, az:// or gs://, then bucket and prefix; "
         "without it, they are stored in the data folder",
+        json_schema_extra={"secret": True},
     )
     pool_size: _Positive = Field(
         default=10, description="maximum number of open connections to PostgreSQL"
@@ -106,7 +94,7 @@ class Settings(BaseSettings):
         description="PEM file of the certificate and its chain; with tls_key, it enables TLS",
     )
     tls_key: _File = Field(default="", description="PEM file of the certificate's private key")
-    public_url: Annotated[str, _read(origin)] = Field(
+    public_url: Annotated[str, reads(origin)] = Field(
         default_factory=lambda known: local_origin(
             known.get("bind", Bind()), tls=bool(known.get("tls_certificate"))
         ),
@@ -114,21 +102,21 @@ class Settings(BaseSettings):
         "default; if unset, it is derived from bind, with localhost for a loopback or wildcard "
         "address",
     )
-    http2: Annotated[bool, _read(switch)] = Field(
+    http2: Annotated[bool, reads(switch)] = Field(
         default=False,
         description="true enables HTTP/2 in addition to HTTP/1.1; one client can slow down all "
         "others through it, so enable it for trusted clients only",
     )
-    trusted_proxies: Annotated[tuple[Network, ...], _read(networks)] = Field(
+    trusted_proxies: Annotated[tuple[Network, ...], reads(networks)] = Field(
         default=(),
         description="addresses or networks of proxies trusted to report client addresses",
     )
-    proxy_header: Annotated[str, _read(choice("x-forwarded", "forwarded"))] = Field(
+    proxy_header: Annotated[str, reads(choice("x-forwarded", "forwarded"))] = Field(
         default="x-forwarded",
         description="headers in which those proxies report the client: x-forwarded "
         "(x-forwarded-for and -proto) or forwarded (RFC 7239)",
     )
-    log_format: Annotated[str, _read(choice("console", "json"))] = Field(
+    log_format: Annotated[str, reads(choice("console", "json"))] = Field(
         default="console", description="format of the log on standard error: console or json"
     )
     session_idle_days: _Days = Field(
@@ -151,19 +139,19 @@ class Settings(BaseSettings):
     history_least: _Positive = Field(
         default=20, description="number of newest revisions of a file that are kept at any age"
     )
-    remove_image_metadata: Annotated[bool, _read(switch)] = Field(
+    remove_image_metadata: Annotated[bool, reads(switch)] = Field(
         default=False,
         description="true removes what identifies people and places from uploaded images: "
         "position, names, times, camera; pixels, orientation and colours stay as they are",
     )
-    document_size: Annotated[int, _read(count(4_194_304))] = Field(
+    document_size: Annotated[int, reads(count(4_194_304))] = Field(
         default=16_777_216,
         description="maximum size of a note's document with its history, in bytes",
     )
-    document_update_size: Annotated[int, _read(count(1024))] = Field(
+    document_update_size: Annotated[int, reads(count(1024))] = Field(
         default=2_097_152, description="maximum size of one update of a note's document, in bytes"
     )
-    document_history: Annotated[int, _read(count(2))] = Field(
+    document_history: Annotated[int, reads(count(2))] = Field(
         default=8,
         description="maximum size of a document as a multiple of its text size. A document above "
         "64 KiB that exceeds it, or its text by more than 512 KiB, loses its history, and devices "
@@ -182,7 +170,7 @@ class Settings(BaseSettings):
         default=300.0,
         description="seconds over which attempts to sign in and to register are counted",
     )
-    operator_tokens: Annotated[tuple[str, ...], _read(digests)] = Field(
+    operator_tokens: Annotated[tuple[str, ...], reads(digests)] = Field(
         default=(),
         description="SHA-256 digests of operator tokens, separated by commas; `octavo "
         "operator-token` makes them. Without any, the operator API is off",
@@ -204,23 +192,23 @@ class Settings(BaseSettings):
     privacy_version: _Line = Field(
         default="", description="version of the privacy notice when it is an address"
     )
-    registration_policy: Annotated[str, _read(choice("invitation", "open"))] = Field(
+    registration_policy: Annotated[str, reads(choice("invitation", "open"))] = Field(
         default="",
         description="who may create an account: invitation (people who are invited) or open "
         "(everybody; requires smtp_host, terms and privacy_notice). If unset, administrators "
         "decide",
     )
-    portal: Annotated[tuple[NamedAddress, ...], _read(portal_addresses)] = Field(
+    portal: Annotated[tuple[NamedAddress, ...], reads(portal_addresses)] = Field(
         default=(),
         description="pages of the operator's account portal, as name=address separated by commas, "
         "such as billing=https://billing.example.org/start",
     )
-    smtp_host: Annotated[str, _read(host_name)] = Field(
+    smtp_host: Annotated[str, reads(host_name)] = Field(
         default="",
         description="name or IP address of the mail server that sends the messages of this "
         "installation; without it, none are sent",
     )
-    smtp_security: Annotated[SmtpSecurity, _read(choice("starttls", "tls", "none"))] = Field(
+    smtp_security: Annotated[SmtpSecurity, reads(choice("starttls", "tls", "none"))] = Field(
         default="starttls",
         description="encryption of the connection to the mail server: starttls (required, not "
         "opportunistic), tls from the first byte, or none",
@@ -233,10 +221,10 @@ class Settings(BaseSettings):
     smtp_user: _Line = Field(
         default="", description="name to authenticate with at the mail server, with smtp_password"
     )
-    smtp_password: Annotated[SecretStr | None, _read(line)] = Field(
+    smtp_password: Annotated[SecretStr | None, reads(line)] = Field(
         default=None, description="password of smtp_user", json_schema_extra={"secret": True}
     )
-    mail_from: Annotated[Sender | None, _read(Sender.parse)] = Field(
+    mail_from: Annotated[Sender | None, reads(Sender.parse)] = Field(
         default=None,
         description="sender of the messages: an address, or a name and an address such as "
         "Octavo <notes@example.org>; required with smtp_host",
@@ -248,13 +236,13 @@ class Settings(BaseSettings):
         default=10.0,
         description="seconds to receive the head of a request, and for a TLS handshake",
     )
-    head_size: Annotated[int, _read(count(1024))] = Field(
+    head_size: Annotated[int, reads(count(1024))] = Field(
         default=16384, description="maximum size of a request head, in bytes"
     )
-    header_count: Annotated[int, _read(count(10))] = Field(
+    header_count: Annotated[int, reads(count(10))] = Field(
         default=100, description="maximum number of header fields of a request"
     )
-    target_length: Annotated[int, _read(count(256))] = Field(
+    target_length: Annotated[int, reads(count(256))] = Field(
         default=8192, description="maximum length of path and query of a request, in bytes"
     )
     body_idle_time: _Wait = Field(default=20.0, description="seconds that a request body may pause")
@@ -274,11 +262,11 @@ class Settings(BaseSettings):
     requests_per_connection: _Positive = Field(
         default=10000, description="requests on one connection before it is closed"
     )
-    memory: Annotated[int, _read(count(16_777_216))] = Field(
+    memory: Annotated[int, reads(count(16_777_216))] = Field(
         default=268_435_456,
         description="bytes of large requests and responses (64 KiB or more) held in memory",
     )
-    memory_per_client: Annotated[int, _read(count(8_388_608))] = Field(
+    memory_per_client: Annotated[int, reads(count(8_388_608))] = Field(
         default=67_108_864,
         description="bytes of them held in memory for one address (one /64 of IPv6)",
     )

@@ -10,6 +10,9 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BeforeValidator
 
 LONGEST_STOP = 3600.0
 LONGEST_WAIT = 86400.0
@@ -18,7 +21,19 @@ LARGEST_COUNT = 1_000_000_000
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
+T = TypeVar("T")
+
 _DIGEST = re.compile("[0-9a-f]{64}")
+
+
+def reads(parse: Callable[[str], T]) -> BeforeValidator:
+    """Return a validator that parses strings and numbers, and leaves other values unchanged."""
+
+    def check(value: object) -> object:
+        parsed = isinstance(value, str | int | float) and not isinstance(value, bool)
+        return parse(str(value)) if parsed else value
+
+    return BeforeValidator(check)
 
 
 def seconds(text: str) -> float:

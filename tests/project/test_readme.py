@@ -81,7 +81,7 @@ def test_configuration_has_every_setting_once() -> None:
 
 def test_pages_name_no_unknown_setting() -> None:
     named = {name for page in PAGES for name in re.findall(r"`(OCTAVO_[A-Z0-9_]+)", read(page))}
-    tests = {"OCTAVO_TEST_POSTGRES"}
+    tests = {"OCTAVO_TEST_OBJECT_STORE", "OCTAVO_TEST_POSTGRES"}
     assert named <= {each.variable for each in describe()} | {CONFIG_VARIABLE} | tests
 
 

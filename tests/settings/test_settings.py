@@ -99,6 +99,9 @@ def test_settings_created_in_code_are_validated_too() -> None:
         ("database", DATABASE, DatabaseUrl(DATABASE)),
         ("database", "postgres:///notes", DatabaseUrl("postgres:///notes")),
         ("database", "postgresql://a:1,b:2/notes", DatabaseUrl("postgresql://a:1,b:2/notes")),
+        ("blobs", "s3://notes", "s3://notes"),
+        ("blobs", "az://notes/octavo/", "az://notes/octavo"),
+        ("blobs", "gs://notes.example.org/a/b_c-1.2", "gs://notes.example.org/a/b_c-1.2"),
         ("pool_size", "3", 3),
         ("grace", "0.5", 0.5),
         ("grace", "3600", 3600.0),
@@ -285,6 +288,35 @@ def test_read_refused_database_is_reported_without_the_password(text: str) -> No
     assert "hid" not in problem
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "notes",
+        "/srv/notes",
+        "s3://",
+        "s3:///notes",
+        "s3://ab",
+        "s3://Notes",
+        "s3://octavo:hidden@notes",
+        "s3://notes:9000",
+        "s3://notes?endpoint=hidden",
+        "s3://notes/a//b",
+        "s3://notes/../b",
+        "s3://notes/a b",
+        "s3://notes/%2e",
+        "s3://notes\n",
+        "S3://notes",
+        "https://notes.s3.example.org",
+        "file:///srv/notes",
+        f"s3://notes/{'a' * 500}",
+    ],
+)
+def test_read_refused_object_store_is_reported_without_its_address(text: str) -> None:
+    (problem,) = problems_of({"OCTAVO_BLOBS": text})
+    assert problem.startswith("OCTAVO_BLOBS is not the address of an object store: give s3://")
+    assert "hidden" not in problem
+
+
 def test_database_shows_its_password_nowhere() -> None:
     settings = read_settings({"OCTAVO_DATABASE": DATABASE}).settings
     assert settings.database is not None
@@ -383,6 +415,7 @@ def test_smtp_password_is_shown_nowhere() -> None:
         ("OCTAVO_PORT", "OCTAVO_BIND"),
         ("OCTAVO_DATABASE_URL", "OCTAVO_DATABASE"),
         ("OCTAVO_URL", "OCTAVO_PUBLIC_URL"),
+        ("OCTAVO_BUCKET", "OCTAVO_BLOBS"),
         ("OCTAVO_grace", "OCTAVO_GRACE"),
     ],
 )
