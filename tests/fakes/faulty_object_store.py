@@ -178,6 +178,7 @@ def faulty_object_store(upstream: str) -> Iterator[FaultyObjectStore]:
 
     class Server(ThreadingHTTPServer):
         daemon_threads = False
+        request_queue_size = 128
         connections: ClassVar[list[socket.socket]] = []
 
         def process_request(self, request: _Socket, client_address: object) -> None:

@@ -10,7 +10,7 @@ import trio
 from obstore.store import S3Store
 
 from octavo.store.blobs import BlobMissing, BlobsFull, BlobsUnavailable
-from octavo.store.blobs.bucket import PART_BYTES, StoreTimeouts
+from octavo.store.blobs.bucket import PART_BYTES, StoreTimeouts, open_bucket
 from octavo.store.blobs.object_store import READERS, UPLOADS, ObjectBlobs, open_object_store
 from tests.fakes.faulty_object_store import Fault, FaultyObjectStore, faulty_object_store
 from tests.fakes.s3_server import BUCKET, ENVIRONMENT, SECRET, set_environment
@@ -178,21 +178,21 @@ async def test_call_that_finds_no_thread_is_reported_in_time(
     faulty: FaultyObjectStore, folder: Path
 ) -> None:
     faulty.fault = "stall"
-    blobs = ObjectBlobs(store(folder, PATIENT)._requests, store(folder, PATIENT)._uploads, BRIEF)
+    address = f"s3://{BUCKET}/{folder.name}"
+    slow = open_bucket(address, PATIENT, PATIENT.request)
+    blobs = ObjectBlobs(slow, slow, BRIEF)
+
+    async def fail() -> None:
+        with pytest.raises(BlobsUnavailable, match=r"within 0\.5 seconds"):
+            await blobs.check()
+
     with trio.fail_after(10):
-        for _ in range(2):
-            failures = 0
-
-            async def fail() -> None:
-                nonlocal failures
-                with pytest.raises(BlobsUnavailable, match=r"within 0\.5 seconds"):
-                    await blobs.check()
-                failures += 1
-
-            async with trio.open_nursery() as nursery:
-                for _ in range(READERS):
-                    nursery.start_soon(fail)
-            assert failures == READERS
+        async with trio.open_nursery() as nursery:
+            for _ in range(READERS):
+                nursery.start_soon(fail)
+        for _ in range(READERS):
+            await arrival(faulty)
+        await fail()
     assert len(faulty.requests) == READERS
 
 
