@@ -2,6 +2,9 @@
 
 The checks write, because a disk that is full or was remounted read-only can still be read. A check
 that wrote counts for `FRESH_SECONDS`, so that requests for readiness can't wear out the disk.
+
+An object store that can't be used is reported, but the service stays ready: notes don't need it,
+and all processes lose it at the same time, so that sending requests elsewhere would not help.
 """
 
 import errno
@@ -18,6 +21,7 @@ from octavo.http.api.service import Readiness, Requirement
 from octavo.service.engine import StoreEngine
 from octavo.service.outages import Outage
 from octavo.store import StoreError
+from octavo.store.blobs import BlobStore, BlobsUnavailable
 from octavo.store.migrations import shipped
 
 T = TypeVar("T")
@@ -26,6 +30,8 @@ LOOK_SECONDS = 2.0
 """Seconds that a single check may take."""
 FRESH_SECONDS = 1.0
 """Seconds for which the result of a check that writes is used again."""
+STORE_FRESH_SECONDS = 30.0
+"""As `FRESH_SECONDS`, for an object store: each write to it has a price."""
 PROBE_BYTES = 64 * 1024
 """Size of the file that is written to the data folder, and removed."""
 
@@ -41,6 +47,7 @@ class ReadinessProbe:
         stopping: set when the process is about to stop.
         write: writes to the data folder, without blocking the loop; `write_probe` in a thread
             when left out.
+        object_store: the blob store if it is not in the data folder.
     """
 
     def __init__(
@@ -49,12 +56,18 @@ class ReadinessProbe:
         folder: Path,
         stopping: trio.Event,
         write: Callable[[Path], Awaitable[None]] | None = None,
+        object_store: BlobStore | None = None,
     ) -> None:
         self._engine = engine
         self._stopping = stopping
         self._writing = _Repeated(partial(_check_writing, engine))
         outage = Outage("the data folder", "written to", OSError)
         self._blobs = _Repeated(partial(_check_folder, folder, write or _in_thread(), outage))
+        self._object_store: _Repeated[Requirement] | None = None
+        if object_store is not None:
+            away = Outage("the object store", "used", BlobsUnavailable)
+            check = partial(_check_object_store, object_store, away)
+            self._object_store = _Repeated(check, STORE_FRESH_SECONDS)
 
     async def look(self) -> Readiness:
         """Return what is there and what is not.
@@ -63,6 +76,7 @@ class ReadinessProbe:
         for, because it can't be cancelled.
         """
         found: list[Requirement] = []
+        optional: list[Requirement] = []
 
         async def look_at_database() -> None:
             # The read is never cached: a database that is away must not count as usable because
@@ -79,10 +93,15 @@ class ReadinessProbe:
         async def look_at_folder() -> None:
             found.append(await self._blobs.result())
 
+        async def look_at_object_store() -> None:
+            if self._object_store is not None:
+                optional.append(await self._object_store.result())
+
         async with trio.open_nursery() as nursery:
             nursery.start_soon(look_at_database)
             nursery.start_soon(look_at_folder)
-        return Readiness((_CONFIGURED, *found), stopping=self._stopping.is_set())
+            nursery.start_soon(look_at_object_store)
+        return Readiness((_CONFIGURED, *found, *optional), stopping=self._stopping.is_set())
 
 
 _UNREADABLE = "The version of the schema can't be read while the database is away."
@@ -93,10 +112,11 @@ def _unmet(name: str, detail: str) -> Requirement:
 
 
 class _Repeated(Generic[T]):
-    """A check that runs once at a time, and whose result counts for `FRESH_SECONDS`."""
+    """A check that runs once at a time, and whose result counts for ``fresh`` seconds."""
 
-    def __init__(self, check: Callable[[], Awaitable[T]]) -> None:
+    def __init__(self, check: Callable[[], Awaitable[T]], fresh: float = FRESH_SECONDS) -> None:
         self._check = check
+        self._fresh = fresh
         self._lock = trio.Lock()
         self._results: list[T] = []
         self._expires = 0.0
@@ -105,7 +125,7 @@ class _Repeated(Generic[T]):
         async with self._lock:
             if not self._results or trio.current_time() >= self._expires:
                 self._results = [await self._check()]
-                self._expires = trio.current_time() + FRESH_SECONDS
+                self._expires = trio.current_time() + self._fresh
             return self._results[0]
 
 
@@ -154,6 +174,19 @@ async def _check_folder(
         else:
             return Requirement("blobs", met=True, detail="The data folder can be written to.")
     return Requirement("blobs", met=False, detail=detail)
+
+
+async def _check_object_store(blobs: BlobStore, outage: Outage) -> Requirement:
+    name, met = "object_store", False
+    detail = f"The object store did not respond within {LOOK_SECONDS:g} seconds."
+    with trio.move_on_after(LOOK_SECONDS):
+        try:
+            await outage.watched(blobs.check())
+        except BlobsUnavailable:
+            detail = "The object store can't be used now: the log of the service says why."
+        else:
+            met, detail = True, "The object store can be written to."
+    return Requirement(name, met=met, detail=detail, optional=True)
 
 
 def write_probe(folder: Path) -> None:

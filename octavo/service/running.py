@@ -181,7 +181,8 @@ def build_tree(
     root.add(WorkerSpec("control", control))
     # The worker starts when everything has been added.
     parts = add_components(root, settings, engine, folders, legal, log_audit=audit_log(log.write))
-    probe = ReadinessProbe(engine, settings.data_dir, phase.stopping)
+    object_store = folders.blobs if settings.blobs else None
+    probe = ReadinessProbe(engine, settings.data_dir, phase.stopping, object_store=object_store)
     application = wire_application(
         parts,
         public_url=settings.public_url,

@@ -13,8 +13,15 @@ import trio.testing
 
 from octavo.service import readiness as service
 from octavo.service.engine import StoreEngine
-from octavo.service.readiness import FRESH_SECONDS, LOOK_SECONDS, ReadinessProbe, write_probe
+from octavo.service.readiness import (
+    FRESH_SECONDS,
+    LOOK_SECONDS,
+    STORE_FRESH_SECONDS,
+    ReadinessProbe,
+    write_probe,
+)
 from octavo.store import Script, StoreUnavailable, Transaction
+from octavo.store.blobs import BlobStore, BlobsUnavailable, LocalBlobs
 from octavo.store.migrations import shipped
 from octavo.store.sqlite import SqliteStore, open_sqlite
 from octavo.store.transaction import T
@@ -57,10 +64,13 @@ async def written(folder: Path) -> None:
 
 
 def probe(
-    store: object, folder: Path, write: Callable[[Path], Awaitable[None]] | None = written
+    store: object,
+    folder: Path,
+    write: Callable[[Path], Awaitable[None]] | None = written,
+    blobs: BlobStore | None = None,
 ) -> ReadinessProbe:
     engine = StoreEngine(sqlite=cast(SqliteStore, store))
-    return ReadinessProbe(engine, folder, trio.Event(), write)
+    return ReadinessProbe(engine, folder, trio.Event(), write, blobs)
 
 
 async def test_ready_when_all_requirements_are_met(tmp_path: Path) -> None:
@@ -187,3 +197,55 @@ async def test_lost_database_is_not_ready_though_it_was_written_to_just_now(
     store.away = True
     found = await readiness.look()
     assert [each.name for each in found.requirements if not each.met] == ["database", "migrations"]
+
+
+class CheckedBlobs(LocalBlobs):
+    """A blob store that fails, or never responds; it counts the checks."""
+
+    def __init__(self) -> None:
+        super().__init__(Path())
+        self.fails = self.hangs = False
+        self.checks = 0
+
+    async def check(self) -> None:
+        self.checks += 1
+        if self.hangs:
+            await trio.sleep_forever()
+        await trio.lowlevel.checkpoint()
+        if self.fails:
+            raise BlobsUnavailable("secret of the store")
+
+
+async def test_object_store_is_reported_and_not_needed(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    blobs, store = CheckedBlobs(), Failing()
+    store.broken = False
+    readiness = probe(store, tmp_path, blobs=blobs)
+    reports = []
+    for fails, hangs in ((False, False), (True, False), (False, True), (False, False)):
+        blobs.fails, blobs.hangs = fails, hangs
+        started = trio.current_time()
+        found = await readiness.look()
+        assert trio.current_time() - started <= LOOK_SECONDS
+        assert found.ready
+        reports.append(found.requirements[-1])
+        await trio.sleep(STORE_FRESH_SECONDS)
+    assert {(each.name, each.optional) for each in reports} == {("object_store", True)}
+    assert [(each.met, each.detail) for each in reports] == [
+        (True, "The object store can be written to."),
+        (False, "The object store can't be used now: the log of the service says why."),
+        (False, "The object store did not respond within 2 seconds."),
+        (True, "The object store can be written to."),
+    ]
+
+
+async def test_object_store_is_not_checked_for_each_request(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    blobs = CheckedBlobs()
+    readiness = probe(Failing(), tmp_path, blobs=blobs)
+    for _ in range(10):
+        await readiness.look()
+        await trio.sleep(FRESH_SECONDS)
+    assert blobs.checks == 1

@@ -21,12 +21,14 @@ from octavo.http.contract.problems import NotReady
 class Requirement:
     """A condition for accepting work, and whether it is met.
 
-    ``detail`` is a sentence about it, or about the fault and its remedy.
+    ``detail`` is a sentence about it, or about the fault and its remedy. Without an ``optional``
+    one, the process accepts work, of which some fails.
     """
 
     name: str
     met: bool
     detail: str
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,8 @@ class Readiness:
 
     @property
     def ready(self) -> bool:
-        """True when every requirement is met and the process is not stopping."""
-        return not self.stopping and all(requirement.met for requirement in self.requirements)
+        """True when each requirement is met or optional, and the process is not stopping."""
+        return not self.stopping and all(each.met or each.optional for each in self.requirements)
 
 
 class LivenessReport(ContractModel):
@@ -55,6 +57,8 @@ class RequirementReport(ContractModel):
     """The name of the requirement; stable, for programs."""
     met: bool
     """Whether it is met."""
+    optional: Literal[True] | MISSING = MISSING
+    """Whether the process accepts work without it; omitted if it does not."""
     detail: str | MISSING = MISSING
     """An explanation for people; omitted in a summary."""
 
@@ -129,9 +133,12 @@ class ServiceOperations:
         readiness = await self._readiness()
         full = query.detail == "full"
         requirements = tuple(
-            RequirementReport(name=each.name, met=each.met, detail=each.detail)
-            if full
-            else RequirementReport(name=each.name, met=each.met)
+            RequirementReport(
+                name=each.name,
+                met=each.met,
+                optional=True if each.optional else MISSING,
+                detail=each.detail if full else MISSING,
+            )
             for each in readiness.requirements
         )
         if readiness.ready:

@@ -10,6 +10,8 @@ from tests.fakes.asgi_client import ask
 MET = Requirement("configuration", met=True, detail="The settings are complete.")
 UNMET = Requirement("database", met=False, detail="The database does not answer.")
 
+OPTIONAL = Requirement("store", met=False, detail="The store does not respond.", optional=True)
+
 
 def service(*requirements: Requirement, stopping: bool = False) -> Application:
     async def look() -> Readiness:
@@ -90,3 +92,17 @@ async def test_readiness_other_query_is_refused(query: str) -> None:
 async def test_health_query_is_refused() -> None:
     response = await ask(service(MET), "GET", "/health?detail=full")
     assert (response.status, response.code) == (400, "invalid_request")
+
+
+async def test_readiness_does_not_need_what_is_optional() -> None:
+    response = await ask(service(MET, OPTIONAL), "GET", "/ready?detail=summary")
+    assert (response.status, response.json()) == (
+        200,
+        {
+            "status": "ready",
+            "requirements": [
+                {"name": "configuration", "met": True},
+                {"name": "store", "met": False, "optional": True},
+            ],
+        },
+    )
