@@ -1,12 +1,15 @@
 """Store files as blobs, so that the database never refers to one that is not durable."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import trio
 
 from octavo.attachments.image_work import WrittenFile
 from octavo.store import Store
-from octavo.store.blobs import BlobKey, BlobStore, blob_key
+from octavo.store.blobs import BlobKey, BlobStore, BlobsUnavailable, blob_key
 from octavo.store.scripts import blobs as blob_rows
 
+PUTS_AT_ONCE = 4
 GRACE_SECONDS = 3600.0
 """Seconds for which a blob is kept that nothing refers to yet."""
 
@@ -35,15 +38,36 @@ class BlobWriter:
         self._new_entropy = new_entropy
 
     async def put(self, file: WrittenFile) -> BlobKey:
-        """Store the bytes of a file, which may be moved; return the key, to be referred to.
+        """Store the bytes of a file; see `put_many`."""
+        return (await self.put_many([file]))[0]
 
-        The blob is durable then, and is collected unless something refers to it within
+    async def put_many(self, files: Sequence[WrittenFile]) -> list[BlobKey]:
+        """Store the bytes of files, which may be moved; return the keys, to be referred to.
+
+        The blobs are durable then, and are collected unless something refers to them within
         `GRACE_SECONDS`. Raises `BlobsUnavailable` and `StoreUnavailable`; then, and when cancelled,
         what was stored is collected.
         """
-        key = blob_key(file.digest, self._new_entropy())
-        new = blob_rows.NewBlob(key, file.digest, file.size, file.crc)
+        keys = [blob_key(each.digest, self._new_entropy()) for each in files]
+        new = [
+            blob_rows.NewBlob(key, each.digest, each.size, each.crc)
+            for key, each in zip(keys, files, strict=True)
+        ]
         give_up_at = int((self._now() + GRACE_SECONDS) * 1000)
-        await self._store.write(blob_rows.reserve([new], give_up_at))
-        await self._blobs.put(key, file.path)
-        return key
+        await self._store.write(blob_rows.reserve(new, give_up_at))
+        at_once = trio.CapacityLimiter(PUTS_AT_ONCE)
+
+        async def put(key: BlobKey, file: WrittenFile) -> None:
+            async with at_once:
+                await self._blobs.put(key, file.path)
+
+        if len(files) == 1:
+            await self._blobs.put(keys[0], files[0].path)
+            return keys
+        try:
+            async with trio.open_nursery() as nursery:
+                for key, file in zip(keys, files, strict=True):
+                    nursery.start_soon(put, key, file)
+        except* BlobsUnavailable as failed:
+            raise failed.exceptions[0] from None
+        return keys

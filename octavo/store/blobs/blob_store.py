@@ -57,7 +57,9 @@ class BlobStore(Protocol):
         """
 
     async def fetch(self, key: BlobKey, target: Path) -> None:
-        """Write the blob to the new file ``target``, for a program that needs a file.
+        """Make the blob the new file ``target``, for a program that reads a file.
+
+        The file must not be changed: it may be a second name of the blob itself.
 
         Raises `BlobMissing`, `BlobsUnavailable` and `FileExistsError`. If it fails or is
         cancelled, the file may have been written in part.

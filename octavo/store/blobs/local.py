@@ -63,18 +63,29 @@ class LocalBlobs:
             os.close(descriptor)
 
     async def fetch(self, key: BlobKey, target: Path) -> None:
-        """See `octavo.store.blobs.BlobStore`."""
-        descriptor = await self._open(key)
+        """See `octavo.store.blobs.BlobStore`. On the same file system, it is a second name."""
 
-        def copy() -> None:
-            with open(descriptor, "rb", closefd=False) as source, target.open("xb") as written:
-                shutil.copyfileobj(source, written, CHUNK)
+        def link() -> None:
+            try:
+                target.hardlink_to(self._path(key))
+            except FileNotFoundError:
+                raise BlobMissing(f"the blob {key} is missing") from None
+            except FileExistsError:
+                raise
+            except OSError:
+                # Another file system, or one without links.
+                self._copy(key, target)
 
+        with disk_failures():
+            await trio.to_thread.run_sync(link)
+
+    def _copy(self, key: BlobKey, target: Path) -> None:
         try:
-            with disk_failures():
-                await trio.to_thread.run_sync(copy)
-        finally:
-            os.close(descriptor)
+            source = self._path(key).open("rb")
+        except FileNotFoundError:
+            raise BlobMissing(f"the blob {key} is missing") from None
+        with source, target.open("xb") as written:
+            shutil.copyfileobj(source, written, CHUNK)
 
     async def delete(self, key: BlobKey) -> None:
         """See `octavo.store.blobs.BlobStore`."""

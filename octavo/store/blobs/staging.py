@@ -3,9 +3,11 @@
 import errno
 import hashlib
 import os
+import shutil
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -127,6 +129,21 @@ class Staging:
         finally:
             await _remove(path)
 
+    @asynccontextmanager
+    async def folder(self, name: str) -> AsyncIterator[Path]:
+        """Create the folder ``name`` for the block, after which it is removed with what is in it.
+
+        Raises `BlobsUnavailable`, and FileExistsError if there is such a folder.
+        """
+        path = self._folder / name
+        with disk_failures():
+            await trio.to_thread.run_sync(path.mkdir, 0o700)
+        try:
+            yield path
+        finally:
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(partial(shutil.rmtree, path, ignore_errors=True))
+
 
 async def _remove(path: Path) -> None:
     with suppress(OSError), trio.CancelScope(shield=True):
@@ -142,7 +159,10 @@ async def open_staging(folder: Path) -> Staging:
     def prepare() -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for left in folder.iterdir():
-            left.unlink()
+            if left.is_dir():
+                shutil.rmtree(left)
+            else:
+                left.unlink()
 
     with disk_failures():
         await trio.to_thread.run_sync(prepare)

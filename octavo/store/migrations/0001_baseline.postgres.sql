@@ -286,6 +286,41 @@ CREATE INDEX uploads_by_blob ON uploads (blob);
 CREATE INDEX uploads_by_expiry ON uploads (expires_at);
 CREATE INDEX uploads_by_account ON uploads (account_id);
 
+-- Archives that are imported in parts, and for a while the results.
+CREATE TABLE imports (
+    id UUID NOT NULL PRIMARY KEY,
+    workspace_id UUID NOT NULL,
+    account_id UUID NOT NULL,
+    -- The bytes of its files that were imported, of how many; 0 until they are known.
+    read BIGINT NOT NULL,
+    total BIGINT NOT NULL,
+    -- The files that were committed.
+    files BIGINT NOT NULL,
+    -- JSON; NULL until it is done.
+    result TEXT,
+    expires_at BIGINT NOT NULL
+);
+CREATE INDEX imports_by_expiry ON imports (expires_at);
+CREATE INDEX imports_by_account ON imports (account_id);
+CREATE INDEX imports_by_workspace ON imports (workspace_id);
+
+CREATE TABLE import_parts (
+    import_id UUID NOT NULL REFERENCES imports (id) ON DELETE CASCADE,
+    number BIGINT NOT NULL,
+    blob TEXT NOT NULL,
+    PRIMARY KEY (import_id, number)
+);
+CREATE INDEX import_parts_by_blob ON import_parts (blob);
+
+-- Imports and exports that run; each has one of a few slots, until a time unless it is renewed. The
+-- job of an import has its id.
+CREATE TABLE archive_jobs (
+    slot BIGINT NOT NULL PRIMARY KEY,
+    account_id UUID NOT NULL UNIQUE,
+    job_id UUID NOT NULL,
+    renewed_until BIGINT NOT NULL
+);
+
 -- The images of attachments. Their numbers and those of texts are different.
 CREATE TABLE images (
     number BIGINT PRIMARY KEY,

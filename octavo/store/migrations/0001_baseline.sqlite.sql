@@ -286,6 +286,41 @@ CREATE INDEX uploads_by_blob ON uploads (blob);
 CREATE INDEX uploads_by_expiry ON uploads (expires_at);
 CREATE INDEX uploads_by_account ON uploads (account_id);
 
+-- Archives that are imported in parts, and for a while the results.
+CREATE TABLE imports (
+    id BLOB NOT NULL PRIMARY KEY,
+    workspace_id BLOB NOT NULL,
+    account_id BLOB NOT NULL,
+    -- The bytes of its files that were imported, of how many; 0 until they are known.
+    read INTEGER NOT NULL,
+    total INTEGER NOT NULL,
+    -- The files that were committed.
+    files INTEGER NOT NULL,
+    -- JSON; NULL until it is done.
+    result TEXT,
+    expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX imports_by_expiry ON imports (expires_at);
+CREATE INDEX imports_by_account ON imports (account_id);
+CREATE INDEX imports_by_workspace ON imports (workspace_id);
+
+CREATE TABLE import_parts (
+    import_id BLOB NOT NULL REFERENCES imports (id) ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    blob TEXT NOT NULL,
+    PRIMARY KEY (import_id, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX import_parts_by_blob ON import_parts (blob);
+
+-- Imports and exports that run; each has one of a few slots, until a time unless it is renewed. The
+-- job of an import has its id.
+CREATE TABLE archive_jobs (
+    slot INTEGER NOT NULL PRIMARY KEY,
+    account_id BLOB NOT NULL UNIQUE,
+    job_id BLOB NOT NULL,
+    renewed_until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- The images of attachments. Their numbers and those of texts are different.
 CREATE TABLE images (
     number INTEGER PRIMARY KEY,

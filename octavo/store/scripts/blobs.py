@@ -24,6 +24,7 @@ _INSERT = """
 _USED = """
     EXISTS (SELECT 1 FROM images WHERE images.blob = $1)
     OR EXISTS (SELECT 1 FROM uploads WHERE uploads.blob = $1)
+    OR EXISTS (SELECT 1 FROM import_parts WHERE import_parts.blob = $1)
     OR EXISTS (SELECT 1 FROM thumbnails WHERE thumbnails.blob = $1)
 """
 # The thumbnails of an image are removed with it.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.identity import AccountId, Digest, WorkspaceId
 from octavo.store.blobs import BlobKey
-from octavo.store.scripts.blobs import check_soon, mark_stored, stored_with
+from octavo.store.scripts.blobs import BlobCollected, check_soon, mark_stored, stored_with
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Script, Transaction
 
@@ -56,6 +56,37 @@ def add_stored(upload: Upload) -> Script[bool]:
         return True
 
     return add_upload
+
+
+def stored_digests(digests: Sequence[Digest]) -> Script[set[Digest]]:
+    """Return those of the digests whose bytes are stored."""
+
+    async def find_digests(transaction: Transaction) -> set[Digest]:
+        return {each for each in digests if await stored_with(transaction, each) is not None}
+
+    return find_digests
+
+
+def add_many(given: Sequence[tuple[Upload, BlobKey | None]]) -> Script[None]:
+    """Add uploads whose bytes were just stored in reserved blobs; None for bytes stored before.
+
+    An upload that exists is replaced. Raises `BlobCollected` and `UploaderGone`; then none was
+    added.
+    """
+
+    async def add_uploads(transaction: Transaction) -> None:
+        for upload, key in given:
+            if key is not None:
+                await mark_stored(transaction, key)
+            stored = key or await stored_with(transaction, upload.image.digest)
+            if stored is None:
+                raise BlobCollected
+            await transaction.execute(
+                "DELETE FROM uploads WHERE id = $1::uuid", upload.image.object_id
+            )
+            await _insert(transaction, upload, stored)
+
+    return add_uploads
 
 
 def add(upload: Upload, key: BlobKey) -> Script[None]:

@@ -1,0 +1,159 @@
+"""Run imports and exports: one for an account at once, and a few in the installation.
+
+A job runs under the supervision of the service, not of the request that started it: a client that
+leaves does not end an import. The database has who runs one (`octavo.store.scripts.archive_jobs`),
+so the limits hold across processes; a process that dies frees its slots after `LEASE_SECONDS`.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+import outcome
+import trio
+
+from octavo.model.identity import AccountId
+from octavo.store import Store, StoreError
+from octavo.store.scripts.archive_jobs import free_slot, renew_slot, take_slot
+
+LEASE_SECONDS = 60.0
+"""Seconds after which the slot of a job that does not renew it is free."""
+RENEWAL_SECONDS = 15.0
+"""Seconds between two renewals."""
+_FREEING_SECONDS = 2.0
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class ArchiveJobRunning(Exception):
+    """The account has an import or an export that runs."""
+
+
+class ArchiveJobsBusy(Exception):
+    """Too many imports and exports run."""
+
+
+class JobStopped(Exception):
+    """The service stops, or another process took the slot; the job was cancelled."""
+
+
+class _RunningJob(Generic[T]):
+    """A job, and its result once it has ended."""
+
+    def __init__(self, job: Callable[[], Awaitable[T]]) -> None:
+        self._job = job
+        self._ended = trio.Event()
+        self._result: outcome.Outcome[T] = outcome.Error(JobStopped())
+
+    async def run(self) -> None:
+        try:
+            self._result = await outcome.acapture(_awaited, self._job)
+            if isinstance(self._result, outcome.Error) and isinstance(
+                self._result.error, trio.Cancelled
+            ):
+                error, self._result = self._result.error, outcome.Error(JobStopped())
+                raise error
+        finally:
+            self._ended.set()
+
+    async def result(self) -> T:
+        await self._ended.wait()
+        return self._result.unwrap()
+
+
+async def _awaited(job: Callable[[], Awaitable[T]]) -> T:
+    return await job()
+
+
+class ArchiveJobs:
+    """Runs jobs.
+
+    Args:
+        store: the database.
+        now: the clock, in seconds of Unix time.
+        most: how many jobs may run at once in the installation.
+    """
+
+    def __init__(self, store: Store, now: Callable[[], float], most: int) -> None:
+        self._store = store
+        self._now = now
+        self._most = most
+        self._nursery: trio.Nursery | None = None
+
+    async def run(self) -> None:
+        """Run jobs until cancelled, which cancels them."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            try:
+                await trio.sleep_forever()
+            finally:
+                self._nursery = None
+
+    async def start(
+        self, account_id: AccountId, job_id: str, job: Callable[[], Awaitable[T]]
+    ) -> Callable[[], Awaitable[T]]:
+        """Start a job of an account, and return a function that waits for its result.
+
+        ``job_id`` is a UUID. The job goes on when the caller is cancelled once it was started.
+
+        Raises:
+            ArchiveJobRunning: the account has a job that runs.
+            ArchiveJobsBusy: too many run.
+            JobStopped: the service stops.
+            StoreUnavailable: the database failed.
+
+        The function is called once. It raises what the job raises, and `JobStopped`.
+        """
+        if self._nursery is None:
+            raise JobStopped
+        running = _RunningJob(job)
+        await self._nursery.start(self._serve, account_id, job_id, running)
+        return running.result
+
+    async def _serve(
+        self,
+        account_id: AccountId,
+        job_id: str,
+        running: _RunningJob[T],
+        task_status: trio.TaskStatus[None],
+    ) -> None:
+        taken = await self._store.write(
+            take_slot(account_id, job_id, self._ms(), self._ms(LEASE_SECONDS), self._most)
+        )
+        if taken == "account":
+            raise ArchiveJobRunning
+        if taken == "installation":
+            raise ArchiveJobsBusy
+        try:
+            task_status.started()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._renew, job_id, nursery.cancel_scope)
+                await running.run()
+                nursery.cancel_scope.cancel(reason="the job has ended")
+        finally:
+            with trio.move_on_after(_FREEING_SECONDS, shield=True):
+                try:
+                    await self._store.write(free_slot(job_id))
+                except StoreError as error:
+                    _log.info("the slot of an archive job is freed later: %s", error)
+
+    async def _renew(self, job_id: str, scope: trio.CancelScope) -> None:
+        expires = trio.current_time() + LEASE_SECONDS
+        while True:
+            await trio.sleep(RENEWAL_SECONDS)
+            try:
+                kept = await self._store.write(renew_slot(job_id, self._ms(LEASE_SECONDS)))
+            except StoreError:
+                # Others may take the slot when it has expired.
+                kept = trio.current_time() + RENEWAL_SECONDS < expires
+            else:
+                expires = trio.current_time() + LEASE_SECONDS
+            if not kept:
+                _log.warning("an archive job was stopped: its slot could not be renewed")
+                scope.cancel(reason="the slot was lost")
+                return
+
+    def _ms(self, later: float = 0.0) -> int:
+        return int((self._now() + later) * 1000)

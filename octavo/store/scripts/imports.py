@@ -1,0 +1,210 @@
+"""Imports of archives: their parts, their progress, and their results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from octavo.model.identity import AccountId, WorkspaceId
+from octavo.store.blobs import BlobKey
+from octavo.store.scripts.blobs import check_soon, mark_stored
+from octavo.store.transaction import Row, Script, Transaction
+
+MAX_ROWS = 100
+"""Imports that one step of an expiry deletes."""
+
+_INSERT = """
+    INSERT INTO imports
+        (id, workspace_id, account_id, read, total, files, result, expires_at)
+    SELECT $1::uuid, $2::uuid, $3::uuid, 0, 0, 0, NULL, $4
+    WHERE (SELECT COUNT(*) FROM imports WHERE account_id = $3::uuid AND result IS NULL) < $5
+"""
+_RUNNING = """
+    EXISTS (SELECT 1 FROM archive_jobs WHERE job_id = imports.id AND renewed_until >= {now})
+"""
+_FIND = f"""
+    SELECT id, workspace_id, account_id, read, total, files, result, expires_at,
+        CASE WHEN {_RUNNING.format(now="$4")} THEN 1 ELSE 0 END
+    FROM imports WHERE id = $1::uuid AND workspace_id = $2::uuid AND account_id = $3::uuid
+"""
+_KEEP_FOR_PART = f"""
+    UPDATE imports SET expires_at = $2
+    WHERE id = $1::uuid AND result IS NULL AND NOT {_RUNNING.format(now="$3")}
+"""
+_PARTS = """
+    SELECT number, key, size FROM import_parts JOIN blobs ON key = blob
+    WHERE import_id = $1::uuid ORDER BY number
+"""
+_PUT_PART = """
+    INSERT INTO import_parts (import_id, number, blob) VALUES ($1::uuid, $2, $3)
+    ON CONFLICT (import_id, number) DO UPDATE SET blob = excluded.blob
+"""
+
+
+class ImportPart(NamedTuple):
+    """A part of an archive, with its size in bytes."""
+
+    number: int
+    key: BlobKey
+    size: int
+
+
+class StoredImport(NamedTuple):
+    """An import.
+
+    Attributes:
+        read: the bytes of its files that were imported.
+        total: the bytes of all its files; 0 until they are known.
+        files: the number of files that were committed.
+        result: the result as JSON; None until it is done.
+        expires_at: in ms.
+        running: its job runs.
+        parts: the parts that were uploaded, by their numbers.
+    """
+
+    import_id: str
+    workspace_id: WorkspaceId
+    account_id: AccountId
+    read: int
+    total: int
+    files: int
+    result: str | None
+    expires_at: int
+    running: bool
+    parts: tuple[ImportPart, ...]
+
+
+def start_import(
+    import_id: str, workspace_id: WorkspaceId, account_id: AccountId, expires_at: int, most: int
+) -> Script[bool]:
+    """Start an import; return False if the account has ``most`` that are not done."""
+
+    async def insert_import(transaction: Transaction) -> bool:
+        given = (import_id, workspace_id, account_id, expires_at, most)
+        return await transaction.execute(_INSERT, *given) > 0
+
+    return insert_import
+
+
+def find_import(
+    import_id: str, workspace_id: WorkspaceId, account_id: AccountId, now: int
+) -> Script[StoredImport | None]:
+    """Return an import that an account started in a workspace, at ``now`` (ms); None without it."""
+
+    async def read_import(transaction: Transaction) -> StoredImport | None:
+        row = await transaction.fetch_one(_FIND, import_id, workspace_id, account_id, now)
+        if row is None:
+            return None
+        parts = await transaction.fetch_all(_PARTS, import_id)
+        running, found = bool(row[8]), tuple(_part(each) for each in parts)
+        return StoredImport._make((*row[:8], running, found))
+
+    return read_import
+
+
+def put_part(import_id: str, number: int, key: BlobKey, now: int, expires_at: int) -> Script[bool]:
+    """Add a part that was just stored in a reserved blob, or replace one.
+
+    Returns False, and nothing refers to the blob, if the import is gone, runs or is done. Times are
+    in ms. Raises `octavo.store.scripts.blobs.BlobCollected`.
+    """
+
+    async def add_part(transaction: Transaction) -> bool:
+        if not await transaction.execute(_KEEP_FOR_PART, import_id, expires_at, now):
+            return False
+        await mark_stored(transaction, key)
+        old = await transaction.fetch_one(
+            "SELECT blob FROM import_parts WHERE import_id = $1::uuid AND number = $2",
+            import_id,
+            number,
+        )
+        await transaction.execute(_PUT_PART, import_id, number, key)
+        if old is not None:
+            await check_soon(transaction, [BlobKey(old[0])])
+        return True
+
+    return add_part
+
+
+def record_progress(import_id: str, read: int, total: int, files: int) -> Script[None]:
+    """Record how far a running import is."""
+
+    async def update_progress(transaction: Transaction) -> None:
+        sql = "UPDATE imports SET read = $2, total = $3, files = $4 WHERE id = $1::uuid"
+        await transaction.execute(sql, import_id, read, total, files)
+
+    return update_progress
+
+
+def finish_import(import_id: str, result: str, expires_at: int) -> Script[None]:
+    """Record the result of an import, and remove its parts."""
+
+    async def store_result(transaction: Transaction) -> None:
+        sql = "UPDATE imports SET read = total, result = $2, expires_at = $3 WHERE id = $1::uuid"
+        await transaction.execute(sql, import_id, result, expires_at)
+        await _remove_parts(transaction, [import_id])
+
+    return store_result
+
+
+def abort_import(import_id: str, workspace_id: WorkspaceId, account_id: AccountId) -> Script[bool]:
+    """Remove an import that an account started in a workspace, with its parts.
+
+    Returns False if it does not exist.
+    """
+
+    async def remove_import(transaction: Transaction) -> bool:
+        row = await transaction.fetch_one(_FIND, import_id, workspace_id, account_id, 0)
+        if row is None:
+            return False
+        await _remove(transaction, [import_id])
+        return True
+
+    return remove_import
+
+
+def expire_imports(before: int) -> Script[bool]:
+    """Remove some imports that expired before a time (ms); return whether there may be more."""
+
+    async def remove_imports(transaction: Transaction) -> bool:
+        rows: Sequence[Row] = await transaction.fetch_all(
+            "SELECT id FROM imports WHERE expires_at < $1 LIMIT $2", before, MAX_ROWS
+        )
+        await _remove(transaction, [row[0] for row in rows])
+        return len(rows) == MAX_ROWS
+
+    return remove_imports
+
+
+async def end_imports_of_account(transaction: Transaction, account_id: AccountId) -> None:
+    """Let the imports of an account expire."""
+    await transaction.execute(
+        "UPDATE imports SET expires_at = 0 WHERE account_id = $1::uuid", account_id
+    )
+
+
+async def end_imports_of_workspace(transaction: Transaction, workspace_id: WorkspaceId) -> None:
+    """Let the imports into a workspace expire."""
+    await transaction.execute(
+        "UPDATE imports SET expires_at = 0 WHERE workspace_id = $1::uuid", workspace_id
+    )
+
+
+async def _remove(transaction: Transaction, import_ids: Sequence[str]) -> None:
+    await _remove_parts(transaction, import_ids)
+    await transaction.execute_many(
+        "DELETE FROM imports WHERE id = $1::uuid", [(each,) for each in import_ids]
+    )
+
+
+async def _remove_parts(transaction: Transaction, import_ids: Sequence[str]) -> None:
+    for each in import_ids:
+        rows = await transaction.fetch_all(
+            "SELECT blob FROM import_parts WHERE import_id = $1::uuid", each
+        )
+        await transaction.execute("DELETE FROM import_parts WHERE import_id = $1::uuid", each)
+        await check_soon(transaction, [BlobKey(row[0]) for row in rows])
+
+
+def _part(row: Row) -> ImportPart:
+    return ImportPart(row[0], BlobKey(row[1]), row[2])

@@ -1,0 +1,143 @@
+"""Imports of archives in parts, on every engine."""
+
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+
+import pytest
+
+from octavo.model.identity import AccountId, Digest
+from octavo.store import Store
+from octavo.store.blobs import BlobKey, blob_key
+from octavo.store.postgres import open_postgres
+from octavo.store.scripts import blobs, imports
+from octavo.store.scripts.archive_jobs import free_slot, take_slot
+from octavo.store.sqlite import open_inline
+from tests.fakes.workspace_rig import ANN, VAULT, create_workspace
+
+DAY = 24 * 3_600_000
+FIRST = "01900000-0000-7000-8000-000000000001"
+SECOND = "01900000-0000-7000-8000-000000000002"
+Opened = Callable[[], AbstractAsyncContextManager[Store]]
+
+
+async def stored_blob(store: Store, number: int) -> BlobKey:
+    digest = Digest(f"{number:064x}")
+    key = blob_key(digest, bytes(4))
+    await store.write(blobs.reserve([blobs.NewBlob(key, digest, 10 + number, 0)], DAY))
+    return key
+
+
+async def collected(store: Store) -> list[BlobKey]:
+    while await store.write(blobs.check_some(0)):
+        pass
+    return await store.read(blobs.to_delete())
+
+
+async def started(store: Store, import_id: str = FIRST) -> None:
+    assert await store.write(imports.start_import(import_id, VAULT, ANN, DAY, 3))
+
+
+async def found(store: Store, now: int = 0) -> imports.StoredImport | None:
+    return await store.read(imports.find_import(FIRST, VAULT, ANN, now))
+
+
+class Imports:
+    """The guarantees on every engine; derived classes provide the fixture ``opened``."""
+
+    @pytest.fixture
+    async def store(self, opened: Opened) -> AsyncIterator[Store]:
+        async with opened() as engine:
+            await create_workspace(engine)
+            yield engine
+
+    async def test_import_is_found_by_its_account_alone(self, store: Store) -> None:
+        await started(store)
+        assert await found(store) == (FIRST, VAULT, ANN, 0, 0, 0, None, DAY, False, ())
+        stranger = imports.find_import(FIRST, VAULT, AccountId("bob"), 0)
+        assert await store.read(stranger) is None
+
+    async def test_account_has_a_few_imports(self, store: Store) -> None:
+        for number in range(3):
+            await started(store, f"{FIRST[:-1]}{number}")
+        assert not await store.write(imports.start_import(SECOND[:-1] + "9", VAULT, ANN, DAY, 3))
+        await store.write(imports.finish_import(f"{FIRST[:-1]}0", "{}", DAY))
+        assert await store.write(imports.start_import(SECOND[:-1] + "9", VAULT, ANN, DAY, 3))
+
+    async def test_parts_are_replaced_and_come_in_any_order(self, store: Store) -> None:
+        await started(store)
+        keys = [await stored_blob(store, number) for number in range(3)]
+        for number, key in ((2, keys[0]), (1, keys[1]), (2, keys[2])):
+            assert await store.write(imports.put_part(FIRST, number, key, 0, 2 * DAY))
+        there = await found(store)
+        assert there is not None
+        assert there.parts == ((1, keys[1], 11), (2, keys[2], 12))
+        assert there.expires_at == 2 * DAY
+        assert await collected(store) == [keys[0]]
+
+    async def test_no_part_is_added_while_its_job_runs(self, store: Store) -> None:
+        await started(store)
+        key = await stored_blob(store, 1)
+        assert await store.write(take_slot(ANN, FIRST, 0, 100, 2)) == "taken"
+        running = await found(store, 100)
+        assert running is not None
+        assert running.running
+        assert not await store.write(imports.put_part(FIRST, 1, key, 100, DAY))
+        # The process died.
+        dead = await found(store, 101)
+        assert dead is not None
+        assert not dead.running
+        assert await store.write(imports.put_part(FIRST, 1, key, 101, DAY))
+        await store.write(free_slot(FIRST))
+
+    async def test_progress_and_result_are_kept(self, store: Store) -> None:
+        await started(store)
+        key = await stored_blob(store, 1)
+        await store.write(imports.put_part(FIRST, 1, key, 0, DAY))
+        await store.write(imports.record_progress(FIRST, 5, 10, 2))
+        there = await found(store)
+        assert there is not None
+        assert (there.read, there.total, there.files) == (5, 10, 2)
+        await store.write(imports.finish_import(FIRST, '{"notes":3}', 3 * DAY))
+        there = await found(store)
+        assert there is not None
+        assert (there.read, there.result, there.parts) == (10, '{"notes":3}', ())
+        assert not await store.write(imports.put_part(FIRST, 1, key, 0, DAY))
+        assert await collected(store) == [key]
+
+    async def test_aborted_import_leaves_nothing(self, store: Store) -> None:
+        await started(store)
+        key = await stored_blob(store, 1)
+        await store.write(imports.put_part(FIRST, 1, key, 0, DAY))
+        assert not await store.write(imports.abort_import(FIRST, VAULT, AccountId("bob")))
+        assert await store.write(imports.abort_import(FIRST, VAULT, ANN))
+        assert not await store.write(imports.abort_import(FIRST, VAULT, ANN))
+        assert await found(store) is None
+        assert await collected(store) == [key]
+
+    async def test_expired_imports_are_removed(self, store: Store) -> None:
+        await started(store)
+        key = await stored_blob(store, 1)
+        await store.write(imports.put_part(FIRST, 1, key, 0, DAY))
+        assert not await store.write(imports.expire_imports(DAY))
+        assert await found(store) is not None
+        await store.write(imports.expire_imports(DAY + 1))
+        assert await found(store) is None
+        assert await collected(store) == [key]
+
+
+class TestSqlite(Imports):
+    @pytest.fixture
+    def opened(self) -> Opened:
+        @asynccontextmanager
+        async def open_store() -> AsyncIterator[Store]:
+            with closing(open_inline()) as store:
+                yield store
+
+        return open_store
+
+
+class TestPostgres(Imports):
+    @pytest.fixture
+    def opened(self, postgres_url: str) -> Opened:
+        return lambda: open_postgres(postgres_url, random=random.Random(3).random)
