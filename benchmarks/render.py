@@ -18,7 +18,8 @@ from collections.abc import Callable
 from octavo.model.documents.edits import edits_between
 from octavo.model.files.revision_diff import unified, words
 from octavo.model.refusal import UnrenderableNote
-from octavo.render import LIMITS, check_renderable, parse
+from octavo.render.limits import LIMITS, check_renderable
+from octavo.render.parser import parse
 
 MILLI = 1e3
 MICRO = 1e6

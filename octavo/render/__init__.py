@@ -1,6 +1,5 @@
-"""The Markdown grammar of notes, its limits, and its HTML."""
+"""The Markdown grammar of notes, its limits, and its HTML.
 
-from octavo.render.limits import LIMITS, check_renderable
-from octavo.render.parser import parse
-
-__all__ = ["LIMITS", "check_renderable", "parse"]
+Nothing is imported here: `octavo.render.limits` and `octavo.render.front_matter` do not load the
+parser, and a process that only checks texts starts fast.
+"""
