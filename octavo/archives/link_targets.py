@@ -1,0 +1,71 @@
+"""What links in the notes of an archive refer to, before and after images were moved."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+from octavo.archives.listing import ImportFolder
+from octavo.archives.path_file import PathFile, PathRef
+from octavo.archives.path_table import PathTable, write_table
+from octavo.model.links.resolution import keys_of_path
+
+# No key of a link starts with it: no path contains it.
+_MOVED = ">"
+
+
+def write_targets(
+    place: ImportFolder, refs: Sequence[PathRef], finals: Sequence[PathRef], paths: PathFile
+) -> None:
+    """Write the tables that `LinkTargets` reads.
+
+    Args:
+        place: the folder of the import.
+        refs: the paths of all files in the archive.
+        finals: their paths in the workspace, in the same order.
+        paths: the file of the paths.
+    """
+    write_table(place.targets, _keys(refs, paths), paths)
+    if refs != finals:
+        moves = (
+            (f"{_MOVED}{paths.path(ref)}", final)
+            for ref, final in zip(refs, finals, strict=True)
+            if ref != final
+        )
+        write_table(place.moved_targets, chain(_keys(finals, paths), moves), paths)
+
+
+def _keys(refs: Sequence[PathRef], paths: PathFile) -> Iterator[tuple[str, PathRef]]:
+    for ref in refs:
+        for key in keys_of_path(paths.path(ref)):
+            yield key, ref
+
+
+class LinkTargets:
+    """Resolves links of the notes of an archive.
+
+    Args:
+        place: the folder of the import.
+        paths: the file of the paths.
+
+    Attributes:
+        images_moved: whether an image has another path in the workspace.
+    """
+
+    def __init__(self, place: ImportFolder, paths: PathFile) -> None:
+        self._before = PathTable(place.targets, paths)
+        self.images_moved = Path(place.moved_targets).exists()
+        self._after = PathTable(place.moved_targets, paths) if self.images_moved else self._before
+
+    def before(self, key: str) -> str | None:
+        """Return the path in the archive that a key refers to."""
+        return self._before.find(key)
+
+    def after(self, key: str) -> str | None:
+        """Return the path in the workspace that a key refers to."""
+        return self._after.find(key)
+
+    def moved(self, path: str) -> str:
+        """Return the path in the workspace of the file with a path in the archive."""
+        if not self.images_moved:
+            return path
+        return self._after.find(f"{_MOVED}{path}") or path

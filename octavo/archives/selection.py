@@ -1,0 +1,108 @@
+"""Which entries of an archive are notes and images, and which are left out.
+
+An archive of another program has settings, deleted notes and caches of that program among the
+notes. An export of Octavo has files of the workspace only, whatever their names, and the folder of
+its history; its comment says so.
+"""
+
+import re
+import stat
+from typing import Literal
+
+from octavo.archives import zip_format as zf
+from octavo.archives.directory import ZipEntry
+from octavo.model.files.image import media_type_of_name
+from octavo.model.files.path import kind_of
+
+EntryKind = Literal["note", "image", "folder", "settings", "history", "other"]
+LeftOut = Literal["settings", "history", "other"]
+LEFT_OUT: tuple[LeftOut, ...] = ("settings", "history", "other")
+
+HISTORY = ".history"
+"""The folder of earlier revisions in an archive."""
+
+_EXPORT = re.compile(rb"Octavo export(?: with history in (\.history(?:-[0-9]{1,9})?))?")
+
+# Names are compared in lower case. Folders of Obsidian, Logseq, version control, file systems and
+# synchronization; programs other than the one that made them don't show what is in them.
+_SETTINGS_FOLDERS = frozenset(
+    {
+        *(".obsidian", ".trash", ".logseq", ".joplin", ".foam", ".vscode", ".idea", ".zk"),
+        *(".git", ".hg", ".svn", ".stfolder", ".stversions", ".sync", ".dropbox.cache"),
+        *("__macosx", ".spotlight-v100", ".trashes", ".fseventsd", "$recycle.bin"),
+        *(".temporaryitems", ".appledouble", "system volume information"),
+    }
+)
+_SETTINGS_FILES = frozenset(
+    {
+        *(".ds_store", ".localized", "thumbs.db", "ehthumbs.db", "desktop.ini", ".directory"),
+        *(".gitignore", ".gitattributes", ".gitmodules", ".gitkeep", ".stignore", ".nomedia"),
+    }
+)
+# Below a folder of this name: backups and deleted pages of Logseq, which are Markdown, and files.
+_LOGSEQ = "logseq"
+_LOGSEQ_FOLDERS = frozenset({"bak", ".recycle", "version-files", "broken-config"})
+_LOGSEQ_FILES = frozenset(
+    {
+        *("config.edn", "custom.css", "custom.js", "export.css", "metadata.edn"),
+        *("pages-metadata.edn", "graphs-txid.edn", "srs-of-matched.edn"),
+    }
+)
+_APPLE_DOUBLE = "._"
+
+
+class Selection:
+    """Decides about the entries of one archive.
+
+    Args:
+        comment: the comment of the archive.
+    """
+
+    def __init__(self, comment: bytes) -> None:
+        export = _EXPORT.fullmatch(comment)
+        self._is_export = export is not None
+        history = HISTORY.encode() if export is None else export[1]
+        self._history = None if history is None else f"{history.decode()}/"
+
+    def kind(self, entry: ZipEntry, path: str) -> EntryKind:
+        """Return the kind of ``entry``, whose name stands for ``path``, valid or not.
+
+        An entry that is no regular file has the kind of one; see `is_special`.
+        """
+        if path.endswith("/"):
+            return "folder" if not entry.size else "other"
+        if self._history is not None and path.startswith(self._history):
+            return "history"
+        if not self._is_export and _is_settings(path):
+            return "settings"
+        if kind_of(path) == "note":
+            return "note"
+        return "other" if media_type_of_name(path.rpartition("/")[2]) is None else "image"
+
+
+def export_comment(history: str | None) -> bytes:
+    """Return the comment of an export, which has its history in the folder ``history``, if any."""
+    comment = "Octavo export" if history is None else f"Octavo export with history in {history}"
+    return comment.encode()
+
+
+def is_special(entry: ZipEntry) -> bool:
+    """Return whether an entry is a symbolic link, a device, or otherwise no regular file."""
+    if entry.system not in (zf.UNIX, zf.MACOS):
+        return False
+    return stat.S_IFMT(entry.attributes >> 16) not in (0, stat.S_IFREG)
+
+
+def _is_settings(path: str) -> bool:
+    lowered = path.lower()
+    *folders, name = lowered.split("/")
+    if name in _SETTINGS_FILES or name.startswith(_APPLE_DOUBLE):
+        return True
+    if not folders:
+        return False
+    if not _SETTINGS_FOLDERS.isdisjoint(folders):
+        return True
+    if _LOGSEQ not in folders:
+        return False
+    below = folders[folders.index(_LOGSEQ) + 1 :]
+    return below[0] in _LOGSEQ_FOLDERS if below else name in _LOGSEQ_FILES
