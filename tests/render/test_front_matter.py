@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.render.front_matter import split_front_matter
+from octavo.render.front_matter import end_of_front_matter, split_front_matter
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,14 @@ def test_values_end_at_a_comment() -> None:
 @given(st.text("-.\nab: #'\"\t", max_size=40))
 def test_the_body_is_the_end_of_any_text(text: str) -> None:
     assert text.endswith(split_front_matter(text).body)
+
+
+@given(
+    st.lists(st.sampled_from(["---", "\n", "\r\n", "\r", "a: b", "...", "\ufeff", " "])).map(
+        "".join
+    )
+)
+def test_the_end_is_where_the_body_begins(text: str) -> None:
+    end = end_of_front_matter(text)
+    body = text[end:] if end else text.removeprefix("\ufeff")
+    assert split_front_matter(text).body == body.replace("\r\n", "\n").replace("\r", "\n")
