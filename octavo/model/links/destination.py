@@ -1,4 +1,4 @@
-"""Parse link destinations and titles (CommonMark 0.31 section 6.3)."""
+"""Parse and write link destinations, and parse titles (CommonMark 0.31 section 6.3)."""
 
 import re
 from html import unescape
@@ -21,6 +21,9 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 # The end of the path, which an entity or escape does not hide.
 _PATH_END = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});|\\?[?#]")
 _PLAIN_PATH = re.compile(r"(?!//)[^&\\%?#:]*+")
+# Some of these can't occur in a path; including them is cheaper than excluding them.
+_ENCODED = re.compile(r"[%#?&<>()`\\\x00-\x20\x7f]")
+_ENCODED_IN_BRACKETS = re.compile(r"[%#?&<>`\\\x00-\x1f\x7f]")
 _EXTERNAL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*+:|//|\\\\")
 
 
@@ -116,3 +119,18 @@ def end_of_title(text: str, at: int, end: int, closing: str = ")") -> int | None
     if not text.startswith(closing, after) or after + len(closing) > end:
         return None
     return after + len(closing)
+
+
+def relative_path(path: str, at: str) -> str:
+    """Return ``path`` relative to the folder of the file ``at``; it may begin with ``../``."""
+    names, folders = path.split("/"), at.split("/")[:-1]
+    shared = 0
+    while shared < min(len(names) - 1, len(folders)) and names[shared] == folders[shared]:
+        shared += 1
+    return "/".join([".."] * (len(folders) - shared) + names[shared:])
+
+
+def encoded_path(target: str, *, brackets: bool = False) -> str:
+    """Return a path as a destination, percent-encoded; ``brackets``: within ``<>``."""
+    pattern = _ENCODED_IN_BRACKETS if brackets else _ENCODED
+    return pattern.sub(lambda found: f"%{ord(found[0]):02X}", target)

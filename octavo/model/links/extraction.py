@@ -46,6 +46,7 @@ class Link(NamedTuple):
         start: the start of the encoded ``target`` in the text.
         end: the end of the encoded ``target``.
         whole: the range of a wiki link with its brackets; the target's range for others.
+        in_link: whether it is within the text of a standard link; an image or a wiki link is.
     """
 
     kind: LinkKind
@@ -55,6 +56,7 @@ class Link(NamedTuple):
     start: int
     end: int
     whole: tuple[int, int]
+    in_link: bool = False
 
 
 def links_of(text: str) -> list[Link]:
@@ -76,8 +78,8 @@ class _Inline:
         self._leaf = leaf
         self._end = leaf.end
         self._found = found
-        # For each open bracket, whether it starts an image.
-        self._open: list[bool] = []
+        # For each open bracket, whether it starts an image, and how many links were found before.
+        self._open: list[tuple[bool, int]] = []
         # Links can't be nested: brackets below this depth can't start a link any more.
         self._no_link_below = 0
         self._fences: dict[int, list[int]] | None = None
@@ -107,12 +109,12 @@ class _Inline:
                 self._wiki(token.start(), kind[0] == "!", wiki)
                 return wiki.end()
             # Two brackets; the image, if it is one, is the outer bracket.
-            self._open += [kind[0] == "!", False]
+            self._open += [(kind[0] == "!", len(self._found)), (False, len(self._found))]
         elif kind.endswith("["):
             simple = _SIMPLE.match(text, after, self._end)
             if simple is not None:
                 return self._simple(simple, kind[0] == "!")
-            self._open.append(kind[0] == "!")
+            self._open.append((kind[0] == "!", len(self._found)))
         elif kind == "]" and self._open:
             return self._close(after)
         return after
@@ -126,7 +128,7 @@ class _Inline:
         return simple.end()
 
     def _close(self, after: int) -> int:
-        image = self._open.pop()
+        image, found_before = self._open.pop()
         depth = len(self._open)
         alive = image or depth >= self._no_link_below
         self._no_link_below = min(self._no_link_below, depth)
@@ -140,6 +142,8 @@ class _Inline:
             return after
         if not image:
             self._no_link_below = depth
+            inside = self._found[found_before:]
+            self._found[found_before:] = [link._replace(in_link=True) for link in inside]
         self._standard(destination, image)
         return close
 

@@ -21,14 +21,12 @@ from octavo.model.files.content import note_text
 from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId
+from octavo.model.links.destination import encoded_path, relative_path
 from octavo.model.links.extraction import Link, links_of
 from octavo.model.links.headings import anchor_of
 from octavo.model.links.resolution import Find, paths_by_key, resolve
 
 Moved = Callable[[str], str]
-# Some of these can't occur in a path; including them is cheaper than excluding them.
-_ENCODED = re.compile(r"[%#?&<>()`\\\x00-\x20\x7f]")
-_ENCODED_IN_BRACKETS = re.compile(r"[%#?&<>`\\\x00-\x1f\x7f]")
 _NO_WIKI = re.compile(r"[\[\]#|`\\]|^\s|\s$")
 
 
@@ -60,7 +58,7 @@ def rewrite_links(
         wanted = moved(led_to)
         if resolve(link.kind, link.target, now_at, after) == wanted:
             continue
-        written = _written(text, link, wanted, was_at, now_at, before, after)
+        written = rewritten(text, link, wanted, was_at, now_at, before, after)
         if written is not None:
             start, end, replacement = written
             parts += [text[at:start], replacement]
@@ -68,9 +66,13 @@ def rewrite_links(
     return "".join((*parts, text[at:])) if parts else text
 
 
-def _written(
+def rewritten(
     text: str, link: Link, wanted: str, was_at: str, now_at: str, before: Find, after: Find
 ) -> tuple[int, int, str] | None:
+    """Return a range of ``text``, and its replacement by which ``link`` leads to ``wanted``.
+
+    Returns None if no link of its kind leads there. For the other arguments see `rewrite_links`.
+    """
     for target in _targets(link, wanted, was_at, now_at, before):
         if resolve(link.kind, target, now_at, after) != wanted:
             continue
@@ -79,7 +81,7 @@ def _written(
                 return (*link.whole, _as_standard(text, link, wanted))
             return link.start, link.end, target
         brackets = text[link.start - 1 : link.start] == "<"
-        return link.start, link.end, _encoded(target, brackets=brackets)
+        return link.start, link.end, encoded_path(target, brackets=brackets)
     return None
 
 
@@ -87,7 +89,7 @@ def _targets(link: Link, path: str, was_at: str, now_at: str, before: Find) -> I
     """Yield ways to refer to ``path``, the one most similar to the link first."""
     short = not link.target.lower().endswith(NOTE_SUFFIX)
     paths = [path.removesuffix(NOTE_SUFFIX), path] if short else [path]
-    relative = [_relative(each, now_at) for each in paths]
+    relative = [relative_path(each, now_at) for each in paths]
     if link.target.startswith("./"):
         relative = [each if each.startswith("../") else f"./{each}" for each in relative]
     from_root = [f"/{each}" for each in paths]
@@ -108,26 +110,13 @@ def _targets(link: Link, path: str, was_at: str, now_at: str, before: Find) -> I
     yield from from_root
 
 
-def _relative(path: str, at: str) -> str:
-    names, folders = path.split("/"), at.split("/")[:-1]
-    shared = 0
-    while shared < min(len(names) - 1, len(folders)) and names[shared] == folders[shared]:
-        shared += 1
-    return "/".join([".."] * (len(folders) - shared) + names[shared:])
-
-
-def _encoded(target: str, *, brackets: bool) -> str:
-    pattern = _ENCODED_IN_BRACKETS if brackets else _ENCODED
-    return pattern.sub(lambda found: f"%{ord(found[0]):02X}", target)
-
-
 def _as_standard(text: str, link: Link, path: str) -> str:
     inside = text[link.whole[0] : link.whole[1]].lstrip("![").removesuffix("]]")
     _, bar, label = inside.partition("|")
     # Wiki links have no inline content: escape what would start code or a tag now.
     shown = re.sub("[`<]", r"\\\g<0>", label if bar else link.target)
     fragment = f"#{anchor_of(link.heading.rpartition('#')[2])}" if link.heading else ""
-    return f"{'!' * link.embed}[{shown}](/{_encoded(path, brackets=False)}{fragment})"
+    return f"{'!' * link.embed}[{shown}](/{encoded_path(path)}{fragment})"
 
 
 def file_moves(operations: Sequence[ChangeOperation]) -> dict[FileId, str]:
