@@ -7,7 +7,7 @@ from pathlib import Path
 from octavo.archives.listing import ImportFolder
 from octavo.archives.path_file import PathFile, PathRef
 from octavo.archives.path_table import PathTable, write_table
-from octavo.model.links.resolution import keys_of_path
+from octavo.model.links.resolution import Find, keys_of_path
 
 # No key of a link starts with it: no path contains it.
 _MOVED = ">"
@@ -48,24 +48,20 @@ class LinkTargets:
         paths: the file of the paths.
 
     Attributes:
+        before: returns the path in the archive that a key refers to.
+        after: returns the path in the workspace that a key refers to.
         images_moved: whether an image has another path in the workspace.
     """
 
     def __init__(self, place: ImportFolder, paths: PathFile) -> None:
-        self._before = PathTable(place.targets, paths)
+        self.before: Find = PathTable(place.targets, paths).find
+        self.after = self.before
         self.images_moved = Path(place.moved_targets).exists()
-        self._after = PathTable(place.moved_targets, paths) if self.images_moved else self._before
-
-    def before(self, key: str) -> str | None:
-        """Return the path in the archive that a key refers to."""
-        return self._before.find(key)
-
-    def after(self, key: str) -> str | None:
-        """Return the path in the workspace that a key refers to."""
-        return self._after.find(key)
+        if self.images_moved:
+            self.after = PathTable(place.moved_targets, paths).find
 
     def moved(self, path: str) -> str:
         """Return the path in the workspace of the file with a path in the archive."""
         if not self.images_moved:
             return path
-        return self._after.find(f"{_MOVED}{path}") or path
+        return self.after(f"{_MOVED}{path}") or path

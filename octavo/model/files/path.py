@@ -24,7 +24,7 @@ MAX_SEGMENTS = 32
 ATTACHMENTS = "attachments/"
 NOTE_SUFFIX = ".md"
 
-_FORBIDDEN = frozenset('\\:*?"<>|')
+_FORBIDDEN = re.compile(r'[\\:*?"<>|\x00-\x1f\x7f-\x9f]')
 # Windows reserves these with any extension and in any case
 # (https://learn.microsoft.com/windows/win32/fileio/naming-a-file).
 _DEVICE = re.compile(
@@ -63,11 +63,12 @@ def _fault(segment: str) -> str | None:
         return f"'{segment}' is not a file name"
     if len(segment.encode()) > LONGEST_SEGMENT:
         return f"a segment has more than {LONGEST_SEGMENT} bytes in UTF-8"
-    for letter in segment:
-        if letter in _FORBIDDEN:
-            return f"it contains the character {letter}"
+    forbidden = _FORBIDDEN.search(segment)
+    if forbidden is not None:
+        letter = forbidden[0]
         if unicodedata.category(letter) == "Cc":
             return f"it contains the control character U+{ord(letter):04X}"
+        return f"it contains the character {letter}"
     if segment[-1] in ". ":
         return f"the name '{segment}' ends with a dot or a space"
     if _DEVICE.fullmatch(segment):

@@ -57,16 +57,17 @@ def keys_of_link(kind: LinkKind, target: str, at: str) -> tuple[str, ...]:
     if stream_safe(target, MAX_MARKS_OF_NAME) != target:
         return ()
     folder = at.rpartition("/")[0]
+    if kind == "wiki" and "/" not in target and target not in (".", ".."):
+        # The most common form: a name.
+        name = path_key(unicodedata.normalize("NFC", target))
+        return f"/{path_key(folder)}/{name}" if folder else f"/{name}", name
     from_root = _key(target.lstrip("/"), "")
     if target.startswith("/"):
         return from_root
     here = _key(target, folder)
     if kind == "standard" or target.startswith(("./", "../")):
         return here
-    if "/" in target:
-        return tuple(dict.fromkeys(from_root + here))
-    # The key from the root, without its slash, is the name.
-    return here + tuple(key[1:] for key in from_root)
+    return tuple(dict.fromkeys(from_root + here))
 
 
 def _key(target: str, folder: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ Standard links and images whose file moves are rewritten on the way.
 
 import re
 
-from octavo.model.files.path import NOTE_SUFFIX
+from octavo.model.files.path import NOTE_SUFFIX, path_key
 from octavo.model.links.destination import encoded_path, relative_path
 from octavo.model.links.extraction import Link, links_of
 from octavo.model.links.headings import anchor_of
@@ -19,7 +19,7 @@ _SPECIAL = re.compile(r"\A\^|\\(?!\|)|[`<*~]|(?<![^\W_])_|_(?![^\W_])|&(?=#?[A-Z
 _SIZE = re.compile(r"[0-9]{1,5}(?:x[0-9]{1,5})?")
 _BLOCK = "^"
 # The beginning of a destination, which only the space in a wiki link makes invalid.
-_DESTINATION_BEFORE = re.compile(r"\](?:\([ \t\r\n>]*+[^\s)]*|:[ \t\r\n>]*+\S*)\Z")
+_DESTINATION_BEFORE = re.compile(r"\]\([ \t\r\n>]*+[^\s)]*\Z|[^\]]\]:[ \t\r\n>]*+\S*\Z")
 _LOOK_BEHIND = 256
 
 
@@ -71,11 +71,10 @@ def _standard(
     """Return a wiki link as a standard link to ``path``; None if no destination leads there."""
     destination = ""
     if link.target:
-        targets = (relative_path(path, at), f"/{path}")
-        found = next((each for each in targets if resolve("standard", each, at, after) == path), "")
-        if not found:
+        # The key of both a relative path and one from the root.
+        if after(f"/{path_key(path)}") != path:
             return None
-        destination = encoded_path(found)
+        destination = encoded_path(relative_path(path, at))
     fragment = _fragment(link.heading)
     if not destination and not fragment:
         return None
@@ -111,19 +110,20 @@ def _label(text: str, link: Link, is_image: bool) -> str:
     inside = text[slice(*link.whole)].lstrip("![").removesuffix("]]")
     target, bar, label = inside.partition("|")
     label = label.strip()
-    name = _escaped(" > ".join(filter(None, (link.target, *_headings(link.heading)))))
     if not label:
-        return name
+        return _shown(link)
     if is_image and _SIZE.fullmatch(label):
         # In a table, the bar is escaped.
         escape = "\\" if target.endswith("\\") else ""
-        return f"{name}{escape}{bar}{label}"
+        return f"{_shown(link)}{escape}{bar}{label}"
     return _escaped(label)
 
 
-def _headings(heading: str) -> list[str]:
-    return [each.strip() for each in heading.split("#")]
+def _shown(link: Link) -> str:
+    parts = (link.target, *(each.strip() for each in link.heading.split("#")))
+    return _escaped(" > ".join(filter(None, parts)))
 
 
 def _escaped(label: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", label)
+    # Substitution is slow even where there is nothing to replace.
+    return _SPECIAL.sub(r"\\\g<0>", label) if _SPECIAL.search(label) else label

@@ -1,0 +1,100 @@
+"""The files of an archive that were checked, as worker processes pass them on.
+
+A file of records has, for each file of the archive, a line of JSON, and for a note the bytes that
+the database stores, whose number the line has.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from octavo.model.identity import Digest
+
+
+class CheckedNote(NamedTuple):
+    """A note that can be imported.
+
+    Attributes:
+        path: its path in the workspace.
+        digest: the SHA-256 digest of its text in UTF-8.
+        size: the bytes of its text in UTF-8.
+        stored: the text as the database stores it (`octavo.store.compression`).
+    """
+
+    path: str
+    digest: Digest
+    size: int
+    stored: bytes
+
+
+class CheckedImage(NamedTuple):
+    """An image that can be imported.
+
+    Attributes:
+        path: its path in the workspace.
+        file: the file that has it; it is durable, and can be moved away.
+        digest: the SHA-256 digest of its bytes.
+        crc: their CRC-32.
+        size: their number.
+        media_type: one of `octavo.model.files.image.MEDIA_TYPES`.
+        width, height: in pixels.
+        frames: 1 for an image that does not move.
+    """
+
+    path: str
+    file: str
+    digest: Digest
+    crc: int
+    size: int
+    media_type: str
+    width: int
+    height: int
+    frames: int
+
+
+def note_record(note: CheckedNote) -> bytes:
+    """Return the record of a note."""
+    line = json.dumps((note.path, note.digest, note.size, len(note.stored)))
+    return b"".join((line.encode(), b"\n", note.stored))
+
+
+def image_record(image: CheckedImage) -> bytes:
+    """Return the record of an image."""
+    return f"{json.dumps(image)}\n".encode()
+
+
+def checked_notes(files: Sequence[str]) -> Iterator[CheckedNote]:
+    """Yield the notes of files of records, in order. Raises OSError.
+
+    One note is in memory at a time, and what the caller keeps.
+    """
+    for each in files:
+        with open(each, "rb") as file:
+            while line := file.readline():
+                path, digest, size, length = json.loads(line)
+                yield CheckedNote(path, digest, size, file.read(length))
+
+
+def checked_images(files: Sequence[str]) -> Iterator[CheckedImage]:
+    """Yield the images of files of records, in order. Raises OSError."""
+    for each in files:
+        with open(each, "rb") as file:
+            for line in file:
+                yield CheckedImage(*json.loads(line))
+
+
+def batches(notes: Iterator[CheckedNote], *, most: int, size: int) -> Iterator[list[CheckedNote]]:
+    """Yield ``notes`` in batches of at most ``most`` notes.
+
+    A batch ends with the note by which its stored bytes reach ``size``.
+    """
+    batch: list[CheckedNote] = []
+    total = 0
+    for note in notes:
+        batch.append(note)
+        total += len(note.stored)
+        if len(batch) >= most or total >= size:
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch

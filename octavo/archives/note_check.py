@@ -1,0 +1,83 @@
+"""The second step of an import, for notes: check their texts, and write what is committed."""
+
+import re
+
+from octavo.archives.checked_files import CheckedNote, note_record
+from octavo.archives.entry_reader import read_entry
+from octavo.archives.link_targets import LinkTargets
+from octavo.archives.listing import ImportFolder, ListedEntry, entries_in
+from octavo.archives.part_files import PartFiles
+from octavo.archives.path_file import PathFile
+from octavo.archives.refusal import refused_entry
+from octavo.model.files.content import note_text
+from octavo.model.links.standard_links import standard_links
+from octavo.model.refusal import InvalidContent, UnrenderableNote
+from octavo.render.front_matter import end_of_front_matter
+from octavo.render.limits import check_renderable
+from octavo.store.compression import compressed
+
+# A destination that leads to an image has its ending, or a character of it is encoded.
+_IMAGE = re.compile(r"\.(?:png|jpe?g|gif|webp)|[%&\\]", re.IGNORECASE)
+
+
+def check_notes(parts: list[str], folder: str, begin: int, end: int) -> str:
+    """Check the notes of a slice of the listing, and return the file of their records.
+
+    It is for a worker process. A note is its bytes in the archive, except for its links
+    (`octavo.model.links.standard_links`); front matter is not changed.
+
+    Args:
+        parts: the files that make the archive, in order.
+        folder: the folder of the survey.
+        begin: where the slice begins in the listing.
+        end: where it ends.
+
+    Raises:
+        ArchiveInvalid: a note is damaged, is not UTF-8, or exceeds a limit.
+        OSError: a file can't be read or written.
+    """
+    place = ImportFolder(folder)
+    records = place.checked("notes", begin)
+    with (
+        PartFiles(parts) as source,
+        PathFile(place.paths) as paths,
+        open(records, "wb") as written,
+    ):
+        targets = LinkTargets(place, paths)
+        for entry in entries_in(place.notes, begin, end):
+            note = _checked(source, entry, targets)
+            written.write(note_record(note))
+    return records
+
+
+def _checked(source: PartFiles, entry: ListedEntry, targets: LinkTargets) -> CheckedNote:
+    try:
+        text = read_entry(source, entry).decode()
+    except UnicodeDecodeError as error:
+        raise refused_entry(
+            entry.path, f"It is not UTF-8: byte {error.start + 1:,} is not. Save it as UTF-8."
+        ) from None
+    if _may_change(text, targets):
+        text = standard_links(
+            text,
+            at=entry.path,
+            start=end_of_front_matter(text),
+            moved=targets.moved,
+            before=targets.before,
+            after=targets.after,
+        )
+    try:
+        check_renderable(text)
+        content = note_text(text)
+    except (InvalidContent, UnrenderableNote) as error:
+        raise refused_entry(entry.path, error.detail) from None
+    return CheckedNote(entry.final, content.digest, content.size, compressed(text))
+
+
+def _may_change(text: str, targets: LinkTargets) -> bool:
+    """Return whether a link of a note may have to be written in another way."""
+    if "[[" in text:
+        return True
+    return (
+        targets.images_moved and ("](" in text or "]:" in text) and _IMAGE.search(text) is not None
+    )
