@@ -7,6 +7,7 @@ are the work of the worker processes that read the entries.
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import TracebackType
 from typing import NamedTuple
 
 SliceOfListing = tuple[int, int]
@@ -74,7 +75,7 @@ class ListedEntry(NamedTuple):
 
 
 class ListingWriter:
-    """Writes a listing, and cuts it into slices.
+    """Writes a listing, and cuts it into slices. Use it as a context manager.
 
     Args:
         file: the file to create.
@@ -83,12 +84,23 @@ class ListingWriter:
     """
 
     def __init__(self, file: str, *, entries: int, size: int) -> None:
-        self._file = open(file, "wb")  # noqa: SIM115  # closed by `finish`
+        self._file = open(file, "wb")  # noqa: SIM115  # closed on exit
         self._max_entries = entries
         self._max_size = size
         self._begin = self._end = 0
         self._entries = self._size = 0
         self._slices: list[SliceOfListing] = []
+
+    def __enter__(self) -> "ListingWriter":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
 
     def add(self, entry: ListedEntry) -> None:
         """Append an entry. Raises OSError."""
@@ -101,8 +113,7 @@ class ListingWriter:
             self._cut()
 
     def finish(self) -> list[SliceOfListing]:
-        """Close the file, and return the slices in order. Raises OSError."""
-        self._file.close()
+        """End the last slice, and return all in order."""
         if self._entries:
             self._cut()
         return self._slices

@@ -5,23 +5,18 @@ notes. An export of Octavo has files of the workspace only, whatever their names
 its history; its comment says so.
 """
 
-import re
 import stat
 from typing import Literal
 
 from octavo.archives import zip_format as zf
 from octavo.archives.directory import ZipEntry
+from octavo.archives.export_layout import HISTORY, ExportLayout
 from octavo.model.files.image import media_type_of_name
 from octavo.model.files.path import kind_of
 
 EntryKind = Literal["note", "image", "folder", "settings", "history", "other"]
 LeftOut = Literal["settings", "history", "other"]
 LEFT_OUT: tuple[LeftOut, ...] = ("settings", "history", "other")
-
-HISTORY = ".history"
-"""The folder of earlier revisions in an archive."""
-
-_EXPORT = re.compile(rb"Octavo export(?: with history in (\.history(?:-[0-9]{1,9})?))?")
 
 # Names are compared in lower case. Folders of Obsidian, Logseq, version control, file systems and
 # synchronization; programs other than the one that made them don't show what is in them.
@@ -59,10 +54,10 @@ class Selection:
     """
 
     def __init__(self, comment: bytes) -> None:
-        export = _EXPORT.fullmatch(comment)
-        self._is_export = export is not None
-        history = HISTORY.encode() if export is None else export[1]
-        self._history = None if history is None else f"{history.decode()}/"
+        layout = ExportLayout.of_comment(comment)
+        self._is_export = layout is not None
+        history = HISTORY if layout is None else layout.history
+        self._history = None if history is None else f"{history}/"
 
     def kind(self, entry: ZipEntry, path: str) -> EntryKind:
         """Return the kind of ``entry``, whose name stands for ``path``, valid or not.
@@ -78,12 +73,6 @@ class Selection:
         if kind_of(path) == "note":
             return "note"
         return "other" if media_type_of_name(path.rpartition("/")[2]) is None else "image"
-
-
-def export_comment(history: str | None) -> bytes:
-    """Return the comment of an export, which has its history in the folder ``history``, if any."""
-    comment = "Octavo export" if history is None else f"Octavo export with history in {history}"
-    return comment.encode()
 
 
 def is_special(entry: ZipEntry) -> bool:

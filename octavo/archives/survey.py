@@ -198,20 +198,23 @@ class _Survey:
 
     def write(self, place: ImportFolder) -> SurveyResult:
         """Write the listings and what links are resolved by, and return the result."""
-        notes = ListingWriter(place.notes, entries=NOTES_OF_SLICE, size=BYTES_OF_SLICE)
-        images = ListingWriter(place.images, entries=IMAGES_OF_SLICE, size=BYTES_OF_SLICE)
         limits = self._entry_limits()
         offsets = self._rows[_OFFSET::_WIDTH]
-        for row in sorted(range(len(offsets)), key=offsets.__getitem__):
-            (images if self._is_image[row] else notes).add(self._listed(row, limits))
+        with (
+            ListingWriter(place.notes, entries=NOTES_OF_SLICE, size=BYTES_OF_SLICE) as notes,
+            ListingWriter(place.images, entries=IMAGES_OF_SLICE, size=BYTES_OF_SLICE) as images,
+        ):
+            for row in sorted(range(len(offsets)), key=offsets.__getitem__):
+                (images if self._is_image[row] else notes).add(self._listed(row, limits))
+            note_slices, image_slices = notes.finish(), images.finish()
         write_targets(place, self._rows[_PATH::_WIDTH], self._rows[_FINAL::_WIDTH], self._paths)
         return {
             "notes": self._is_image.count(0),
             "images": self._is_image.count(1),
             "size": self._size,
             "left_out": {kind: self._left_out[kind] for kind in LEFT_OUT},
-            "note_slices": notes.finish(),
-            "image_slices": images.finish(),
+            "note_slices": note_slices,
+            "image_slices": image_slices,
         }
 
     def _entry_limits(self) -> Sequence[int]:

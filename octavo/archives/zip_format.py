@@ -29,7 +29,9 @@ ZIP64_LOCATOR = Struct("<4sLQL")
 ZIP64_LOCATOR_SIGNATURE = b"PK\x06\x07"
 
 ZIP64_EXTRA = 0x0001
-"""Extra field with sizes and offsets that need 64 bits (4.5.3)."""
+"""Extra field with sizes and offsets that need 64 bits (4.5.3): size, compressed size, offset of
+the local header. The directory has only those that are all ones in its header, a local header both
+sizes."""
 UNICODE_PATH_EXTRA = 0x7075
 """Extra field with the name in UTF-8 and the CRC-32 of the name in the header (4.6.9)."""
 

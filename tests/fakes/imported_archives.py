@@ -1,0 +1,37 @@
+"""Archives that are imported as far as that goes without a database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from octavo.archives.checked_files import CheckedImage, checked_images, checked_notes
+from octavo.archives.image_check import check_images
+from octavo.archives.note_check import check_notes
+from octavo.archives.survey import ArchiveLimits, SurveyResult
+from octavo.store.compression import decompressed
+from tests.fakes.zip_files import LIMITS, surveyed, written
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What would be committed: texts and images by path."""
+
+    result: SurveyResult
+    notes: dict[str, str]
+    images: dict[str, CheckedImage]
+
+
+def imported(
+    folder: Path, data: bytes, *, parts: int = 1, limits: ArchiveLimits = LIMITS
+) -> Imported:
+    """Survey an archive and check all of its files."""
+    paths = written(folder / "parts", data, parts)
+    place, result = surveyed(folder, paths, limits)
+    notes = [check_notes(paths, place, *each) for each in result["note_slices"]]
+    images = [check_images(paths, place, *each) for each in result["image_slices"]]
+    return Imported(
+        result,
+        {each.path: decompressed(each.stored, "file") for each in checked_notes(notes)},
+        {each.path: each for each in checked_images(images)},
+    )
