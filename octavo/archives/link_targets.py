@@ -54,11 +54,16 @@ class LinkTargets:
     """
 
     def __init__(self, place: ImportFolder, paths: PathFile) -> None:
-        self.before: Find = PathTable(place.targets, paths).find
-        self.after = self.before
         self.images_moved = Path(place.moved_targets).exists()
-        if self.images_moved:
-            self.after = PathTable(place.moved_targets, paths).find
+        self.before: Find = PathTable(place.targets, paths).find
+        self.after = (
+            PathTable(place.moved_targets, paths).find if self.images_moved else self.before
+        )
+
+    @classmethod
+    def of_import(cls, place: ImportFolder, paths: PathFile) -> "LinkTargets | None":
+        """Return the targets of an import; None if its links are not changed."""
+        return cls(place, paths) if Path(place.targets).exists() else None
 
     def moved(self, path: str) -> str:
         """Return the path in the workspace of the file with a path in the archive."""

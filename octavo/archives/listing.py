@@ -24,7 +24,8 @@ class ImportFolder:
         notes: the listing of the notes.
         images: the listing of the images.
         paths: a `octavo.archives.path_file.PathFile`.
-        targets: the `octavo.archives.path_table.PathTable` that links are resolved by.
+        targets: the `octavo.archives.path_table.PathTable` that links are resolved by; none for an
+            export of Octavo, whose links are not changed.
         moved_targets: the one after images were moved; only if there are such images.
     """
 

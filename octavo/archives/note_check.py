@@ -24,7 +24,7 @@ def check_notes(parts: list[str], folder: str, begin: int, end: int) -> str:
     """Check the notes of a slice of the listing, and return the file of their records.
 
     It is for a worker process. A note is its bytes in the archive, except for its links
-    (`octavo.model.links.standard_links`); front matter is not changed.
+    (`octavo.model.links.standard_links`); front matter is not changed, nor an export of Octavo.
 
     Args:
         parts: the files that make the archive, in order.
@@ -43,21 +43,21 @@ def check_notes(parts: list[str], folder: str, begin: int, end: int) -> str:
         PathFile(place.paths) as paths,
         open(records, "wb") as written,
     ):
-        targets = LinkTargets(place, paths)
+        targets = LinkTargets.of_import(place, paths)
         for entry in entries_in(place.notes, begin, end):
             note = _checked(source, entry, targets)
             written.write(note_record(note))
     return records
 
 
-def _checked(source: PartFiles, entry: ListedEntry, targets: LinkTargets) -> CheckedNote:
+def _checked(source: PartFiles, entry: ListedEntry, targets: LinkTargets | None) -> CheckedNote:
     try:
         text = read_entry(source, entry).decode()
     except UnicodeDecodeError as error:
         raise refused_entry(
             entry.path, f"It is not UTF-8: byte {error.start + 1:,} is not. Save it as UTF-8."
         ) from None
-    if _may_change(text, targets):
+    if targets is not None and _may_change(text, targets):
         text = standard_links(
             text,
             at=entry.path,

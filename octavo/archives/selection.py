@@ -51,11 +51,14 @@ class Selection:
 
     Args:
         comment: the comment of the archive.
+
+    Attributes:
+        is_export: whether the archive is an export of Octavo, whose files are imported unchanged.
     """
 
     def __init__(self, comment: bytes) -> None:
         layout = ExportLayout.of_comment(comment)
-        self._is_export = layout is not None
+        self.is_export = layout is not None
         history = HISTORY if layout is None else layout.history
         self._history = None if history is None else f"{history}/"
 
@@ -68,7 +71,7 @@ class Selection:
             return "folder" if not entry.size else "other"
         if self._history is not None and path.startswith(self._history):
             return "history"
-        if not self._is_export and _is_settings(path):
+        if not self.is_export and _is_settings(path):
             return "settings"
         if kind_of(path) == "note":
             return "note"

@@ -207,7 +207,8 @@ class _Survey:
             for row in sorted(range(len(offsets)), key=offsets.__getitem__):
                 (images if self._is_image[row] else notes).add(self._listed(row, limits))
             note_slices, image_slices = notes.finish(), images.finish()
-        write_targets(place, self._rows[_PATH::_WIDTH], self._rows[_FINAL::_WIDTH], self._paths)
+        if not self._selection.is_export:
+            write_targets(place, self._rows[_PATH::_WIDTH], self._rows[_FINAL::_WIDTH], self._paths)
         return {
             "notes": self._is_image.count(0),
             "images": self._is_image.count(1),

@@ -1,0 +1,83 @@
+"""Notes of an archive: every byte is kept but those of links, and what can't be kept is refused."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.archives.checked_files import checked_notes
+from octavo.archives.note_check import check_notes
+from octavo.archives.refusal import ArchiveInvalid
+from tests.fakes.image_files import samples
+from tests.fakes.imported_archives import imported
+from tests.fakes.zip_files import Crafted, crafted, surveyed, written
+
+
+def note(folder: Path, data: bytes, *others: Crafted) -> str:
+    return imported(folder, crafted(Crafted("a.md", data), *others)).notes["a.md"]
+
+
+@given(text=st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
+def test_text_is_kept_byte_for_byte(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    assert note(tmp_path_factory.mktemp("archive"), text.encode()) == text
+
+
+def test_record_has_digest_and_size_of_the_text(tmp_path: Path) -> None:
+    paths = written(tmp_path, crafted(Crafted("a.md", "ü\r\n".encode()), Crafted("b.md", b"")))
+    place, result = surveyed(tmp_path, paths)
+    first, second = checked_notes([check_notes(paths, place, *result["note_slices"][0])])
+    assert (first.size, second.size) == (4, 0)
+    assert first.digest == hashlib.sha256("ü\r\n".encode()).hexdigest()
+    assert second.digest == hashlib.sha256(b"").hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"ab\xff", "a.md: It is not UTF-8: byte 3 is not."),
+        ("ä".encode("latin-1"), "byte 1 is not"),
+        ("text".encode("utf-16"), "It is not UTF-8"),
+        (b"\xed\xa0\x80", "It is not UTF-8"),
+        (b"a\0b", "a.md: The text contains the character NUL"),
+        (b"> " * 30 + b"x", "a.md: The note exceeds the limit nesting"),
+    ],
+)
+def test_note_that_cannot_be_stored_is_refused(tmp_path: Path, data: bytes, text: str) -> None:
+    with pytest.raises(ArchiveInvalid) as refused:
+        note(tmp_path, data)
+    assert text in str(refused.value)
+
+
+def test_front_matter_and_line_ends_are_kept(tmp_path: Path) -> None:
+    text = '\ufeff---\r\nup: "[[b]]"\r\n---\r\n[[b]]\r\n`[[b]]`\r\n'
+    expected = '\ufeff---\r\nup: "[[b]]"\r\n---\r\n[b](b.md)\r\n`[[b]]`\r\n'
+    assert note(tmp_path, text.encode(), Crafted("b.md")) == expected
+
+
+def test_links_lead_to_notes_of_other_slices(tmp_path: Path) -> None:
+    entries = [
+        Crafted(f"{number}.md", f"[[{(number + 700) % 1200}]]".encode()) for number in range(1200)
+    ]
+    found = imported(tmp_path, crafted(*entries))
+    assert len(found.result["note_slices"]) == 3
+    assert found.notes["0.md"] == "[700](700.md)"
+    assert found.notes["1199.md"] == "[699](699.md)"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("![x](img/p.png)", "![x](attachments/img/p.png)"),
+        ("![x](img%2Fp%2Ep%6eg)", "![x](attachments/img/p.png)"),
+        ("![x](img/p&#46;png)", "![x](attachments/img/p.png)"),
+        ("![[p.png]] [[b]]", "![p.png](attachments/img/p.png) [b](b.md)"),
+        ("![x](attachments/q.png)", "![x](attachments/q.png)"),
+        ("img/p.png", "img/p.png"),
+    ],
+)
+def test_links_follow_images_that_move(tmp_path: Path, text: str, expected: str) -> None:
+    png = samples()["png"].data
+    others = [Crafted("img/p.png", png), Crafted("attachments/q.png", png), Crafted("b.md")]
+    assert note(tmp_path, text.encode(), *others) == expected
