@@ -12,6 +12,7 @@ KIT = "octavo.actors.testing"
 SERVER = "octavo.http.server"
 CONTRACT = "octavo.http.contract"
 IMAGES = "octavo.images"
+ARCHIVES = "octavo.archives"
 
 
 def check(imported: str, package: str = CORE) -> ContractCheck:
@@ -53,7 +54,7 @@ def test_a_package_below_the_root_can_be_allowed(imported: str) -> None:
     assert check(imported, KIT).kept
 
 
-@pytest.mark.parametrize("package", [CORE, KIT, SERVER, CONTRACT, IMAGES])
+@pytest.mark.parametrize("package", [CORE, KIT, SERVER, CONTRACT, IMAGES, ARCHIVES])
 def test_the_contract_is_in_force(package: str) -> None:
     settings = (ROOT / "pyproject.toml").read_text()
     assert f'type = "allowed_imports"\npackage = "{package}"' in settings
