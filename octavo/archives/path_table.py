@@ -8,8 +8,10 @@ however long their paths are.
 import sys
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from struct import Struct
 
@@ -18,7 +20,10 @@ from octavo.model.links.resolution import place_rank
 
 _DIGEST = 16
 _REF = 8
+_RECORD = _DIGEST + _REF
+_BUCKETS = 16
 _COLUMNS = Struct(">QQ")
+_digest = itemgetter(slice(_DIGEST))
 _REMEMBERED = 4096
 
 
@@ -32,18 +37,25 @@ def write_table(file: str, keys: Iterable[tuple[str, PathRef]], paths: PathFile)
 
     Of several paths with one key, the one with the least `place_rank` is found.
     """
-    records = sorted(digest_of_key(key) + ref.to_bytes(_REF) for key, ref in keys)
+    # Records as objects take three times their size: they are sorted a bucket at a time.
+    buckets = [bytearray() for _ in range(_BUCKETS)]
+    for key, ref in keys:
+        digest = digest_of_key(key)
+        buckets[digest[0] * _BUCKETS // 256] += digest + ref.to_bytes(_REF)
+    with open(file, "wb") as table:
+        table.writelines(b"".join(_distinct(bucket, paths)) for bucket in buckets)
 
-    def rank(record: bytes) -> str:
-        return place_rank(paths.path(int.from_bytes(record[_DIGEST:])))
 
-    kept: list[bytes] = []
-    for record in records:
-        if kept and kept[-1][:_DIGEST] == record[:_DIGEST]:
-            kept[-1] = min(kept[-1], record, key=rank)
-        else:
-            kept.append(record)
-    Path(file).write_bytes(b"".join(kept))
+def _distinct(bucket: bytearray, paths: PathFile) -> Iterator[bytes]:
+    """Yield the records of a bucket in order, one of each digest."""
+    data = bytes(bucket)
+    records = [data[at : at + _RECORD] for at in range(0, len(data), _RECORD)]
+    records.sort()
+    for _, same in groupby(records, key=_digest):
+        found = list(same)
+        if len(found) > 1:
+            found.sort(key=lambda record: place_rank(paths.path(int.from_bytes(record[_DIGEST:]))))
+        yield found[0]
 
 
 class PathTable:
