@@ -39,10 +39,10 @@ storm: dev ## run the storms of the core under 50,000 schedules each
 simulate: dev ## run the simulations of the whole service and of identity under 5,000 schedules each
 	@OCTAVO_SIMULATION_SEEDS=5000 $(BIN)/pytest -q tests/simulation $(ARGS)
 
-fuzz: dev yjs ## check a million mutated requests, a million updates of documents, and 400,000 images
+fuzz: dev yjs ## check a million mutated requests, a million updates of documents, 400,000 images, 300,000 archives
 	@OCTAVO_FUZZ_CASES=1000000 OCTAVO_FUZZ_UPDATES=1000000 OCTAVO_FUZZ_IMAGES=400000 \
-		$(BIN)/pytest -q tests/http/server/test_fuzz.py tests/yjs/test_fuzz.py \
-		tests/images/test_inspection.py $(ARGS)
+		OCTAVO_FUZZ_ARCHIVES=300000 $(BIN)/pytest -q tests/http/server/test_fuzz.py \
+		tests/yjs/test_fuzz.py tests/images/test_inspection.py tests/archives/test_fuzz.py $(ARGS)
 
 siege: dev ## kill, mislead and probe the real server for half an hour
 	@OCTAVO_CRASHES=300 OCTAVO_HOSTILE_CASES=300000 OCTAVO_SCHEMATHESIS_SECONDS=600 \

@@ -152,8 +152,9 @@ PACKAGES = drawing(
     Box(342, 146, 120, 100, "ws", ("WebSockets,", "notice stream")),
     Box(474, 146, 120, 100, "control", ("data folder,", "socket for", "commands")),
     Box(606, 146, 124, 100, "client", ("for other", "trio programs")),
-    Box(30, 258, 480, 46, "accounts", ("registration, sign-in, sessions, keys",)),
-    Box(530, 258, 200, 46, "mail", ("messages, SMTP, delivery",)),
+    Box(30, 258, 300, 46, "accounts", ("registration, sign-in, sessions, keys",)),
+    Box(342, 258, 188, 46, "mail", ("messages, SMTP, delivery",)),
+    Box(542, 258, 188, 46, "archives", ("imports, exports; in workers",)),
     Box(
         30,
         316,

@@ -19,7 +19,7 @@ _BROKEN = "The directory of the archive is damaged"
 
 
 @dataclass(frozen=True, slots=True)
-class Directory:
+class ArchiveDirectory:
     """Where the directory is.
 
     Attributes:
@@ -65,7 +65,7 @@ class ZipEntry(NamedTuple):
     offset: int
 
 
-def find_directory(source: PartFiles) -> Directory:
+def find_directory(source: PartFiles) -> ArchiveDirectory:
     """Return the directory of the archive ``source``; raise `ArchiveInvalid` without one."""
     tail_at = max(0, source.size - zf.END.size - zf.MAX_16)
     tail = source.read(tail_at, source.size - tail_at)
@@ -98,7 +98,7 @@ def find_directory(source: PartFiles) -> Directory:
         raise ArchiveInvalid(
             f"{_BROKEN}, or the beginning of the archive is missing. Send all parts in their order."
         )
-    return Directory(start, end, entries, shift, comment)
+    return ArchiveDirectory(start, end, entries, shift, comment)
 
 
 def _ends_at(tail: bytes, at: int) -> bool:
@@ -135,7 +135,7 @@ def _zip64_end(
     raise ArchiveInvalid(f"{_BROKEN}: its ZIP64 record is missing.")
 
 
-def entries_of(source: PartFiles, directory: Directory) -> Iterator[ZipEntry]:
+def entries_of(source: PartFiles, directory: ArchiveDirectory) -> Iterator[ZipEntry]:
     """Yield the entries of the directory in its order; raise `ArchiveInvalid` if it is damaged."""
     position, piece, at = directory.start, b"", 0
     size_of, unpack = zf.CENTRAL.size, zf.CENTRAL.unpack_from

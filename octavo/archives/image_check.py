@@ -40,7 +40,7 @@ def check_images(parts: list[str], folder: str, begin: int, end: int) -> str:
 
 def _checked(source: PartFiles, entry: ListedEntry, file: str) -> CheckedImage:
     digest = hashlib.sha256()
-    with open(file, "xb") as image:
+    with open(file, "wb") as image:
         for piece in pieces_of_entry(source, entry):
             digest.update(piece)
             image.write(piece)

@@ -57,21 +57,29 @@ def _checked(source: PartFiles, entry: ListedEntry, targets: LinkTargets | None)
         raise refused_entry(
             entry.path, f"It is not UTF-8: byte {error.start + 1:,} is not. Save it as UTF-8."
         ) from None
-    if targets is not None and _may_change(text, targets):
-        text = standard_links(
-            text,
-            at=entry.path,
-            start=end_of_front_matter(text),
-            moved=targets.moved,
-            before=targets.before,
-            after=targets.after,
-        )
     try:
+        # Before links are read: the limits bound the time that this takes.
         check_renderable(text)
+        if targets is not None and _may_change(text, targets):
+            changed = _with_standard_links(text, entry.path, targets)
+            if changed != text:
+                check_renderable(changed)
+            text = changed
         content = note_text(text)
     except (InvalidContent, UnrenderableNote) as error:
         raise refused_entry(entry.path, error.detail) from None
     return CheckedNote(entry.final, content.digest, content.size, compressed(text))
+
+
+def _with_standard_links(text: str, path: str, targets: LinkTargets) -> str:
+    return standard_links(
+        text,
+        at=path,
+        start=end_of_front_matter(text),
+        moved=targets.moved,
+        before=targets.before,
+        after=targets.after,
+    )
 
 
 def _may_change(text: str, targets: LinkTargets) -> bool:

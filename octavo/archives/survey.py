@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TypedDict
 
-from octavo.archives.directory import Directory, ZipEntry, entries_of, find_directory
+from octavo.archives.directory import ArchiveDirectory, ZipEntry, entries_of, find_directory
 from octavo.archives.entry_check import check_entry
 from octavo.archives.entry_name import name_of, path_of_name
 from octavo.archives.extents import Extents, Overlap
@@ -30,7 +30,7 @@ from octavo.model.files.path import folders_of, path_key
 
 NOTES_OF_SLICE = 500
 BYTES_OF_SLICE = 4 * 1024 * 1024
-IMAGES_OF_SLICE = 50
+IMAGES_OF_SLICE = 10
 # Of a file: number of its entry, references to path, final path and name, then the figures.
 _WIDTH = 10
 _NUMBER, _PATH, _FINAL, _NAME, _OFFSET = range(5)
@@ -111,7 +111,7 @@ class _Survey:
     """The entries of an archive by number, and the files among them that are imported by row."""
 
     def __init__(
-        self, source: PartFiles, directory: Directory, paths: PathFile, limits: ArchiveLimits
+        self, source: PartFiles, directory: ArchiveDirectory, paths: PathFile, limits: ArchiveLimits
     ) -> None:
         self._source = source
         self._directory = directory

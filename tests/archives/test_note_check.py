@@ -42,6 +42,7 @@ def test_record_has_digest_and_size_of_the_text(tmp_path: Path) -> None:
         (b"\xed\xa0\x80", "It is not UTF-8"),
         (b"a\0b", "a.md: The text contains the character NUL"),
         (b"> " * 30 + b"x", "a.md: The note exceeds the limit nesting"),
+        (b"[[b]]" * 400_000, "a.md: The note exceeds the limit links"),
     ],
 )
 def test_note_that_cannot_be_stored_is_refused(tmp_path: Path, data: bytes, text: str) -> None:
@@ -81,3 +82,11 @@ def test_links_follow_images_that_move(tmp_path: Path, text: str, expected: str)
     png = samples()["png"].data
     others = [Crafted("img/p.png", png), Crafted("attachments/q.png", png), Crafted("b.md")]
     assert note(tmp_path, text.encode(), *others) == expected
+
+
+def test_note_that_gets_too_long_by_its_links_is_refused(tmp_path: Path) -> None:
+    link, target = b"[[b]]\n", Crafted(f"{'folder/' * 9}b.md")
+    data = link * 9000
+    filled = data + b"\n" * (2 * 1024 * 1024 - len(data))
+    with pytest.raises(ArchiveInvalid, match=r"a\.md: .* limit length"):
+        note(tmp_path, filled, target)

@@ -7,10 +7,19 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import trio
 
+from octavo.archives.checked_files import checked_notes
 from octavo.archives.listing import ImportFolder, ListedEntry, entries_in
-from octavo.archives.refusal import ArchiveInvalid, ArchiveTooLarge, ArchiveTooManyFiles
-from octavo.archives.survey import NOTES_OF_SLICE, SurveyResult
+from octavo.archives.note_check import check_notes
+from octavo.archives.refusal import (
+    ArchiveInvalid,
+    ArchiveRefused,
+    ArchiveTooLarge,
+    ArchiveTooManyFiles,
+)
+from octavo.archives.survey import NOTES_OF_SLICE, SurveyResult, survey
+from octavo.workers import WorkerPool, WorkRefused
 from tests.fakes.zip_files import (
     LIMITS,
     ONES_16,
@@ -361,3 +370,26 @@ def test_too_many_bytes_are_refused(tmp_path: Path) -> None:
 def test_missing_part_is_an_error_of_the_system(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         surveyed(tmp_path, [str(tmp_path / "missing")])
+
+
+async def test_refusal_of_a_worker_process_has_the_kind_and_the_reason(tmp_path: Path) -> None:
+    pool = WorkerPool(1, seconds=60)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pool.serve)
+        parts = written(tmp_path, crafted(NOTE))
+        found = await pool.run(survey, parts, str(tmp_path), LIMITS)
+        assert (found["notes"], found["left_out"]["other"]) == (1, 0)
+        (begin, end) = found["note_slices"][0]
+        file = await pool.run(check_notes, parts, str(tmp_path), begin, end)
+        assert [note.path for note in checked_notes([file])] == ["a.md"]
+        with pytest.raises(WorkRefused, match="has 1 entries") as refused:
+            await pool.run(survey, parts, str(tmp_path), {**LIMITS, "entries": 0})
+        assert refused.value.kind == ArchiveTooManyFiles.__name__
+        nursery.cancel_scope.cancel()
+
+
+def test_codes_are_those_of_the_contract() -> None:
+    kinds = (ArchiveInvalid, ArchiveTooManyFiles, ArchiveTooLarge)
+    codes = ["archive_invalid", "archive_too_many_files", "archive_too_large"]
+    assert [kind.code for kind in kinds] == codes
+    assert all(issubclass(kind, ArchiveRefused) for kind in kinds)
