@@ -42,7 +42,7 @@ def test_record_has_digest_and_size_of_the_text(tmp_path: Path) -> None:
         (b"\xed\xa0\x80", "It is not UTF-8"),
         (b"a\0b", "a.md: The text contains the character NUL"),
         (b"> " * 30 + b"x", "a.md: The note exceeds the limit nesting"),
-        (b"[[b]]" * 400_000, "a.md: The note exceeds the limit links"),
+        (b"[[b]]\n" * 60_000, "a.md: The note exceeds the limit links"),
     ],
 )
 def test_note_that_cannot_be_stored_is_refused(tmp_path: Path, data: bytes, text: str) -> None:

@@ -3,6 +3,8 @@
 import unicodedata
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from octavo.model.files.path import LONGEST_SEGMENT, check_path
 from octavo.model.links import keys_of_link, paths_by_key, resolve
@@ -94,3 +96,13 @@ def test_name_with_the_maximum_of_combining_marks_is_found(letter: str) -> None:
     spelled = unicodedata.normalize("NFD", path)
     for target in (path, spelled, spelled.removesuffix(".md")):
         assert resolve("standard", target, "x.md", paths_by_key([path]).get) == path
+
+
+@given(
+    name=st.text("aA\u00df\u00e4\u0308\u0338.~\u1100\u1161 %", min_size=1, max_size=12),
+    at=st.sampled_from(["a.md", "x/a.md", "X/\u00c4\u00df/a.md"]),
+)
+def test_name_has_the_key_of_a_path_there_and_the_name(name: str, at: str) -> None:
+    here = keys_of_link("standard", name, at)
+    from_root = keys_of_link("standard", f"/{name}", at)
+    assert keys_of_link("wiki", name, at) == (*here, *(key[1:] for key in from_root))
