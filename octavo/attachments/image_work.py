@@ -43,6 +43,7 @@ def image_workers() -> WorkerPool:
         preloaded=tasks.PRELOADED,
         max_memory=MAX_MEMORY,
         max_seconds=MAX_SECONDS,
+        ahead=False,
     )
 
 

@@ -31,6 +31,7 @@ from octavo.model.documents.initial_document import client_of
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import Position, WorkspaceId
 from octavo.render.limits import check_renderable
+from octavo.service.archives import Archives, add_archives
 from octavo.service.attachments import Attachments, BlobFolders, add_attachments
 from octavo.service.auditing import server_audit
 from octavo.service.engine import StoreEngine
@@ -65,6 +66,7 @@ class Components:
     hub: NoticeHub[Frame]
     sweeper: SweepingJob
     attachments: Attachments
+    archives: Archives
     mail: MailDelivery
     access: Access
     credentials: Credentials
@@ -184,6 +186,7 @@ def add_components(
             purged=sweeper.wake,
         )
     )
+    archives = add_archives(root, settings, store, attachments, directory)
     return Components(
         store=store,
         audit=audit,
@@ -191,6 +194,7 @@ def add_components(
         hub=hub,
         sweeper=sweeper,
         attachments=attachments,
+        archives=archives,
         mail=mail,
         access=Access(store, fresh=fresh),
         credentials=credentials,

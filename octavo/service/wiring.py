@@ -26,8 +26,10 @@ from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.contents import ContentOperations
 from octavo.http.api.contract_document import ContractOperations, encoded
+from octavo.http.api.exports import ExportOperations
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
+from octavo.http.api.imports import ImportOperations
 from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
@@ -165,6 +167,8 @@ def wire_application(
             SyncOperations(store, parts.access, authenticator),
             AttachmentOperations(submitter, attachments.uploads, images, texts),
             ContentOperations(store, attachments.blobs, attachments.thumbnails, parts.access),
+            ImportOperations(parts.archives.imports, parts.access),
+            ExportOperations(parts.archives.exports, parts.access, authenticator),
             NoticeOperations(),
             LegalOperations(legal_pages.get),
         ],

@@ -144,6 +144,11 @@ class Settings(BaseSettings):
         description="true removes what identifies people and places from uploaded images: "
         "position, names, times, camera; pixels, orientation and colours stay as they are",
     )
+    archive_jobs: _Positive = Field(
+        default=2,
+        description="maximum number of imports and exports that run at the same time in the "
+        "installation; an account can run one",
+    )
     document_size: Annotated[int, reads(count(4_194_304))] = Field(
         default=16_777_216,
         description="maximum size of a note's document with its history, in bytes",

@@ -26,6 +26,7 @@ class WorkerPool:
         preloaded: modules that a process imports when it starts.
         max_memory: bytes of address space of a process; None for any.
         max_seconds: processor time that a function may take; None for any.
+        ahead: start a process before the first work.
     """
 
     def __init__(
@@ -36,7 +37,9 @@ class WorkerPool:
         preloaded: Sequence[str] = (),
         max_memory: int | None = None,
         max_seconds: int | None = None,
+        ahead: bool = True,
     ) -> None:
+        self._ahead = ahead
         self._limiter = trio.CapacityLimiter(size)
         self._seconds = seconds
         self._start = partial(start_worker, preloaded, max_memory, max_seconds)
@@ -80,20 +83,24 @@ class WorkerPool:
             return result
 
     async def serve(self) -> None:
-        """Start a process ahead of the first work, and end all processes when cancelled.
+        """Start a process if it is wanted ahead, and end all processes when cancelled.
 
         A process that can't be started is logged; it is tried again when one is needed.
         """
         try:
-            async with self._limiter:
-                try:
-                    self._idle.append(await self._worker())
-                except WorkerFailed as error:
-                    _log.warning("%s; it is tried again when one is needed", error)
+            if self._ahead:
+                await self._start_one()
             await trio.sleep_forever()
         finally:
             while self._idle:
                 await self._idle.pop().end()
+
+    async def _start_one(self) -> None:
+        async with self._limiter:
+            try:
+                self._idle.append(await self._worker())
+            except WorkerFailed as error:
+                _log.warning("%s; it is tried again when one is needed", error)
 
     async def _worker(self) -> Worker:
         while self._idle:

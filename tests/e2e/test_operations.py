@@ -12,6 +12,7 @@ from tests.e2e.databases import change, new_database
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.operations import (
     administration,
+    archives,
     attachments,
     audit,
     changesets,
@@ -36,8 +37,12 @@ DOCUMENT = contract_document()
 TOLD = {each["operationId"]: each for each in operations(DOCUMENT)}
 DOCUMENTED = set(ServedContract(DOCUMENT).codes())
 
-# No request produces these; test_processes.py takes a database away.
+# No request produces these; test_processes.py takes a database away, test_archives.py has jobs that
+# run while others start.
 FROM_INSIDE = {
+    "archive_job_running",
+    "archive_jobs_busy",
+    "import_incomplete",
     "internal_error",
     "not_ready",
     "notices_unavailable",
@@ -48,6 +53,8 @@ FROM_INSIDE = {
 }
 # Every member of a workspace may read it, and every caller has an account.
 FOR_MEMBERS_ALONE = {
+    "abortWorkspaceImport",
+    "completeWorkspaceImport",
     "createFile",
     "createInvitation",
     "createWorkspaceInvitation",
@@ -55,12 +62,14 @@ FOR_MEMBERS_ALONE = {
     "deleteWorkspace",
     "finalizeAttachment",
     "getInstallation",
+    "getWorkspaceImport",
     "listAccounts",
     "listAuditEntries",
     "listInvitations",
     "listWorkspaceInvitations",
     "purgeFile",
     "pushChangeset",
+    "putImportPart",
     "restoreFile",
     "readAccount",
     "revokeInvitation",
@@ -68,6 +77,7 @@ FOR_MEMBERS_ALONE = {
     "removeAccount",
     "removeMember",
     "saveNote",
+    "startWorkspaceImport",
     "updateAccount",
     "updateFile",
     "updateInstallation",
@@ -110,6 +120,11 @@ OF_THE_GROUP = {
 # Only an image has no text to compare or to restore, and only notes can be created; and what was
 # accepted once is within the limits, as long as these don't change.
 OF_OTHER_KINDS = {
+    # Of a million entries, and of 64 GiB.
+    ("completeWorkspaceImport", "archive_too_many_files"),
+    ("completeWorkspaceImport", "archive_too_large"),
+    # A body that is too large has a code of its own.
+    ("putImportPart", "archive_too_large"),
     ("diffRevisions", "invalid_content"),
     ("restoreFile", "invalid_content"),
     ("restoreFile", "unrenderable_note"),
@@ -236,6 +251,7 @@ def test_no_case_covers_an_undocumented_response() -> None:
         documents,
         finding,
         attachments,
+        archives,
     ],
 )
 def test_modules_of_cases_are_in_the_table(module: object) -> None:

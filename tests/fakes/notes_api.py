@@ -19,8 +19,10 @@ from octavo.http.api.authentication import AttemptLimiter
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.contents import ContentOperations
+from octavo.http.api.exports import ExportOperations
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
+from octavo.http.api.imports import ImportOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.members import MemberOperations
@@ -40,6 +42,7 @@ from octavo.http.server.client_network import client_network
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.store import Transaction, Value
 from octavo.store.sqlite import open_inline
+from tests.fakes.archives_rig import ArchivesRig, archives_rig
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.identity_fixture import PredictableSources
@@ -162,6 +165,7 @@ class NotesApi:
     sources: PredictableSources
     authenticator: ByName
     images: ImagesRig
+    archives: ArchivesRig
     workspace_id: str = ""
     announced: list[tuple[str, int]] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
@@ -342,6 +346,7 @@ async def _serving(
     )
     pushing = ChangesetSubmitter(directory, access, sources.new_id)
     attempts = Attempts()
+    archives = archives_rig(store, images, directory, root, now=sources.now, new_id=sources.new_id)
     texts = RevisionTexts(store, access)
     uploaded = UploadedImages(store, access, sources.now)
     application = Application(
@@ -371,6 +376,8 @@ async def _serving(
             ChangesetOperations(pushing, store, uploaded),
             AttachmentOperations(pushing, images.uploads, uploaded, texts),
             ContentOperations(store, images.blobs, images.thumbnails, access),
+            ImportOperations(archives.imports, access),
+            ExportOperations(archives.exports, access, authenticator),
             ReadingOperations(pushing, store),
             HistoryOperations(store, access),
             LinkOperations(store, access),
@@ -391,6 +398,7 @@ async def _serving(
         sources,
         authenticator,
         images,
+        archives,
         announced=announced,
         gone=gone,
     )

@@ -18,6 +18,7 @@ from octavo.actors.core import (
     OutcomeUnknown,
 )
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
+from octavo.http.api.archive_problems import archive_problem
 from octavo.http.api.consent import required_documents
 from octavo.http.api.store_problems import OUTCOME_UNKNOWN, WorkspaceBusy, store_failure
 from octavo.http.contract.problems import (
@@ -216,6 +217,37 @@ _TABLE = (
         "the settings of the server first. The detail says what is missing.",
     ),
     _Row(
+        422,
+        "archive_invalid",
+        "The archive cannot be imported: nothing was imported.",
+        "The detail names the file of the archive and the reason. Correct the archive, and import "
+        "it again, or leave out the file.",
+    ),
+    _Row(
+        422,
+        "archive_too_many_files",
+        "The archive has too many files.",
+        "Divide it into several archives, and import each.",
+    ),
+    _Row(
+        413,
+        "archive_too_large",
+        "The archive, or a part of it, is too large.",
+        "The detail says how large it may be. Divide it into several archives, and import each.",
+    ),
+    _Row(
+        409,
+        "import_not_open",
+        "No part can be added to the import.",
+        "The import is running or done. Start another import for another archive.",
+    ),
+    _Row(
+        409,
+        "too_many_imports",
+        "The account has too many open imports.",
+        "Complete or abort an import before you start another one.",
+    ),
+    _Row(
         409,
         "already_member",
         "The account is a member of the workspace.",
@@ -333,7 +365,7 @@ def problem_of(error: Exception) -> Problem | None:
         case OutcomeUnknown():
             return WorkspaceBusy(OUTCOME_UNKNOWN, retry_after=1)
         case _:
-            return store_failure(error)
+            return archive_problem(error) or store_failure(error)
 
 
 class refusals_as_problems:  # noqa: N801  # used like a function

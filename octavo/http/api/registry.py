@@ -8,8 +8,10 @@ from octavo.http.api.auth import AuthOperations
 from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.contents import ContentOperations
 from octavo.http.api.contract_document import ContractOperations
+from octavo.http.api.exports import ExportOperations
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
+from octavo.http.api.imports import ImportOperations
 from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
@@ -71,6 +73,8 @@ CONTRACT: tuple[type, ...] = (
     SyncOperations,
     AttachmentOperations,
     ContentOperations,
+    ImportOperations,
+    ExportOperations,
     NoticeOperations,
     LegalOperations,
 )

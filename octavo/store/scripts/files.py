@@ -85,6 +85,15 @@ _REVISIONS_BEFORE = (
 )
 
 
+_EARLIER = (
+    from_both(
+        f"""{_EITHER} WHERE files.workspace = {WORKSPACE} AND files.file_id = $2::uuid
+        AND {{table}}.position < $3 AND {{table}}.content_id IS NULL AND {{table}}.path <> ''"""
+    )
+    + " ORDER BY position DESC LIMIT $4"
+)
+
+
 def file(workspace_id: WorkspaceId, file_id: FileId) -> Script[StoredFile | None]:
     """Return the head of a file in any state; None without the file."""
 
@@ -213,6 +222,16 @@ def list_of(
     return read_list
 
 
+def live_paths(workspace_id: WorkspaceId) -> Script[list[str]]:
+    """Return the paths of all live files, in no particular order."""
+
+    async def read_paths(transaction: Transaction) -> list[str]:
+        sql = f"SELECT path FROM files WHERE workspace = {WORKSPACE} AND state = 'live'"
+        return [row[0] for row in await transaction.fetch_all(sql, workspace_id)]
+
+    return read_paths
+
+
 def revisions_of(
     workspace_id: WorkspaceId, file_id: FileId, before: Position, limit: int
 ) -> Script[list[Revision]]:
@@ -223,6 +242,21 @@ def revisions_of(
         return revisions_of_rows(rows)
 
     return read_revisions
+
+
+def earlier_contents(
+    workspace_id: WorkspaceId, file_id: FileId, before: Position, limit: int
+) -> Script[list[StoredFile]]:
+    """Return revisions with positions below ``before`` that brought a content, the newest first.
+
+    Purged ones are left out. At most ``limit`` are returned, with their texts.
+    """
+
+    async def read_contents(transaction: Transaction) -> list[StoredFile]:
+        rows = await transaction.fetch_all(_EARLIER, workspace_id, file_id, before, limit)
+        return [_stored(row) for row in rows]
+
+    return read_contents
 
 
 def revision(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
@@ -16,6 +18,7 @@ from octavo.store.scripts.revision_rows import (
     from_both,
     revision_of,
 )
+from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Script, Transaction
 
 _COLUMNS = """
@@ -32,6 +35,11 @@ _REVISION = from_both(
     f"""{_COLUMNS} WHERE {{table}}.workspace = {WORKSPACE}
     AND {{table}}.revision_id = $3::uuid AND files.file_id = $2::uuid"""
 )
+_BLOBS = from_both(
+    f"""SELECT {{table}}.revision_id, blobs.key, blobs.size, blobs.crc FROM {{source}}
+    JOIN images ON images.number = {{table}}.content JOIN blobs ON blobs.key = images.blob
+    WHERE {{table}}.workspace = {WORKSPACE} AND {{table}}.revision_id IN ($ids)"""
+)
 # The image may be collected meanwhile, or another process may have made the thumbnail.
 _INSERT = """
     INSERT INTO thumbnails (image, width, blob)
@@ -47,6 +55,14 @@ class StoredContent:
     revision: Revision
     text: str | None
     blob: BlobKey | None
+
+
+class StoredImage(NamedTuple):
+    """The blob of an image, its size in bytes, and its CRC-32."""
+
+    key: BlobKey
+    size: int
+    crc: int
 
 
 def content_of(
@@ -97,3 +113,15 @@ def add_thumbnail(image: BlobKey, width: int, key: BlobKey) -> Script[None]:
         await transaction.execute(_INSERT, image, width, key)
 
     return insert_thumbnail
+
+
+def blobs_of(
+    workspace_id: WorkspaceId, revision_ids: Sequence[RevisionId]
+) -> Script[dict[RevisionId, StoredImage]]:
+    """Return where the images of revisions are stored; revisions without one are left out."""
+
+    async def read_blobs(transaction: Transaction) -> dict[RevisionId, StoredImage]:
+        rows = await select_in(transaction, _BLOBS, workspace_id, revision_ids)
+        return {RevisionId(row[0]): StoredImage(BlobKey(row[1]), row[2], row[3]) for row in rows}
+
+    return read_blobs

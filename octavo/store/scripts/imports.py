@@ -126,12 +126,12 @@ def put_part(import_id: str, number: int, key: BlobKey, now: int, expires_at: in
     return add_part
 
 
-def record_progress(import_id: str, read: int, total: int, files: int) -> Script[None]:
-    """Record how far a running import is."""
+def record_progress(import_id: str, read: int, total: int, files: int) -> Script[bool]:
+    """Record how far a running import is; return False if it was aborted."""
 
-    async def update_progress(transaction: Transaction) -> None:
+    async def update_progress(transaction: Transaction) -> bool:
         sql = "UPDATE imports SET read = $2, total = $3, files = $4 WHERE id = $1::uuid"
-        await transaction.execute(sql, import_id, read, total, files)
+        return await transaction.execute(sql, import_id, read, total, files) > 0
 
     return update_progress
 

@@ -134,6 +134,7 @@ def body_of(name: str, ids: list[str], rng: random.Random) -> Json:
         ),
         "saveNote": {**saved, "mutationId": rng.choice((fresh, mutation_id))},
         "purgeFile": {"mutationId": fresh},
+        "startWorkspaceImport": {"size": rng.choice((0, 100, 1 << 40))},
         "finalizeAttachment": {
             "path": f"attachments/{fresh}.png",
             "fileId": rng.choice((fresh, file_id)),

@@ -28,7 +28,8 @@ def operations(document: dict[str, Any]) -> list[Documented]:
 
 def target(described: Documented, workspace: str) -> str:
     """A URL of the operation, in ``workspace`` and with unknown ids otherwise."""
-    return re.sub(r"\{\w+\}", UNKNOWN, described["path"].replace("{workspaceId}", workspace))
+    path = described["path"].replace("{workspaceId}", workspace).replace("{number}", "1")
+    return re.sub(r"\{\w+\}", UNKNOWN, path)
 
 
 def ask(
@@ -98,11 +99,12 @@ def with_too_much(world: World, described: Documented) -> httpx.Response:
 
 def with_a_body_that_stops(world: World, described: Documented) -> httpx.Response:
     url = world.http.base_url
+    media_type = next(iter(described["requestBody"]["content"]))
     head = (
         f"{described['method']} {target(described, world.workspace)} HTTP/1.1\r\nhost: a\r\n"
         f"authorization: {credentials(world, described)['authorization']}\r\n"
         "sync-protocol: 1\r\n"
-        "content-type: application/json\r\ncontent-length: 100\r\n\r\n{"
+        f"content-type: {media_type}\r\ncontent-length: 100\r\n\r\n{{"
     )
     with socket.create_connection((url.host, url.port), timeout=PATIENCE) as plain:
         plain.sendall(head.encode())

@@ -21,8 +21,11 @@ class Sample(NamedTuple):
     document: Json | None = None
     if_match: bool = False
     form: bool = False
+    part: bool = False
 
 
+ARCHIVE = b"PK\5\6" + bytes(18)
+"""An empty archive."""
 IMAGE = encoded(picture((2, 2)), "PNG")
 NEWCOMER = "01900000-0000-7000-8000-dddddddddddd"
 """An account; for operations on a member, it is one."""
@@ -64,6 +67,12 @@ SAMPLES = {
     "uploadAttachment": Sample("write", form=True),
     "finalizeAttachment": Sample("write", {"path": "attachments/a.png"}),
     "getFileContent": Sample("read"),
+    "startWorkspaceImport": Sample("write", {}),
+    "putImportPart": Sample("write", part=True),
+    "getWorkspaceImport": Sample("write"),
+    "completeWorkspaceImport": Sample("write"),
+    "abortWorkspaceImport": Sample("write"),
+    "exportWorkspace": Sample("read"),
     "getFeed": Sample("read"),
     "getSnapshot": Sample("read"),
 }
@@ -73,7 +82,7 @@ HAVE: dict[Right, tuple[str, ...]] = {
     "manage": ("owner", "administrator"),
     "own": ("owner",),
 }
-KEPT_BY_LOCKED = {"deleteWorkspace"}
+KEPT_BY_LOCKED = {"deleteWorkspace", "exportWorkspace"}
 MUTATION = "01900000-0000-7000-8000-eeeeeeeeeeee"
 
 
@@ -87,7 +96,13 @@ async def ask(
         await note.api.invitation(NEWCOMER)
     if operation.id.endswith("Member"):
         await note.api.member(NEWCOMER, "reader")
+    import_id = ""
+    if "{importId}" in operation.path:
+        # Only who has started an import may see it.
+        import_id = await started(client, note.api, workspace_id)
     place = operation.path.format(
+        importId=import_id,
+        number="1",
         workspaceId=workspace_id or note.api.workspace_id,
         fileId=note.id,
         accountId=NEWCOMER,
@@ -98,6 +113,8 @@ async def ask(
     )
     if sample.form:
         return await client.upload(place.removesuffix("/attachments"), IMAGE)
+    if sample.part:
+        return await client.put(place, ARCHIVE, content_type="application/octet-stream")
     headers = {"if_match": note.tag} if sample.if_match else {}
     if operation.id == "searchWorkspace":
         place = f"{place}?q=text"
@@ -105,6 +122,18 @@ async def ask(
     if operation.id == "saveNote" and document is not None:
         document = {**document, "epoch": note.revision}
     return await client.ask(operation.method, place, document, **headers)
+
+
+async def started(client: Client, api: NotesApi, workspace_id: str | None) -> str:
+    """An import of the caller with a part; an unknown id if the caller may not start one."""
+    place = f"/api/workspaces/{workspace_id or api.workspace_id}/imports"
+    response = await client.post(place, {})
+    if response.status != 201:
+        return NOBODYS
+    import_id = str(response.json()["importId"])
+    part = f"{place}/{import_id}/parts/1"
+    await client.put(part, ARCHIVE, content_type="application/octet-stream")
+    return import_id
 
 
 async def uploaded(api: NotesApi) -> str:
@@ -174,7 +203,7 @@ def test_workspace_operation_accepts_a_session_or_a_key(name: str) -> None:
 async def test_malformed_identifier_is_refused(api: NotesApi, name: str, parameter: str) -> None:
     operation = OPERATIONS[name]
     given = dict.fromkeys(parameters_of(operation.path), NOBODYS)
-    place = operation.path.format(**given | {parameter: "42"})
+    place = operation.path.format(**given | {parameter: "42" if parameter != "number" else "x"})
     if name == "searchWorkspace":
         place = f"{place}?q=text"
     response = await api.owner.ask(operation.method, place, SAMPLES[name].document)

@@ -6,7 +6,9 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from octavo.http.api.attachments import AttachmentOperations
 from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.contents import ContentOperations
+from octavo.http.api.exports import ExportOperations
 from octavo.http.api.files import FileOperations
+from octavo.http.api.imports import ImportOperations
 from octavo.http.api.notices import NoticeOperations
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.sync import SyncOperations
@@ -23,11 +25,14 @@ GROUPS = (
     SyncOperations,
     AttachmentOperations,
     ContentOperations,
+    ImportOperations,
+    ExportOperations,
     NoticeOperations,
 )
 OPERATIONS = {each.id: each for each in contract_of(GROUPS)}
 WORKSPACE = "/api/workspaces/{workspaceId}"
 FILE = f"{WORKSPACE}/files/{{fileId}}"
+IMPORT = f"{WORKSPACE}/imports/{{importId}}"
 BODY = {408, 413, 415}
 READ = {200, 400, 401, 403, 404, 409, 423, 500, 503}
 CHANGED = {400, 401, 403, 404, 409, 410, 412, 422, 423, 500, 503, 507}
@@ -58,6 +63,16 @@ CHANGED = {400, 401, 403, 404, 409, 410, 412, 422, 423, 500, 503, 507}
             f"POST {WORKSPACE}/attachments/{{objectId}}/finalize",
             CHANGED | BODY | {200, 428},
         ),
+        (
+            "startWorkspaceImport",
+            f"POST {WORKSPACE}/imports",
+            (READ - {200}) | BODY | {201, 507},
+        ),
+        ("putImportPart", f"PUT {IMPORT}/parts/{{number}}", READ | BODY | {507}),
+        ("getWorkspaceImport", f"GET {IMPORT}", READ),
+        ("completeWorkspaceImport", f"POST {IMPORT}/complete", READ | {413, 422, 429, 507}),
+        ("abortWorkspaceImport", f"DELETE {IMPORT}", READ | {507}),
+        ("exportWorkspace", f"GET {WORKSPACE}/export", (READ - {409, 423}) | {429}),
         ("getFileContent", f"GET {FILE}/content", READ | {206, 304, 410, 416}),
         ("getReceipt", f"GET {WORKSPACE}/receipts/{{mutationId}}", READ),
         ("listFiles", f"GET {WORKSPACE}/files", READ),

@@ -1,6 +1,6 @@
-"""Examples for the operations on images."""
+"""Examples for the operations on images and archives."""
 
-from octavo.http.api.examples.shared import ACCOUNT
+from octavo.http.api.examples.shared import ACCOUNT, REMOVED
 from octavo.http.contract.openapi import Example
 from octavo.http.contract.schemas import Json
 
@@ -21,6 +21,13 @@ _REVISION: Json = {
     "createdAt": "2026-03-17T09:12:30.684Z",
     "mutationId": _MUTATION,
     "origin": "device",
+}
+_IMPORT = "019cfb21-77b0-7d35-8e19-4f60c2ab9d15"
+_RESULT: Json = {
+    "notes": 312,
+    "attachments": 48,
+    "leftOut": {"settings": 9, "history": 0, "other": 3},
+    "position": 17,
 }
 
 ATTACHMENTS: dict[str, Example] = {
@@ -46,5 +53,28 @@ ATTACHMENTS: dict[str, Example] = {
             "path": _PATH,
         },
     ),
+    "startWorkspaceImport": Example(
+        request={"size": 41_889_024},
+        response={"importId": _IMPORT, "partSize": 33_554_432, "maxParts": 2048},
+    ),
+    "putImportPart": Example(
+        response={
+            "number": 2,
+            "size": 8_334_592,
+            "digest": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+        }
+    ),
+    "getWorkspaceImport": Example(
+        response={
+            "importId": _IMPORT,
+            "state": "running",
+            "parts": [1, 2],
+            "read": 20_115_331,
+            "total": 52_428_112,
+            "result": None,
+        }
+    ),
+    "completeWorkspaceImport": Example(response=_RESULT),
+    "abortWorkspaceImport": REMOVED,
 }
 """The examples, by operation id."""

@@ -1,0 +1,89 @@
+"""Export a workspace as a zip archive."""
+
+from collections.abc import AsyncIterator
+
+from octavo.accounts.caller import Caller
+from octavo.http.api.access import Access
+from octavo.http.api.archive_problems import ARCHIVE_JOB_PROBLEMS
+from octavo.http.api.workspaces import WorkspacePath
+from octavo.http.contract.call import Authenticator, Call
+from octavo.http.contract.content_disposition import content_disposition
+from octavo.http.contract.contract_model import ContractModel
+from octavo.http.contract.operation import Locked, Security, operation
+from octavo.http.contract.problems import NotFound
+from octavo.http.contract.reply import Stream
+from octavo.store.scripts.changesets import WorkspaceGone
+from octavo.transfers.exports import ExportFormat, Exports
+
+ZIP = "application/zip"
+TRANSFER_SECONDS = 60.0
+"""Seconds in which an export has to progress."""
+_UNSAFE = '\\/:*?"<>|'
+
+
+class ExportQuery(ContractModel):
+    """What the archive has."""
+
+    format: ExportFormat = "all"
+    """``notes`` leaves out images; ``history`` adds the earlier revisions."""
+
+
+class ExportOperations:
+    """Exports of workspaces.
+
+    Args:
+        exports: the use case.
+        access: checks the members.
+        authenticator: checks during a long response whether the caller is still authorised.
+    """
+
+    def __init__(self, exports: Exports, access: Access, authenticator: Authenticator) -> None:
+        self._exports = exports
+        self._access = access
+        self._authenticator = authenticator
+
+    @operation(
+        id="exportWorkspace",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/export",
+        tag="archives",
+        summary="Export a workspace as a zip archive",
+        description="The archive has the live files at one position, whatever is changed "
+        "meanwhile. What an export has, an import takes unchanged.",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+        headers={"content-disposition": "The file name of the archive."},
+        media_types=(ZIP,),
+        problems=(NotFound, *ARCHIVE_JOB_PROBLEMS),
+        time=TRANSFER_SECONDS,
+        renews_time=True,
+    )
+    async def export_workspace(self, call: Call, path: WorkspacePath, query: ExportQuery) -> Stream:
+        """Export a workspace."""
+        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        workspace = await self._access.seen(call, workspace_id)
+        name = "".join("_" if each in _UNSAFE else each for each in workspace.name)
+        headers = ((b"content-disposition", content_disposition("attachment", f"{name}.zip")),)
+        if call.method == "HEAD":
+            return Stream(_NoBytes(), ZIP, headers=headers)
+
+        async def permit() -> None:
+            call.principal = await self._authenticator.authenticate(call)
+            await self._access.require(call, workspace_id, "read")
+
+        account_id = call.principal_as(Caller).account_id
+        try:
+            export = await self._exports.start(workspace_id, account_id, query.format, permit)
+        except WorkspaceGone:
+            raise NotFound from None
+        return Stream(export.chunks, ZIP, headers=headers)
+
+
+class _NoBytes:
+    """The content of a HEAD."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        raise StopAsyncIteration

@@ -1,0 +1,251 @@
+"""Import zip archives into workspaces, in parts."""
+
+from functools import partial
+from typing import Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from octavo.accounts.caller import Caller
+from octavo.http.api.access import Access
+from octavo.http.api.archive_problems import ARCHIVE_JOB_PROBLEMS, ImportStopped
+from octavo.http.api.refusals import refused_with
+from octavo.http.api.workspaces import WorkspacePath
+from octavo.http.contract.bodies import BodyStream, json_body, raw_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import REMOVED, ContractModel, Identifier, Removed
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.problems import Forbidden, NotFound
+from octavo.model.files.archive import (
+    ArchiveHasTooManyBytes,
+    ArchiveHasTooManyFiles,
+    ArchiveUnacceptable,
+    ImportNotOpen,
+    PathsTaken,
+    TooManyImports,
+)
+from octavo.model.identity import WorkspaceId
+from octavo.model.workspace import grants
+from octavo.store.scripts.imports import StoredImport
+from octavo.transfers.import_run import ImportResult, read_result
+from octavo.transfers.imports import MAX_PARTS, PART_SIZE, Imports
+
+TRANSFER_SECONDS = 60.0
+"""Seconds in which the upload of a part has to progress."""
+COMPLETION_SECONDS = 6 * 3600.0
+"""Seconds that a client can wait for the result; the import itself has no limit."""
+_SHORT_BODY = 4096
+
+
+class StartImportInput(ContractModel):
+    """An archive that is about to be sent."""
+
+    size: int = Field(default=0, ge=0)
+    """Its size in bytes, if it is known."""
+
+
+class StartedImportSchema(ContractModel):
+    """An import whose parts can be sent."""
+
+    import_id: Identifier
+    part_size: int
+    """Maximum size of a part, in bytes."""
+    max_parts: int
+
+
+class ImportWorkspaceResult(ContractModel):
+    """What an import made."""
+
+    notes: int
+    attachments: int
+    left_out: dict[str, int]
+    """How many files were left out, by kind: settings of programs, history of an export, other."""
+    position: int
+    """The position of the workspace after the import."""
+
+
+class ImportSchema(ContractModel):
+    """An import, and how far it is."""
+
+    import_id: Identifier
+    state: Literal["started", "running", "done"]
+    """``started`` means that parts can be sent, and the import completed, also again."""
+    parts: list[int]
+    """The numbers of the parts that were received; empty when it is done."""
+    read: int
+    """Bytes of files that came in."""
+    total: int
+    """Bytes of all files; 0 until they are known."""
+    result: ImportWorkspaceResult | None
+
+
+class ImportPartSchema(ContractModel):
+    """A part that was received."""
+
+    number: int
+    size: int
+    """In bytes."""
+    digest: str
+    """The SHA-256 digest of its bytes, hexadecimal."""
+
+
+class ImportPath(WorkspacePath):
+    """An import."""
+
+    import_id: UUID
+
+
+class PartPath(ImportPath):
+    """A part of an archive."""
+
+    number: int = Field(ge=1, le=MAX_PARTS)
+    """The parts are numbered from 1, in the order of their bytes."""
+
+
+class ImportOperations:
+    """Imports into workspaces.
+
+    Args:
+        imports: the use case.
+        access: checks the members.
+    """
+
+    def __init__(self, imports: Imports, access: Access) -> None:
+        self._imports = imports
+        self._access = access
+
+    @operation(
+        id="startWorkspaceImport",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/imports",
+        tag="archives",
+        summary="Start the import of a zip archive",
+        description="Send the archive in parts, and complete the import. It expires a week after "
+        "its last part.",
+        security=Security.SESSION_OR_KEY,
+        status=201,
+        problems=(NotFound, *refused_with(TooManyImports, ArchiveHasTooManyBytes)),
+        body=json_body(StartImportInput, limit=_SHORT_BODY),
+    )
+    async def start_workspace_import(
+        self, call: Call, path: WorkspacePath, body: StartImportInput
+    ) -> StartedImportSchema:
+        """Start an import."""
+        caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
+        import_id = await self._imports.start(workspace_id, caller.account_id, body.size)
+        return StartedImportSchema(import_id=import_id, part_size=PART_SIZE, max_parts=MAX_PARTS)
+
+    @operation(
+        id="putImportPart",
+        method="PUT",
+        path="/api/workspaces/{workspaceId}/imports/{importId}/parts/{number}",
+        tag="archives",
+        summary="Send a part of an archive",
+        description="Parts may be sent in any order, and again. They are concatenated by number.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound, *refused_with(ImportNotOpen, ArchiveHasTooManyBytes)),
+        body=raw_body("application/octet-stream", limit=PART_SIZE),
+        time=TRANSFER_SECONDS,
+        renews_time=True,
+    )
+    async def put_import_part(
+        self, call: Call, path: PartPath, body: BodyStream
+    ) -> ImportPartSchema:
+        """Receive a part."""
+        caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
+        part = await self._imports.receive_part(
+            workspace_id, caller.account_id, str(path.import_id), path.number, body
+        )
+        return ImportPartSchema(number=part.number, size=part.size, digest=part.digest)
+
+    @operation(
+        id="getWorkspaceImport",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/imports/{importId}",
+        tag="archives",
+        summary="Get the progress of an import, or its result",
+        description="The result is kept for a day.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound,),
+    )
+    async def get_workspace_import(self, call: Call, path: ImportPath) -> ImportSchema:
+        """Return an import of the caller."""
+        caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
+        found = await self._imports.find(workspace_id, caller.account_id, str(path.import_id))
+        return _import(found)
+
+    @operation(
+        id="completeWorkspaceImport",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/imports/{importId}/complete",
+        tag="archives",
+        summary="Import the archive whose parts were sent",
+        description="Every file is checked before the first one is committed. The import goes on "
+        "when the client leaves; completing it again has the same result.",
+        security=Security.SESSION_OR_KEY,
+        problems=(
+            NotFound,
+            *refused_with(
+                PathsTaken, ArchiveUnacceptable, ArchiveHasTooManyFiles, ArchiveHasTooManyBytes
+            ),
+            *ARCHIVE_JOB_PROBLEMS,
+            ImportStopped,
+        ),
+        time=COMPLETION_SECONDS,
+    )
+    async def complete_workspace_import(
+        self, call: Call, path: ImportPath
+    ) -> ImportWorkspaceResult:
+        """Import an archive."""
+        caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
+        permit = partial(self._may_write, caller, workspace_id)
+        result = await self._imports.complete(
+            workspace_id, caller.account_id, str(path.import_id), permit
+        )
+        return _result(result)
+
+    @operation(
+        id="abortWorkspaceImport",
+        method="DELETE",
+        path="/api/workspaces/{workspaceId}/imports/{importId}",
+        tag="archives",
+        summary="Remove an import and its parts",
+        description="Files that came in stay. An import that does not exist counts as removed.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound,),
+    )
+    async def abort_workspace_import(self, call: Call, path: ImportPath) -> Removed:
+        """Abort an import."""
+        caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
+        await self._imports.abort(workspace_id, caller.account_id, str(path.import_id))
+        return REMOVED
+
+    async def _may_write(self, caller: Caller, workspace_id: WorkspaceId) -> None:
+        role = await self._access.role(workspace_id, caller.account_id)
+        if role is None:
+            raise NotFound
+        if not grants(role, "write"):
+            raise Forbidden
+
+
+def _import(found: StoredImport) -> ImportSchema:
+    state: Literal["started", "running", "done"] = "running" if found.running else "started"
+    if found.result is not None:
+        state = "done"
+    return ImportSchema(
+        import_id=found.import_id,
+        state=state,
+        parts=[each.number for each in found.parts],
+        read=found.read,
+        total=found.total,
+        result=None if found.result is None else _result(read_result(found.result)),
+    )
+
+
+def _result(result: ImportResult) -> ImportWorkspaceResult:
+    return ImportWorkspaceResult(
+        notes=result.notes,
+        attachments=result.attachments,
+        left_out=result.left_out,
+        position=result.position,
+    )

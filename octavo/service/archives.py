@@ -1,0 +1,57 @@
+"""The parts of the service that import and export archives."""
+
+from typing import NamedTuple
+
+from octavo.actors.core import Directory, Supervisor, WorkerContext, WorkerSpec
+from octavo.actors.jobs.archive_jobs import ArchiveJobs
+from octavo.actors.workspace.actor import WorkspaceActor
+from octavo.model.identity import WorkspaceId
+from octavo.service.attachments import Attachments
+from octavo.service.entropy import new_id, now
+from octavo.settings import Settings
+from octavo.store import Store
+from octavo.transfers.archive_work import archive_workers
+from octavo.transfers.exports import Exports
+from octavo.transfers.import_commits import CommitServices
+from octavo.transfers.import_run import ImportRunner
+from octavo.transfers.imports import Imports
+
+
+class Archives(NamedTuple):
+    """The use cases of archives."""
+
+    imports: Imports
+    exports: Exports
+
+
+def add_archives(
+    root: Supervisor,
+    settings: Settings,
+    store: Store,
+    attachments: Attachments,
+    workspaces: Directory[WorkspaceId, WorkspaceActor],
+) -> Archives:
+    """Add the jobs of imports and exports, and their workers; nothing runs yet."""
+    workers = archive_workers()
+    jobs = ArchiveJobs(store, now, settings.archive_jobs)
+
+    async def run_workers(worker: WorkerContext) -> None:
+        await workers.serve()
+
+    async def run_jobs(worker: WorkerContext) -> None:
+        await jobs.run()
+
+    root.add(WorkerSpec("archive_workers", run_workers))
+    root.add(WorkerSpec("archive_jobs", run_jobs))
+    runner = ImportRunner(
+        CommitServices(store, attachments.writer, workspaces, now),
+        attachments.blobs,
+        attachments.staging,
+        workers.run,
+        removed=attachments.collection.wake,
+    )
+    imports = Imports(
+        store, attachments.writer, attachments.staging, jobs, runner, now=now, new_id=new_id
+    )
+    exports = Exports(store, attachments.blobs, jobs, new_id=new_id)
+    return Archives(imports, exports)

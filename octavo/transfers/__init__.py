@@ -1,0 +1,1 @@
+"""Use cases of archives: import one into a workspace, and export a workspace."""

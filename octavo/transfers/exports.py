@@ -1,0 +1,224 @@
+"""Export a workspace as a zip archive, at one position, while others change it.
+
+The archive is written as it is sent: the memory that it takes is that of the piece on its way, and
+of the directory at its end. Files are in the order of their ids, so that the same position gives
+the same bytes.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from functools import partial
+from typing import Literal, NamedTuple
+
+import trio
+
+from octavo.actors.jobs.archive_jobs import ArchiveJobs
+from octavo.archives.export_layout import ExportLayout
+from octavo.archives.zip_writer import ZipWriter
+from octavo.model.identity import AccountId, FileId, Position, RevisionId, WorkspaceId
+from octavo.store import Store
+from octavo.store.blobs import BlobStore
+from octavo.store.scripts.changesets import WorkspaceGone
+from octavo.store.scripts.feed import live_at, position_of
+from octavo.store.scripts.files import StoredFile, earlier_contents, live_paths
+from octavo.store.scripts.images import StoredImage, blobs_of
+
+ExportFormat = Literal["all", "notes", "history"]
+"""All files, notes alone, or all files with their earlier revisions."""
+
+PIECE = 128 * 1024
+"""Bytes after which what was written is sent."""
+_FILES_OF_STEP = 200
+_BYTES_OF_STEP = 512 * 1024
+_REVISIONS_OF_STEP = 4
+# A piece is written in the loop; other tasks run in between.
+_NOTES_PER_TURN = 16
+
+Permit = Callable[[], Awaitable[object]]
+"""Raises when the account may not read the workspace any more."""
+
+
+class Export(NamedTuple):
+    """An export that has begun.
+
+    Attributes:
+        position: the position of the workspace that it is exact at.
+        chunks: its bytes. A step raises when the export fails: then the archive has no end. Closing
+            it ends the export.
+    """
+
+    position: Position
+    chunks: AsyncIterator[bytes]
+
+
+class Exports:
+    """Exports of workspaces.
+
+    Args:
+        store: the database.
+        blobs: the blob store.
+        jobs: runs the exports.
+        new_id: returns an id.
+    """
+
+    def __init__(
+        self, store: Store, blobs: BlobStore, jobs: ArchiveJobs, *, new_id: Callable[[], str]
+    ) -> None:
+        self._store = store
+        self._blobs = blobs
+        self._jobs = jobs
+        self._new_id = new_id
+
+    async def start(
+        self,
+        workspace_id: WorkspaceId,
+        account_id: AccountId,
+        export_format: ExportFormat,
+        permit: Permit,
+    ) -> Export:
+        """Begin the export of a workspace.
+
+        Raises:
+            WorkspaceGone: there is no such workspace.
+            ArchiveJobRunning, ArchiveJobsBusy, JobStopped: it can't be exported now.
+            StoreUnavailable: the database failed.
+        """
+        position = await self._store.read(position_of(workspace_id))
+        if position is None:
+            raise WorkspaceGone
+        sending, receiving = trio.open_memory_channel[bytes](0)
+        run = _ExportRun(self._store, self._blobs, workspace_id, position, sending, permit)
+        result: Callable[[], Awaitable[None]] = await self._jobs.start(
+            account_id, self._new_id(), partial(run.run, export_format)
+        )
+        return Export(position, _ExportedChunks(receiving, result))
+
+
+class _ExportedChunks:
+    """The bytes of an export; its failure is raised after them."""
+
+    def __init__(
+        self,
+        receiving: trio.MemoryReceiveChannel[bytes],
+        result: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._receiving = receiving
+        self._result = result
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            return await self._receiving.receive()
+        except trio.EndOfChannel:
+            await self._result()
+            raise StopAsyncIteration from None
+
+    async def aclose(self) -> None:
+        self._receiving.close()
+
+
+class _ExportRun:
+    """One export that runs."""
+
+    def __init__(
+        self,
+        store: Store,
+        blobs: BlobStore,
+        workspace_id: WorkspaceId,
+        position: Position,
+        sending: trio.MemorySendChannel[bytes],
+        permit: Permit,
+    ) -> None:
+        self._store = store
+        self._blobs = blobs
+        self._id = workspace_id
+        self._position = position
+        self._sending = sending
+        self._permit = permit
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._notes = 0
+
+    async def run(self, export_format: ExportFormat) -> None:
+        """Send the archive; a receiver that is closed ends it."""
+        try:
+            async with self._sending:
+                await self._write(export_format)
+        except trio.BrokenResourceError:
+            # The client has left.
+            return
+
+    async def _write(self, export_format: ExportFormat) -> None:
+        layout = ExportLayout()
+        if export_format == "history":
+            layout = ExportLayout.with_history(await self._store.read_much(live_paths(self._id)))
+        writer = ZipWriter(layout)
+        after: FileId | None = FileId("")
+        while after is not None:
+            await self._permit()
+            script = live_at(self._id, self._position, after, _FILES_OF_STEP, _BYTES_OF_STEP)
+            found, after = await self._store.read_much(script)
+            await self._add_files(writer, found, notes_alone=export_format == "notes")
+            if layout.history is not None:
+                for each in found:
+                    await self._add_history(writer, layout, each)
+        await self._add(writer.end())
+        await self._send()
+
+    async def _add_files(
+        self, writer: ZipWriter, found: list[StoredFile], *, notes_alone: bool
+    ) -> None:
+        images: dict[RevisionId, StoredImage] = {}
+        named = [each.revision.revision_id for each in found if each.text is None]
+        if named and not notes_alone:
+            images = await self._store.read(blobs_of(self._id, named))
+        for each in found:
+            await self._add_file(writer, each.revision.path, each, images)
+
+    async def _add_history(self, writer: ZipWriter, layout: ExportLayout, head: StoredFile) -> None:
+        revision = head.revision
+        before = revision.position
+        while True:
+            script = earlier_contents(self._id, revision.file_id, before, _REVISIONS_OF_STEP)
+            found = await self._store.read(script)
+            named = [each.revision.revision_id for each in found if each.text is None]
+            images = await self._store.read(blobs_of(self._id, named)) if named else {}
+            for each in found:
+                before = each.revision.position
+                path = layout.revision_path(before, each.revision.path)
+                await self._add_file(writer, path, each, images)
+            if len(found) < _REVISIONS_OF_STEP:
+                return
+
+    async def _add_file(
+        self,
+        writer: ZipWriter,
+        path: str,
+        stored: StoredFile,
+        images: dict[RevisionId, StoredImage],
+    ) -> None:
+        if stored.text is not None:
+            await self._add(writer.note(path, stored.text.encode()))
+            self._notes += 1
+            if self._notes % _NOTES_PER_TURN == 0:
+                await trio.lowlevel.checkpoint()
+            return
+        image = images.get(stored.revision.revision_id)
+        if image is None:
+            return
+        await self._add(writer.begin_stored(path, image.size, image.crc))
+        async with aclosing(self._blobs.read(image.key, 0, image.size)) as chunks:
+            async for chunk in chunks:
+                await self._add(chunk)
+
+    async def _add(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size >= PIECE:
+            await self._send()
+
+    async def _send(self) -> None:
+        pieces, self._pieces, self._size = self._pieces, [], 0
+        await self._sending.send(b"".join(pieces))

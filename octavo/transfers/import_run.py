@@ -1,0 +1,165 @@
+"""Run one import: check every file of the archive, then commit them in several changesets.
+
+Checks run in worker processes, and nothing is committed before all have passed. Each changeset has
+an identifier that is derived from the import (`octavo.model.files.imported`): an import that is
+completed again finds the receipts of those that were committed, and goes on after them.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import trio
+
+from octavo.actors.core import ActorError
+from octavo.actors.workspace.messages import CommitFailed, NoWorkspace
+from octavo.archives.checked_files import checked_images, checked_notes
+from octavo.model.files.archive import ImportMissing, PathsTaken
+from octavo.model.files.imported import taken_paths
+from octavo.model.identity import WorkspaceId
+from octavo.store import StoreUnavailable
+from octavo.store.blobs import BlobMissing, BlobStore, BlobsUnavailable, Staging
+from octavo.store.scripts import imports as rows
+from octavo.store.scripts.blobs import BlobCollected
+from octavo.store.scripts.feed import position_of
+from octavo.store.scripts.files import live_paths
+from octavo.transfers.archive_check import CheckedArchive, check_archive
+from octavo.transfers.archive_work import RunArchiveTask
+from octavo.transfers.import_commits import CommitServices, ImportCommits, Permit
+from octavo.workers import WorkerFailed
+
+RESULT_SECONDS = 86_400.0
+"""Seconds for which the result of an import is kept."""
+
+_FAILURES = (
+    ActorError,
+    BlobCollected,
+    BlobMissing,
+    BlobsUnavailable,
+    CommitFailed,
+    OSError,
+    StoreUnavailable,
+    WorkerFailed,
+)
+"""Failures of the service, not of the archive."""
+
+
+class ImportIncomplete(Exception):
+    """The service failed after the first commit: the import can be completed again.
+
+    Attributes:
+        files: the number of files that were committed.
+    """
+
+    def __init__(self, files: int) -> None:
+        super().__init__(files)
+        self.files = files
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """What an import made.
+
+    Attributes:
+        notes: the number of notes.
+        attachments: the number of images.
+        left_out: the number of files that were left out, by their kind.
+        position: the position of the last changeset; that of the workspace without any.
+    """
+
+    notes: int
+    attachments: int
+    left_out: dict[str, int]
+    position: int
+
+
+def read_result(stored: str) -> ImportResult:
+    """Return a result that was stored as JSON."""
+    return ImportResult(**json.loads(stored))
+
+
+class ImportRunner:
+    """Imports archives.
+
+    Args:
+        services: what commits need.
+        blobs: the blob store, which has the parts.
+        staging: has a folder for each import that runs.
+        work: runs tasks in worker processes.
+        removed: called when parts are to be collected.
+    """
+
+    def __init__(
+        self,
+        services: CommitServices,
+        blobs: BlobStore,
+        staging: Staging,
+        work: RunArchiveTask,
+        *,
+        removed: Callable[[], None],
+    ) -> None:
+        self._services = services
+        self._blobs = blobs
+        self._staging = staging
+        self._work = work
+        self.removed = removed
+
+    async def run(self, given: rows.StoredImport, permit: Permit) -> ImportResult:
+        """Import an archive; see `octavo.transfers.imports.Imports.complete`.
+
+        If cancelled, it can be completed again.
+        """
+        async with self._staging.folder(given.import_id) as folder:
+            checked = await self._checked(given, folder)
+            commits = ImportCommits(self._services, given, checked.size, permit)
+            try:
+                await commits.record()
+                await commits.images(checked_images(checked.image_records))
+                await commits.notes(checked_notes(checked.note_records))
+                return await self._finish(given, checked, commits)
+            except (NoWorkspace, ImportMissing):
+                raise ImportMissing from None
+            except _FAILURES as error:
+                if commits.files:
+                    raise ImportIncomplete(commits.files) from error
+                raise
+
+    async def _checked(self, given: rows.StoredImport, folder: Path) -> CheckedArchive:
+        """Fetch the parts, check all files, and check that their paths are free."""
+        parts = [folder / f"part-{each.number}" for each in given.parts]
+        for part, path in zip(given.parts, parts, strict=True):
+            await self._blobs.fetch(part.key, path)
+        work = folder / "work"
+        await trio.to_thread.run_sync(work.mkdir)
+        checked = await check_archive(self._work, [str(each) for each in parts], work)
+        if not given.total:
+            await self._require_free(given.workspace_id, checked)
+        return checked
+
+    async def _require_free(self, workspace_id: WorkspaceId, checked: CheckedArchive) -> None:
+        present = await self._services.store.read_much(live_paths(workspace_id))
+        if present:
+            taken = await trio.to_thread.run_sync(
+                lambda: taken_paths(present, checked.paths()), abandon_on_cancel=True
+            )
+            if taken:
+                raise PathsTaken(taken)
+
+    async def _finish(
+        self, given: rows.StoredImport, checked: CheckedArchive, commits: ImportCommits
+    ) -> ImportResult:
+        store = self._services.store
+        # Without a file, the position of the workspace.
+        position: int | None = commits.position
+        if not position:
+            position = await store.read(position_of(given.workspace_id))
+        if position is None:
+            raise ImportMissing
+        result = ImportResult(checked.notes, checked.images, checked.left_out, position)
+        expires_at = int((self._services.now() + RESULT_SECONDS) * 1000)
+        await store.write(
+            rows.finish_import(given.import_id, json.dumps(asdict(result)), expires_at)
+        )
+        self.removed()
+        return result

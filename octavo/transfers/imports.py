@@ -1,0 +1,186 @@
+"""Imports of archives: start one, send its parts, complete or abort it."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from typing import NamedTuple
+
+from octavo.actors.jobs.archive_jobs import ArchiveJobs
+from octavo.attachments.blob_writer import BlobWriter
+from octavo.attachments.image_work import WrittenFile
+from octavo.model.files.archive import (
+    ArchiveHasTooManyBytes,
+    ArchiveUnacceptable,
+    ImportMissing,
+    ImportNotOpen,
+    TooManyImports,
+)
+from octavo.model.identity import AccountId, Digest, WorkspaceId
+from octavo.store import Store
+from octavo.store.blobs import Staging
+from octavo.store.scripts import imports as rows
+from octavo.transfers.import_commits import Permit
+from octavo.transfers.import_run import ImportResult, ImportRunner, read_result
+
+PART_SIZE = 32 * 1024 * 1024
+"""Maximum size of a part, in bytes."""
+MAX_PARTS = 2048
+"""Maximum number of parts of an archive."""
+OPEN_IMPORTS = 5
+"""Maximum number of imports of an account that are not done."""
+LIFETIME_SECONDS = 7 * 86_400.0
+"""Seconds after the last part until an import expires."""
+
+
+class StoredPart(NamedTuple):
+    """A part that was stored."""
+
+    number: int
+    size: int
+    digest: Digest
+
+
+class Imports:
+    """Imports into workspaces; the callers may change these.
+
+    Args:
+        store: the database.
+        writer: stores the parts as blobs.
+        staging: parts on their way.
+        jobs: runs the imports.
+        runner: imports an archive.
+        now: the clock, in seconds of Unix time.
+        new_id: returns an id.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        writer: BlobWriter,
+        staging: Staging,
+        jobs: ArchiveJobs,
+        runner: ImportRunner,
+        *,
+        now: Callable[[], float],
+        new_id: Callable[[], str],
+    ) -> None:
+        self._store = store
+        self._writer = writer
+        self._staging = staging
+        self._jobs = jobs
+        self._runner = runner
+        self._now = now
+        self._new_id = new_id
+
+    async def start(self, workspace_id: WorkspaceId, account_id: AccountId, size: int) -> str:
+        """Start an import of an archive of ``size`` bytes, 0 if unknown; return its id.
+
+        Raises `TooManyImports`, and `ArchiveHasTooManyBytes` for one that does not fit into parts.
+        """
+        if size > PART_SIZE * MAX_PARTS:
+            raise ArchiveHasTooManyBytes(
+                f"An archive may have at most {PART_SIZE * MAX_PARTS} bytes: import it in several."
+            )
+        import_id = self._new_id()
+        script = rows.start_import(
+            import_id, workspace_id, account_id, self._expiry(), OPEN_IMPORTS
+        )
+        if not await self._store.write(script):
+            raise TooManyImports(OPEN_IMPORTS)
+        return import_id
+
+    async def find(
+        self, workspace_id: WorkspaceId, account_id: AccountId, import_id: str
+    ) -> rows.StoredImport:
+        """Return an import of the account. Raises `ImportMissing`."""
+        script = rows.find_import(import_id, workspace_id, account_id, int(self._now() * 1000))
+        found = await self._store.read(script)
+        if found is None:
+            raise ImportMissing
+        return found
+
+    async def receive_part(
+        self,
+        workspace_id: WorkspaceId,
+        account_id: AccountId,
+        import_id: str,
+        number: int,
+        chunks: AsyncIterator[bytes],
+    ) -> StoredPart:
+        """Store a part, or replace one. Parts come in any order.
+
+        Raises:
+            ImportMissing, ImportNotOpen: no part can be added to it.
+            ArchiveHasTooManyBytes: the part is too large.
+            BlobsUnavailable, StoreUnavailable: it can't be stored now.
+
+        If it fails or is cancelled, the part is as it was before.
+        """
+        found = await self.find(workspace_id, account_id, import_id)
+        if found.running or found.result is not None:
+            raise ImportNotOpen
+        async with self._staging.file(self._new_id()) as staged:
+            async for chunk in chunks:
+                if staged.size + len(chunk) > PART_SIZE:
+                    raise ArchiveHasTooManyBytes(f"A part has at most {PART_SIZE} bytes.")
+                await staged.write(chunk)
+            digest = await staged.finish()
+            written = WrittenFile(staged.path, digest, staged.size, staged.crc)
+            key = await self._writer.put(written)
+        now = int(self._now() * 1000)
+        if not await self._store.write(rows.put_part(import_id, number, key, now, self._expiry())):
+            raise ImportNotOpen
+        return StoredPart(number, written.size, digest)
+
+    async def complete(
+        self,
+        workspace_id: WorkspaceId,
+        account_id: AccountId,
+        import_id: str,
+        permit: Permit,
+    ) -> ImportResult:
+        """Import the archive that the parts make, and return the result, also again.
+
+        ``permit`` is called before each commit, and raises when the account may not change the
+        workspace any more.
+
+        Raises:
+            ImportMissing: there is no such import.
+            ArchiveUnacceptable, ArchiveHasTooManyFiles, ArchiveHasTooManyBytes, PathsTaken: nothing
+                was imported, and the parts are kept.
+            ArchiveJobRunning, ArchiveJobsBusy, JobStopped: it can't be imported now.
+            ImportIncomplete: the service failed after the first commit: complete it again.
+            BlobsUnavailable, StoreUnavailable, WorkerFailed: the service failed before.
+
+        The import goes on when the caller is cancelled.
+        """
+        found = await self.find(workspace_id, account_id, import_id)
+        if found.result is not None:
+            return read_result(found.result)
+        _check_parts(found.parts)
+        job = partial(self._runner.run, found, permit)
+        result: Callable[[], Awaitable[ImportResult]]
+        result = await self._jobs.start(account_id, import_id, job)
+        return await result()
+
+    async def abort(self, workspace_id: WorkspaceId, account_id: AccountId, import_id: str) -> None:
+        """Remove an import of the account with its parts, if there is one.
+
+        What was committed stays. An import that runs notices it before its next commit.
+        """
+        with suppress(ImportMissing):
+            await self.find(workspace_id, account_id, import_id)
+            await self._store.write(rows.abort_import(import_id, workspace_id, account_id))
+            self._runner.removed()
+
+    def _expiry(self) -> int:
+        return int((self._now() + LIFETIME_SECONDS) * 1000)
+
+
+def _check_parts(parts: tuple[rows.ImportPart, ...]) -> None:
+    if not parts:
+        raise ArchiveUnacceptable("No part of the archive was sent.")
+    numbers = {each.number for each in parts}
+    missing = next(number for number in range(1, len(parts) + 2) if number not in numbers)
+    if missing <= len(parts):
+        raise ArchiveUnacceptable(f"Part {missing} of the archive is missing: send it.")

@@ -1,0 +1,51 @@
+"""The use cases of archives, without worker processes."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from octavo.actors.core import Directory, Supervisor, WorkerContext, WorkerSpec
+from octavo.actors.jobs.archive_jobs import ArchiveJobs
+from octavo.actors.workspace.actor import WorkspaceActor
+from octavo.model.identity import WorkspaceId
+from octavo.store import Store
+from octavo.transfers.exports import Exports
+from octavo.transfers.import_commits import CommitServices
+from octavo.transfers.import_run import ImportRunner
+from octavo.transfers.imports import Imports
+from tests.fakes.images_rig import ImagesRig
+from tests.fakes.inline_work import run_inline
+
+
+class ArchivesRig(NamedTuple):
+    """The parts."""
+
+    jobs: ArchiveJobs
+    imports: Imports
+    exports: Exports
+
+
+def archives_rig(
+    store: Store,
+    images: ImagesRig,
+    workspaces: Directory[WorkspaceId, WorkspaceActor],
+    root: Supervisor,
+    *,
+    now: Callable[[], float],
+    new_id: Callable[[], str],
+) -> ArchivesRig:
+    """Build the parts; the jobs run under ``root``."""
+    jobs = ArchiveJobs(store, now, 2)
+
+    async def run_jobs(worker: WorkerContext) -> None:
+        await jobs.run()
+
+    root.add(WorkerSpec("archive_jobs", run_jobs))
+    runner = ImportRunner(
+        CommitServices(store, images.writer, workspaces, now),
+        images.blobs,
+        images.staging,
+        run_inline,
+        removed=lambda: None,
+    )
+    imports = Imports(store, images.writer, images.staging, jobs, runner, now=now, new_id=new_id)
+    return ArchivesRig(jobs, imports, Exports(store, images.blobs, jobs, new_id=new_id))

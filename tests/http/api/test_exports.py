@@ -1,0 +1,189 @@
+"""Exports: at one position, in the same bytes, for an import without a change."""
+
+import io
+import zipfile
+
+import pytest
+import trio
+
+from octavo.http.contract.prepared_response import BrokenContent
+from octavo.store.blobs import BlobsUnavailable
+from tests.fakes.asgi_client import Response
+from tests.fakes.image_files import encoded, picture
+from tests.fakes.notes_api import NotesApi, refusal
+from tests.http.api.test_imports import Import, archive, contents, imported, start
+
+PNG = encoded(picture((20, 10)), "PNG")
+
+
+def files_of(response: Response) -> dict[str, bytes]:
+    assert response.status == 200, response.body
+    with zipfile.ZipFile(io.BytesIO(response.body)) as packed:
+        assert packed.testzip() is None
+        return {name: packed.read(name) for name in packed.namelist()}
+
+
+async def filled(api: NotesApi) -> dict[str, bytes]:
+    """Import some files, and return them."""
+    response = await imported(
+        api,
+        {
+            "a.md": "# A\n\n[[gone]] [b](sub/b.md)\r\n",
+            "sub/b.md": "\ufeffb",
+            "empty.md": "",
+            "Größe 日本.md": "x" * 10_000,
+            "attachments/p.png": PNG,
+        },
+    )
+    assert response.status == 200
+    return await contents(api)
+
+
+async def test_export_has_every_file(api: NotesApi) -> None:
+    expected = await filled(api)
+    response = await api.client("reader").get(f"{api.place}/export")
+    assert response.header("content-type") == "application/zip"
+    assert response.header("content-disposition") == 'attachment; filename="Vault.zip"'
+    assert files_of(response) == expected
+    again = await api.owner.get(f"{api.place}/export")
+    assert again.body == response.body
+
+
+async def test_import_of_an_export_is_the_same_workspace(api: NotesApi) -> None:
+    expected = await filled(api)
+    note = await api.note(".obsidian/odd.md", "[[a]]")
+    expected[".obsidian/odd.md"] = b"[[a]]"
+    exported = (await api.owner.get(f"{api.place}/export")).body
+    await note.delete()
+    other = (await api.owner.post("/api/workspaces", {"name": "Other"})).json()["id"]
+    api.workspace_id = other
+    given = await start(api)
+    await given.send(1, exported)
+    assert (await given.complete()).status == 200
+    assert await contents(api) == expected
+
+
+async def test_notes_alone_can_be_exported(api: NotesApi) -> None:
+    expected = await filled(api)
+    del expected["attachments/p.png"]
+    assert files_of(await api.owner.get(f"{api.place}/export?format=notes")) == expected
+
+
+async def test_history_is_exported_beside_the_files(api: NotesApi) -> None:
+    note = await api.note("a.md", "one")
+    await note.update(text="two")
+    await note.update(path="b.md")
+    await note.update(text="three")
+    other = await api.note(".history/c.md", "c")
+    await other.update(text="d")
+    found = files_of(await api.owner.get(f"{api.place}/export?format=history"))
+    assert found == {
+        "b.md": b"three",
+        ".history/c.md": b"d",
+        ".history-2/1/a.md": b"one",
+        ".history-2/2/a.md": b"two",
+        ".history-2/5/.history/c.md": b"c",
+    }
+    exported = (await api.owner.get(f"{api.place}/export?format=history")).body
+    api.workspace_id = (await api.owner.post("/api/workspaces", {"name": "Other"})).json()["id"]
+    given = await start(api)
+    await given.send(1, exported)
+    result = (await given.complete()).json()
+    assert (result["notes"], result["leftOut"]["history"]) == (2, 3)
+    assert await contents(api) == {"b.md": b"three", ".history/c.md": b"d"}
+
+
+async def test_export_is_exact_at_its_position(api: NotesApi) -> None:
+    """Others write between its pieces."""
+    count = 450
+    texts = {f"{number}.md": f"{number} " * 800 for number in range(count)}
+    await imported(api, texts)
+    expected = {path: text.encode() for path, text in texts.items()}
+    api.store.release_reads = None
+    responses: list[Response] = []
+    ended = trio.Event()
+
+    async def export() -> None:
+        responses.append(await api.owner.get(f"{api.place}/export"))
+        ended.set()
+
+    async def write() -> None:
+        listed = (await api.owner.get(f"{api.files}?limit=200")).json()["items"]
+        while not ended.is_set():
+            for each in listed:
+                await api.owner.put(
+                    f"{api.files}/{each['id']}",
+                    {"text": "later"},
+                    if_match=f'"{each["head"]["id"]}"',
+                )
+                await api.note(f"new {each['id']}.md")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(export)
+        nursery.start_soon(write)
+    assert files_of(responses[0]) == expected
+
+
+async def test_head_starts_no_job(api: NotesApi) -> None:
+    await filled(api)
+    response = await api.owner.ask("HEAD", f"{api.place}/export")
+    assert (response.status, response.body) == (200, b"")
+    assert response.header("content-type") == "application/zip"
+
+
+async def test_account_runs_one_archive_job(api: NotesApi) -> None:
+    given: Import = await start(api)
+    await given.send(1, archive({"a.md": "text"}))
+    await api.execute(
+        "INSERT INTO archive_jobs (slot, account_id, job_id, renewed_until)"
+        " SELECT 0, account_id, $1::uuid, 99999999999999 FROM members WHERE role = 'owner'",
+        api.new_id(),
+    )
+    for response in (await api.owner.get(f"{api.place}/export"), await given.complete()):
+        assert refusal(response) == (429, "archive_job_running")
+        assert response.header("retry-after") is not None
+    assert (await api.client("reader").get(f"{api.place}/export")).status == 200
+
+
+async def test_installation_runs_a_few_archive_jobs(api: NotesApi) -> None:
+    for slot in range(2):
+        await api.execute(
+            "INSERT INTO archive_jobs (slot, account_id, job_id, renewed_until)"
+            " VALUES ($1, $2::uuid, $2::uuid, 99999999999999)",
+            slot,
+            api.new_id(),
+        )
+    response = await api.owner.get(f"{api.place}/export")
+    assert refusal(response) == (503, "archive_jobs_busy")
+    assert response.header("retry-after") is not None
+
+
+async def test_failing_blob_store_ends_the_export_without_an_end(api: NotesApi) -> None:
+    await filled(api)
+    api.images.blobs.away = True
+    with pytest.raises(BrokenContent) as broken:
+        await api.owner.get(f"{api.place}/export")
+    assert isinstance(broken.value.__cause__, BlobsUnavailable)
+    api.images.blobs.away = False
+    # The slot is free.
+    assert (await api.owner.get(f"{api.place}/export")).status == 200
+
+
+async def test_client_that_leaves_ends_the_export(api: NotesApi) -> None:
+    await imported(api, {f"{number}.md": f"{number} " * 3000 for number in range(100)})
+    with trio.CancelScope() as leaving:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(api.owner.get, f"{api.place}/export")
+            await trio.lowlevel.checkpoint()
+            await trio.lowlevel.checkpoint()
+            leaving.cancel()
+    with trio.fail_after(5):
+        while (await api.owner.get(f"{api.place}/export")).status == 429:
+            await trio.lowlevel.checkpoint()
+
+
+async def test_empty_workspace_is_an_empty_archive(api: NotesApi) -> None:
+    assert files_of(await api.owner.get(f"{api.place}/export")) == {}
+    for each in ("x", "zip", ""):
+        response = await api.owner.get(f"{api.place}/export?format={each}")
+        assert refusal(response) == (400, "invalid_request")

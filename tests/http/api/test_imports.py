@@ -1,0 +1,381 @@
+"""Imports of archives in parts: progress, refusals, failures and repetitions."""
+
+import io
+import zipfile
+from collections.abc import Mapping
+
+import pytest
+import trio
+
+from octavo.model.files.imported import derived_id
+from octavo.store import StoreUnavailable
+from octavo.transfers import archive_check
+from octavo.transfers.import_commits import NOTES_AT_ONCE
+from octavo.transfers.imports import LIFETIME_SECONDS, OPEN_IMPORTS, PART_SIZE
+from tests.fakes.asgi_client import Response
+from tests.fakes.image_files import encoded, picture
+from tests.fakes.notes_api import Client, NotesApi, refusal
+
+PNG = encoded(picture((20, 10)), "PNG")
+OTHER_PNG = encoded(picture((10, 20), seed=1), "PNG")
+Files = Mapping[str, str | bytes]
+
+
+def archive(files: Files) -> bytes:
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path, data in files.items():
+            packed.writestr(path, data)
+    return written.getvalue()
+
+
+class Import:
+    """An import of a member."""
+
+    def __init__(self, api: NotesApi, client: Client, import_id: str) -> None:
+        self.api = api
+        self.client = client
+        self.id = import_id
+        self.place = f"{api.place}/imports/{import_id}"
+
+    async def send(self, number: int, data: bytes) -> Response:
+        return await self.client.put(
+            f"{self.place}/parts/{number}", data, content_type="application/octet-stream"
+        )
+
+    async def complete(self) -> Response:
+        return await self.client.ask("POST", f"{self.place}/complete")
+
+    async def read(self) -> Response:
+        return await self.client.get(self.place)
+
+
+async def start(api: NotesApi, name: str = "owner") -> Import:
+    client = api.client(name)
+    response = await client.post(f"{api.place}/imports", {})
+    assert response.status == 201, response.body
+    return Import(api, client, response.json()["importId"])
+
+
+async def imported(api: NotesApi, files: Files) -> Response:
+    """Import an archive in one part."""
+    given = await start(api)
+    assert (await given.send(1, archive(files))).status == 200
+    return await given.complete()
+
+
+async def contents(api: NotesApi) -> dict[str, bytes]:
+    """The live files of the workspace."""
+    found: dict[str, bytes] = {}
+    for each in await api.owner.pages(api.files, 500):
+        read = await api.owner.get(f"{api.files}/{each['id']}/content")
+        assert read.status == 200
+        found[each["path"]] = read.body
+    return found
+
+
+async def test_archive_becomes_the_workspace(api: NotesApi) -> None:
+    files: Files = {
+        "a.md": "# A\r\n\r\n[[b]] and ![[p.png]]\r\n",
+        "sub/b.md": "\ufeffback to [[a|first]]",
+        "img/p.png": PNG,
+        "attachments/q.png": OTHER_PNG,
+        ".obsidian/app.json": "{}",
+        "plan.pdf": b"%PDF",
+    }
+    response = await imported(api, files)
+    assert response.status == 200
+    assert response.json() == {
+        "notes": 2,
+        "attachments": 2,
+        "leftOut": {"settings": 1, "history": 0, "other": 1},
+        "position": 2,
+    }
+    assert await contents(api) == {
+        "a.md": b"# A\r\n\r\n[b](sub/b.md) and ![p.png](attachments/img/p.png)\r\n",
+        "sub/b.md": "\ufeffback to [first](../a.md)".encode(),
+        "attachments/img/p.png": PNG,
+        "attachments/q.png": OTHER_PNG,
+    }
+    listed = await api.owner.get(api.files)
+    origins = {each["head"]["origin"] for each in listed.json()["items"]}
+    assert origins == {"import"}
+
+
+async def test_parts_come_in_any_order_and_again(api: NotesApi) -> None:
+    data = archive({"a.md": "text", "attachments/p.png": PNG})
+    given = await start(api)
+    half = len(data) // 2
+    assert (await given.send(2, data[half:])).status == 200
+    assert (await given.send(1, b"wrong")).status == 200
+    sent = await given.send(1, data[:half])
+    assert (sent.json()["number"], sent.json()["size"]) == (1, half)
+    state = (await given.read()).json()
+    assert (state["state"], state["parts"], state["total"]) == ("started", [1, 2], 0)
+    assert (await given.complete()).status == 200
+    assert set(await contents(api)) == {"a.md", "attachments/p.png"}
+
+
+async def test_result_is_kept_and_the_parts_are_not(api: NotesApi) -> None:
+    given = await start(api)
+    await given.send(1, archive({"a.md": "text"}))
+    first = await given.complete()
+    assert (await given.complete()).json() == first.json()
+    state = (await given.read()).json()
+    assert (state["state"], state["parts"], state["result"]) == ("done", [], first.json())
+    assert state["read"] == state["total"] == 4
+    assert refusal(await given.send(1, b"x")) == (409, "import_not_open")
+    assert [*api.images.folder.iterdir()] == []
+
+
+async def test_empty_archive_imports_nothing(api: NotesApi) -> None:
+    await api.note("a.md")
+    response = await imported(api, {})
+    assert response.json()["position"] == 1
+    assert response.json()["notes"] == 0
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({}, "No part"),
+        ({1: b"text"}, "zip"),
+        ({2: b"text"}, "Part 1"),
+        ({1: b"a", 3: b"b"}, "Part 2"),
+    ],
+)
+async def test_parts_that_make_no_archive_are_refused(
+    api: NotesApi, parts: dict[int, bytes], said: str
+) -> None:
+    given = await start(api)
+    for number, data in parts.items():
+        await given.send(number, data)
+    response = await given.complete()
+    assert refusal(response) == (422, "archive_invalid")
+    assert said in response.json()["detail"]
+    # The parts are kept, and can be corrected.
+    assert (await given.read()).json()["parts"] == sorted(parts)
+    await given.send(1, archive({"a.md": "x"}))
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"a.md": "fine", "b.md": b"\xff\xfe"}, "b.md: It is not UTF-8"),
+        ({"a.md": "fine", "con.md": "x"}, "con.md"),
+        ({"a.md": "fine", "A.md": "x"}, "A.md"),
+        ({"a.md": "fine", "attachments/p.png": PNG[:-9]}, "attachments/p.png"),
+        ({"a.md": "fine", "attachments/p.jpg": PNG}, "attachments/p.jpg"),
+        ({"a.md": "fine", "b.md": "x\0"}, "b.md"),
+    ],
+)
+async def test_archive_is_refused_with_the_name_and_the_reason(
+    api: NotesApi, files: Files, said: str
+) -> None:
+    response = await imported(api, files)
+    assert refusal(response) == (422, "archive_invalid")
+    assert said in response.json()["detail"]
+    assert await contents(api) == {}
+    assert [*api.images.folder.iterdir()] == []
+
+
+async def test_paths_of_the_workspace_are_not_taken(api: NotesApi) -> None:
+    await api.note("A.md", "mine")
+    await api.note("folder/b.md", "mine")
+    response = await imported(api, {"a.md": "theirs", "c.md": "theirs", "folder/c.md": "theirs"})
+    assert refusal(response) == (409, "path_conflict")
+    assert "a.md" in response.json()["detail"]
+    assert set(await contents(api)) == {"A.md", "folder/b.md"}
+    assert (await imported(api, {"c.md": "theirs"})).status == 200
+
+
+async def test_import_larger_than_a_changeset_is_committed_in_several(api: NotesApi) -> None:
+    count = 2 * NOTES_AT_ONCE + 1
+    response = await imported(api, {f"{number}.md": str(number) for number in range(count)})
+    assert response.json()["position"] == 3
+    found = await contents(api)
+    assert found == {f"{number}.md": b"%d" % number for number in range(count)}
+
+
+async def test_path_that_is_taken_meanwhile_gets_another(api: NotesApi) -> None:
+    given = await start(api)
+    files = {f"{number:03}.md": "theirs" for number in range(NOTES_AT_ONCE + 1)}
+    last = f"{NOTES_AT_ONCE:03}.md"
+    await given.send(1, archive(files))
+
+    async def take() -> None:
+        # After the check, and before the last changeset.
+        while not (await api.owner.get(api.files)).json()["items"]:
+            await trio.lowlevel.checkpoint()
+        await api.note(last, "mine")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(take)
+        response = await given.complete()
+    assert response.status == 200
+    found = await contents(api)
+    assert found[last] == b"mine"
+    assert len(found) == NOTES_AT_ONCE + 2
+    assert found[f"{NOTES_AT_ONCE:03} (imported).md"] == b"theirs"
+
+
+async def test_failure_before_the_first_commit_is_that_of_the_service(api: NotesApi) -> None:
+    given = await start(api)
+    await given.send(1, archive({"a.md": "text", "attachments/p.png": PNG}))
+    api.images.blobs.away = True
+    assert refusal(await given.complete()) == (503, "storage_unavailable")
+    api.images.blobs.away = False
+    assert (await given.complete()).status == 200
+
+
+async def test_failure_after_the_first_commit_says_how_many_came_in(api: NotesApi) -> None:
+    files: dict[str, str | bytes] = {
+        f"{number}.md": str(number) for number in range(3 * NOTES_AT_ONCE)
+    }
+    files["attachments/p.png"] = PNG
+    given = await start(api)
+    await given.send(1, archive(files))
+
+    async def fail() -> None:
+        while len((await api.owner.get(api.files)).json()["items"]) < NOTES_AT_ONCE:
+            await trio.lowlevel.checkpoint()
+        api.store.fail = StoreUnavailable("the disk is away")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(fail)
+        response = await given.complete()
+    assert refusal(response) == (503, "import_incomplete")
+    came_in = response.json()["files"]
+    assert 0 < came_in < len(files)
+    assert response.header("retry-after") is not None
+    state = (await given.read()).json()
+    assert (state["state"], state["parts"]) == ("started", [1])
+    # What came in may be changed before it is completed.
+    first = derived_id(given.id, "file", 2)
+    head = (await api.owner.get(f"{api.files}/{first}")).json()["head"]["id"]
+    changed = await api.owner.put(f"{api.files}/{first}", {"text": "changed"}, if_match=f'"{head}"')
+    assert changed.status == 200
+    again = await given.complete()
+    assert again.status == 200
+    assert again.json()["notes"] == 3 * NOTES_AT_ONCE
+    expected = {path: data.encode() for path, data in files.items() if isinstance(data, str)}
+    found = await contents(api)
+    path = changed.json()["path"]
+    assert found == {**expected, "attachments/p.png": PNG, path: b"changed"}
+
+
+async def test_commit_whose_reply_was_lost_is_not_repeated(api: NotesApi) -> None:
+    given = await start(api)
+    await given.send(1, archive({f"{n}.md": str(n) for n in range(2 * NOTES_AT_ONCE)}))
+    api.store.commits_anyway = True
+
+    async def fail() -> None:
+        while not (await api.owner.get(api.files)).json()["items"]:
+            await trio.lowlevel.checkpoint()
+        api.store.fail = StoreUnavailable("the reply was lost", outcome_unknown=True)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(fail)
+        first = await given.complete()
+    assert refusal(first) == (503, "import_incomplete")
+    assert (await given.complete()).status == 200
+    assert len(await contents(api)) == 2 * NOTES_AT_ONCE
+    position = (await api.owner.get(f"{api.place}/feed", sync_protocol="1")).json()["position"]
+    assert position == 2
+
+
+async def test_import_goes_on_without_its_client(api: NotesApi) -> None:
+    given = await start(api)
+    await given.send(1, archive({f"{n}.md": str(n) for n in range(3 * NOTES_AT_ONCE)}))
+    with trio.CancelScope() as leaving:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(given.complete)
+            while not (await api.owner.get(api.files)).json()["items"]:
+                await trio.lowlevel.checkpoint()
+            assert (await given.read()).json()["state"] == "running"
+            assert refusal(await given.complete()) == (429, "archive_job_running")
+            leaving.cancel()
+    while (await given.read()).json()["state"] != "done":
+        await trio.lowlevel.checkpoint()
+    assert len(await contents(api)) == 3 * NOTES_AT_ONCE
+
+
+async def test_aborted_import_stops(api: NotesApi) -> None:
+    given = await start(api)
+    await given.send(1, archive({"a.md": "text"}))
+    removed = await given.client.delete(given.place)
+    assert removed.json() == {"removed": True}
+    for response in (await given.read(), await given.complete(), await given.send(1, b"x")):
+        assert refusal(response) == (404, "not_found")
+    assert (await given.client.delete(given.place)).json() == {"removed": True}
+
+
+async def test_import_of_another_member_looks_missing(api: NotesApi) -> None:
+    given = await start(api)
+    await given.send(1, archive({"a.md": "text"}))
+    foreign = Import(api, api.client("editor"), given.id)
+    for response in (await foreign.read(), await foreign.complete(), await foreign.send(1, b"x")):
+        assert refusal(response) == (404, "not_found")
+    assert (await foreign.client.delete(foreign.place)).json() == {"removed": True}
+    assert (await given.read()).status == 200
+
+
+async def test_member_who_may_not_write_any_more_stops_the_import(api: NotesApi) -> None:
+    given = await start(api, "editor")
+    await given.send(1, archive({f"{n}.md": str(n) for n in range(3 * NOTES_AT_ONCE)}))
+
+    async def demote() -> None:
+        while not (await api.owner.get(api.files)).json()["items"]:
+            await trio.lowlevel.checkpoint()
+        await api.execute("UPDATE members SET role = 'reader' WHERE role = 'editor'")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(demote)
+        response = await given.complete()
+    assert refusal(response) == (403, "forbidden")
+    assert len(await contents(api)) < 3 * NOTES_AT_ONCE
+
+
+async def test_account_has_a_few_open_imports(api: NotesApi) -> None:
+    for _ in range(OPEN_IMPORTS):
+        given = await start(api)
+    response = await api.owner.post(f"{api.place}/imports", {})
+    assert refusal(response) == (409, "too_many_imports")
+    await given.client.delete(given.place)
+    await start(api)
+
+
+async def test_sizes_are_limited(api: NotesApi) -> None:
+    response = await api.owner.post(f"{api.place}/imports", {"size": 1 << 50})
+    assert refusal(response) == (413, "archive_too_large")
+    given = await start(api)
+    response = await given.send(1, bytes(PART_SIZE + 1))
+    assert refusal(response) == (413, "body_too_large")
+    for number in ("0", "2049", "-1"):
+        response = await given.client.put(
+            f"{given.place}/parts/{number}", b"x", content_type="application/octet-stream"
+        )
+        assert refusal(response) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        ("MAX_ENTRIES", (422, "archive_too_many_files")),
+        ("MAX_TOTAL", (413, "archive_too_large")),
+    ],
+)
+async def test_contents_are_limited(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch, limit: str, expected: tuple[int, str]
+) -> None:
+    monkeypatch.setattr(archive_check, limit, 1)
+    assert refusal(await imported(api, {"a.md": "text", "b.md": "text"})) == expected
+    assert await contents(api) == {}
+
+
+async def test_import_expires_a_week_after_its_last_part(api: NotesApi) -> None:
+    given = await start(api)
+    api.sources.time += LIFETIME_SECONDS - 1
+    await given.send(1, archive({"a.md": "text"}))
+    api.sources.time += LIFETIME_SECONDS - 1
+    assert (await given.read()).status == 200
