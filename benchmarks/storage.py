@@ -53,7 +53,7 @@ from octavo.store.scripts import workspaces  # noqa: E402
 from octavo.store.scripts.changesets import commit_changesets  # noqa: E402
 from octavo.store.scripts.feed import feed, heads_after, live_at  # noqa: E402
 from octavo.store.scripts.files import file, files, list_of, revisions_of, whole_file  # noqa: E402
-from octavo.store.scripts.index_backlog import index_backlog  # noqa: E402
+from octavo.store.scripts.index_backlog import LINKS, WORDS, index_backlog  # noqa: E402
 from octavo.store.scripts.link_queries import back_links, outgoing_links, unresolved_links  # noqa: E402
 from octavo.store.sqlite import DATABASE, SqliteStore, open_sqlite  # noqa: E402
 from octavo.store.transaction import Script  # noqa: E402

@@ -21,8 +21,14 @@ from octavo.model.identity import (
 from octavo.model.search import parse_query, ranked
 from octavo.store import Script, Store, Transaction, Value
 from octavo.store.scripts.changesets import store_changes
-from octavo.store.scripts.index_backlog import index_backlog, workspaces_to_index
-from octavo.store.scripts.indexing import index_changes
+from octavo.store.scripts.index_backlog import (
+    LINKS,
+    WORDS,
+    FileIndex,
+    index_backlog,
+    workspaces_to_index,
+)
+from octavo.store.scripts.index_removal import unindex_files
 from octavo.store.scripts.searching import candidates
 
 _numbers = count(1)
@@ -36,12 +42,13 @@ _WORKSPACE = """
 class Notebook:
     """Files by their ids; each call is one commit.
 
-    With ``indexed`` False they are stored as before the indexes existed.
+    With ``linking``, its links are indexed after each commit; otherwise nothing is indexed before
+    `catch_up`.
     """
 
     store: Store
     workspace_id: WorkspaceId
-    indexed: bool = True
+    linking: bool = False
 
     def __post_init__(self) -> None:
         self.heads: dict[str, Revision] = {}
@@ -132,14 +139,17 @@ class Notebook:
                 replace(change, head=replace(change.head, position=Position(position)))
                 for position, change in enumerate(changes, found[0] + 1 - len(changes))
             ]
-            made = await store_changes(transaction, found[2], stored, found[1] - created)
-            if self.indexed:
-                await index_changes(transaction, self.workspace_id, changes, found[2], made)
+            await store_changes(transaction, found[2], stored, found[1] - created)
+            purged = [change.head.file_id for change in changes if change.outcome == "purged"]
+            if purged:
+                await unindex_files(transaction, self.workspace_id, purged)
 
         return script
 
     async def keep(self, *changes: Change) -> None:
         await self.store.write(self.keeping(*changes))
+        if self.linking:
+            await self.index_links()
 
     async def write(self, file: str, text: str, path: str | None = None) -> None:
         outcome: Outcome = "updated" if file in self.heads else "created"
@@ -161,12 +171,16 @@ class Notebook:
     async def purge(self, file: str) -> None:
         await self.keep(self.change(file, "purged"))
 
-    async def catch_up(self) -> int:
-        """Index all words; return the number of steps."""
+    async def catch_up(self, index: FileIndex = WORDS) -> int:
+        """Index all words, or links; return the number of steps."""
         steps = 1
-        while await self.store.write(index_backlog([self.workspace_id])):
+        while await self.store.write(index_backlog(index, [self.workspace_id])):
             steps += 1
         return steps
+
+    async def index_links(self) -> int:
+        """Index all links; return the number of steps."""
+        return await self.catch_up(LINKS)
 
     async def damage(self, file: str) -> None:
         """Spoil the stored text of a file, as a failing disk does."""
@@ -178,9 +192,9 @@ class Notebook:
             b"damaged",
         )
 
-    async def is_waiting(self) -> bool:
-        """Whether there are words to be indexed."""
-        return bool(await self.store.read(workspaces_to_index([self.workspace_id])))
+    async def is_waiting(self, index: FileIndex = WORDS) -> bool:
+        """Whether there are words, or links, to be indexed."""
+        return bool(await self.store.read(workspaces_to_index(index, [self.workspace_id])))
 
     async def search(self, query: str, folder: str | None = None) -> list[str]:
         """The ids of the matching files, best first."""

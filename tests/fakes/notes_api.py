@@ -218,7 +218,7 @@ class NotesApi:
             "link_targets",
             "link_sources",
             "fulltext_notes",
-            "fulltext_cursors",
+            "index_cursors",
         ):
             await self.execute(f"DELETE FROM {table}")
 

@@ -1,64 +1,120 @@
-"""Update the full-text and link indexes in the background, or on demand.
+"""Update the indexes of links and words in the background, and before queries that need them.
 
-`IndexingJob` indexes changed notes shortly after each change, so that a search finds few unindexed
-notes. `catch_up_links` completes the link index of one workspace for callers that need every link.
+`IndexingJob` indexes changed files shortly after each change, so that queries find few unindexed
+ones. `catch_up` and `read_links` index the rest for a query that can't wait.
 """
 
 import logging
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import trio
 
 from octavo.model.identity import WorkspaceId
-from octavo.store import Store, StoreError
+from octavo.store import Script, Store, StoreError, StoreUnavailable
 from octavo.store.scripts.index_backlog import (
-    first_unlinked,
+    LINKS,
+    WORDS,
+    FileIndex,
     index_backlog,
-    index_unlinked,
     workspaces_to_index,
 )
+from octavo.store.scripts.link_view import LinksOutdated
+from octavo.store.transaction import T
 
 CATCH_UP_SECONDS = 5.0
-"""The longest time that a caller waits; thousands of notes are indexed per second."""
+"""The longest time that a query waits for an index."""
 
 
-async def catch_up_links(store: Store, workspace_id: WorkspaceId) -> bool:
-    """Index the links of files that the link index lacks; return whether it is complete.
+async def catch_up(store: Store, index: FileIndex, workspace_ids: Sequence[WorkspaceId]) -> bool:
+    """Index the changes of workspaces; return False if that takes longer than `CATCH_UP_SECONDS`.
 
-    The index lacks notes written before it existed, until this function or the indexer reaches
-    them. It stops after `CATCH_UP_SECONDS`; the progress remains for the next call. Raises
-    `octavo.store.StoreUnavailable`.
+    What was indexed until then remains, and the next call continues. Raises `StoreUnavailable`.
     """
     with trio.move_on_after(CATCH_UP_SECONDS):
-        # A workspace without a full-text backlog has no link backlog, so most calls end here.
-        if not await store.read(workspaces_to_index([workspace_id])):
-            return True
-        file_id = await store.read_much(first_unlinked(workspace_id))
-        while file_id is not None:
-            file_id = await store.write(index_unlinked(workspace_id, file_id))
+        left = await store.read(workspaces_to_index(index, workspace_ids))
+        while left:
+            left = await store.write(index_backlog(index, left))
         return True
     return False
 
 
-QUIET = 5.0
-"""Seconds between a change and its indexing; several saves in this time are indexed once."""
+async def read_links(store: Store, workspace_id: WorkspaceId, query: Script[T]) -> T:
+    """Run a query of links, after the link index was updated as far as the query needs it.
+
+    The query sees all links at the position that it reads at; files that changed between the update
+    and the query need no other update, unless they are many. Raises `StoreUnavailable`, also when
+    the updates take longer than `CATCH_UP_SECONDS`: these are done, and the query is not.
+    """
+    deadline = trio.current_time() + CATCH_UP_SECONDS
+    while True:
+        try:
+            return await store.read_much(query)
+        except LinksOutdated:
+            left = [workspace_id]
+        with trio.move_on_at(deadline) as updating:
+            while left:
+                left = await store.write(index_backlog(LINKS, left))
+        if updating.cancelled_caught:
+            raise StoreUnavailable(
+                "The links of the workspace are still being indexed; try again soon."
+            )
+
+
+LINKS_QUIET = 1.0
+"""Seconds between a change and the indexing of its links; several saves are indexed once."""
+WORDS_QUIET = 5.0
+"""Seconds between a change and the indexing of its words."""
 POLL_SECONDS = 600.0
 """Seconds between two searches for the backlog that another process left."""
+RETRY_SECONDS = 5.0
+"""Seconds between a failure of the store and the next attempt."""
 SHORTEST_PAUSE = 0.01
 
 _log = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
+class _Backlog:
+    """The workspaces that an index lacks changes of.
+
+    Attributes:
+        quiet: seconds between a change and its indexing.
+        due: the time of the next step; infinity when nothing is left.
+    """
+
+    index: FileIndex
+    quiet: float
+    workspaces: set[WorkspaceId] = field(default_factory=set)
+    due: float = math.inf
+
+    def add(self, workspace_ids: Iterable[WorkspaceId]) -> None:
+        self.workspaces.update(workspace_ids)
+        if self.workspaces:
+            self.due = min(self.due, trio.current_time() + self.quiet)
+
+    def left(self, workspace_ids: Iterable[WorkspaceId]) -> None:
+        """Replace the workspaces after a step."""
+        self.workspaces = {*workspace_ids}
+        self.due = trio.current_time() if self.workspaces else math.inf
+
+
 class IndexingJob:
-    """Indexes changed notes in small steps, and idles at least half of the time.
+    """Indexes changed files in small steps, and idles at least half of the time.
+
+    Links are indexed first: no step for words is done while one for links is due.
 
     Args:
-        store: the store of the notes and the index.
+        store: the store of the files and the indexes.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._changed: set[WorkspaceId] = set()
         self._wake = trio.Event()
+        self._backlogs = (_Backlog(LINKS, LINKS_QUIET), _Backlog(WORDS, WORDS_QUIET))
+        self._next_look = -math.inf
 
     def wake(self, workspace_id: WorkspaceId) -> None:
         """Schedule the indexing of a workspace that changed."""
@@ -67,27 +123,38 @@ class IndexingJob:
 
     async def run(self) -> None:
         """Index until cancelled; a step that is cancelled is committed entirely or not at all."""
-        next_look = trio.current_time()
         while True:
             try:
-                if trio.current_time() >= next_look:
-                    self._changed.update(await self._store.read_much(workspaces_to_index()))
-                    next_look = trio.current_time() + POLL_SECONDS
-                await self._index_all()
+                if trio.current_time() >= self._next_look:
+                    await self._look()
+                await self._step()
             except StoreError as error:
                 _log.info("indexing is postponed: %s", error)
-                await trio.sleep(QUIET)
-            with trio.move_on_at(next_look):
-                await self._wake.wait()
-            await trio.sleep(QUIET)
+                await trio.sleep(RETRY_SECONDS)
+            await self._wait()
 
-    async def _index_all(self) -> None:
+    async def _look(self) -> None:
+        for backlog in self._backlogs:
+            backlog.add(await self._store.read_much(workspaces_to_index(backlog.index)))
+        self._next_look = trio.current_time() + POLL_SECONDS
+
+    async def _step(self) -> None:
+        began = trio.current_time()
+        backlog = next((each for each in self._backlogs if each.due <= began), None)
+        if backlog is not None:
+            script = index_backlog(backlog.index, sorted(backlog.workspaces))
+            backlog.left(await self._store.write(script))
+            await trio.sleep(max(SHORTEST_PAUSE, trio.current_time() - began))
+
+    async def _wait(self) -> None:
+        """Wait until a step or a look is due, and receive the changes until then."""
+        due = [each.due for each in self._backlogs]
+        with trio.move_on_at(min(*due, self._next_look)):
+            if math.inf not in due:
+                # Further changes are due later.
+                await trio.sleep_forever()
+            await self._wake.wait()
         self._wake = trio.Event()
-        left, self._changed = sorted(self._changed), set()
-        try:
-            while left:
-                began = trio.current_time()
-                left = await self._store.write(index_backlog(left))
-                await trio.sleep(max(SHORTEST_PAUSE, trio.current_time() - began))
-        finally:
-            self._changed.update(left)
+        for backlog in self._backlogs:
+            backlog.add(self._changed)
+        self._changed.clear()

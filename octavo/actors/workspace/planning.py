@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from octavo.actors.core import Envelope
-from octavo.actors.jobs.indexing import catch_up_links
+from octavo.actors.jobs.indexing import read_links
 from octavo.actors.workspace.document_services import DocumentServices
 from octavo.actors.workspace.messages import ChangesetRefused, MissingUpdate, Push
 from octavo.documents import DocumentBatch
@@ -31,7 +31,7 @@ from octavo.model.files.tree import Tree
 from octavo.model.identity import FileId, MutationId, Position, WorkspaceId
 from octavo.model.links.link_rewrite import file_moves, relinked
 from octavo.model.refusal import DomainError, MutationReused
-from octavo.store import Store, StoreUnavailable
+from octavo.store import Store
 from octavo.store.scripts.changesets import PositionMoved, WorkspaceGone
 from octavo.store.scripts.documents import documents_of
 from octavo.store.scripts.link_rewrite import notes_to_rewrite
@@ -232,11 +232,7 @@ class Planner:
         )
         if not moving:
             return {}
-        if not await catch_up_links(self._store, self._id):
-            raise StoreUnavailable(
-                "The links of the workspace are still being indexed; try again soon."
-            )
-        found = await self._store.read_much(notes_to_rewrite(self._id, moving))
+        found = await read_links(self._store, self._id, notes_to_rewrite(self._id, moving))
         if found is None:
             raise WorkspaceGone
         if found.position != state.position:

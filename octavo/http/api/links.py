@@ -1,9 +1,8 @@
 """Links between files: of a note, to a file, and unresolved."""
 
-from contextlib import suppress
 from typing import Literal
 
-from octavo.actors.jobs.indexing import catch_up_links
+from octavo.actors.jobs.indexing import read_links
 from octavo.http.api.access import Access
 from octavo.http.api.files import FilePath
 from octavo.http.api.workspaces import WorkspacePath
@@ -13,7 +12,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import Cursor, ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import NotFound
 from octavo.model.identity import FileId, WorkspaceId
-from octavo.store import Store, StoreUnavailable
+from octavo.store import Script, Store, StoreFull, StoreUnavailable
 from octavo.store.scripts.link_queries import (
     FoundLink,
     OutgoingLink,
@@ -21,6 +20,7 @@ from octavo.store.scripts.link_queries import (
     outgoing_links,
     unresolved_links,
 )
+from octavo.store.transaction import T
 
 
 class OutgoingLinkDocument(ContractModel):
@@ -97,12 +97,11 @@ class LinkOperations:
         workspace_id = await self._access.workspace(call, path.workspace_id, "read")
         file_id = FileId(str(path.file_id))
         after = _after(query.after)
-        await self._catch_up(workspace_id)
         outgoing: list[OutgoingLink] | None = []
         if query.after is None:
-            outgoing = await self._store.read_much(outgoing_links(workspace_id, file_id))
+            outgoing = await self._read(workspace_id, outgoing_links(workspace_id, file_id))
         script = back_links(workspace_id, file_id, after, query.limit + 1)
-        incoming = await self._store.read_much(script)
+        incoming = await self._read(workspace_id, script)
         if outgoing is None or incoming is None:
             raise NotFound
         page, following = _page(incoming, query.limit)
@@ -125,15 +124,15 @@ class LinkOperations:
         """Return a page of links."""
         workspace_id = await self._access.workspace(call, path.workspace_id, "read")
         script = unresolved_links(workspace_id, _after(query.after), query.limit + 1)
-        await self._catch_up(workspace_id)
-        page, following = _page(await self._store.read_much(script), query.limit)
+        page, following = _page(await self._read(workspace_id, script), query.limit)
         return LinkList(items=page, next=following)
 
-    async def _catch_up(self, workspace_id: WorkspaceId) -> None:
-        """Update the link index if that is possible in time; otherwise use its present state."""
-        # A store that cannot be written, such as on a full disk, may still be readable.
-        with suppress(StoreUnavailable):
-            await catch_up_links(self._store, workspace_id)
+    async def _read(self, workspace_id: WorkspaceId, script: Script[T]) -> T:
+        try:
+            return await read_links(self._store, workspace_id, script)
+        except StoreFull as error:
+            # The request stores nothing; there is no room for the index that it needs.
+            raise StoreUnavailable(str(error)) from error
 
 
 def _after(given: str | None) -> tuple[str, int]:

@@ -1,6 +1,5 @@
 """Search the notes of one workspace, or of all workspaces of the account."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
@@ -8,6 +7,7 @@ import trio
 from pydantic import Field
 
 from octavo.accounts.caller import Caller
+from octavo.actors.jobs.indexing import catch_up
 from octavo.http.api.access import Access
 from octavo.http.api.fields import FolderPath, QueryText
 from octavo.http.api.workspaces import WorkspacePath
@@ -19,11 +19,9 @@ from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.identity import WorkspaceId
 from octavo.model.search import InvalidQuery, Query, Ranked, parse_query, ranked, snippets_of
 from octavo.store import Store, StoreUnavailable
-from octavo.store.scripts.index_backlog import index_backlog, workspaces_to_index
+from octavo.store.scripts.index_backlog import WORDS
 from octavo.store.scripts.searching import Candidates, candidates, workspaces_of
 
-CATCH_UP_SECONDS = 5.0
-"""Maximum time for which a search updates the index first."""
 MAX_THREADS = 2
 """Maximum number of searches ranked in parallel; ranking takes tens of milliseconds of CPU."""
 _QUERY_SYNTAX = (
@@ -151,29 +149,15 @@ class SearchOperations:
             terms = parse_query(query.q)
         except InvalidQuery as error:
             raise InvalidRequest(errors=[("/query/q", str(error))]) from None
-        complete = await catch_up(self._store, workspaces)
+        try:
+            complete = await catch_up(self._store, WORDS, workspaces)
+        except StoreUnavailable:
+            # A read-only store, such as on a full disk: the existing index is searched.
+            complete = False
         found = await self._store.read_much(candidates(workspaces, terms, query.path))
         return await trio.to_thread.run_sync(
             partial(_results, found, terms, query.limit, complete), limiter=self._threads
         )
-
-
-async def catch_up(store: Store, workspaces: Sequence[WorkspaceId]) -> bool:
-    """Index the changed notes of workspaces; return whether the index is complete.
-
-    Changes since the last search of a workspace are indexed by the next one. After an import that
-    may take long: this stops at the time limit, and later searches continue.
-    """
-    with trio.move_on_after(CATCH_UP_SECONDS):
-        try:
-            left = await store.read(workspaces_to_index(workspaces))
-            while left:
-                left = await store.write(index_backlog(left))
-        except StoreUnavailable:
-            # A read-only store, such as on a full disk: the existing index is searched.
-            return False
-        return True
-    return False
 
 
 def _results(found: Candidates, query: Query, limit: int, complete: bool) -> SearchResults:

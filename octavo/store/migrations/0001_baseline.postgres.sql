@@ -365,12 +365,13 @@ CREATE TABLE documents (
     PRIMARY KEY (workspace, file)
 );
 
--- Live files in the link index. The keys are those of the file in the table link_sources, 6 bytes
--- each: they are removed without reading the text again.
+-- Live files in the link index. The keys are those of the file in the tables link_targets and
+-- link_sources, 6 bytes each: they are removed without the path and the text that they come from.
 CREATE TABLE link_index (
     workspace BIGINT NOT NULL,
     file BIGINT NOT NULL,
-    keys BYTEA NOT NULL,
+    targets BYTEA NOT NULL,
+    sources BYTEA NOT NULL,
     PRIMARY KEY (workspace, file)
 );
 
@@ -416,12 +417,14 @@ CREATE TABLE fulltext_notes (
 );
 CREATE UNIQUE INDEX fulltext_notes_by_file ON fulltext_notes (workspace, file);
 
--- How far the full text index of each workspace has come: the next file is the first one after this
--- position and number. Without a row, nothing is indexed.
-CREATE TABLE fulltext_cursors (
-    workspace BIGINT NOT NULL PRIMARY KEY,
+-- How far the indexes of each workspace have come, that of links and that of words: the next file is
+-- the first one after this position and number. Without a row, nothing is indexed.
+CREATE TABLE index_cursors (
+    workspace BIGINT NOT NULL,
+    name TEXT NOT NULL,
     position BIGINT NOT NULL,
-    file BIGINT NOT NULL
+    file BIGINT NOT NULL,
+    PRIMARY KEY (workspace, name)
 );
 
 -- Whether words that were removed from the full text index are to be overwritten there: 0 for no, 1

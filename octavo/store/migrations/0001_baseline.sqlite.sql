@@ -365,12 +365,13 @@ CREATE TABLE documents (
     PRIMARY KEY (workspace, file)
 ) STRICT;
 
--- Live files in the link index. The keys are those of the file in the table link_sources, 6 bytes
--- each: they are removed without reading the text again.
+-- Live files in the link index. The keys are those of the file in the tables link_targets and
+-- link_sources, 6 bytes each: they are removed without the path and the text that they come from.
 CREATE TABLE link_index (
     workspace INTEGER NOT NULL,
     file INTEGER NOT NULL,
-    keys BLOB NOT NULL,
+    targets BLOB NOT NULL,
+    sources BLOB NOT NULL,
     PRIMARY KEY (workspace, file)
 ) STRICT, WITHOUT ROWID;
 
@@ -415,13 +416,15 @@ CREATE TABLE fulltext_notes (
 ) STRICT;
 CREATE UNIQUE INDEX fulltext_notes_by_file ON fulltext_notes (workspace, file);
 
--- How far the full text index of each workspace has come: the next file is the first one after this
--- position and number. Without a row, nothing is indexed.
-CREATE TABLE fulltext_cursors (
-    workspace INTEGER NOT NULL PRIMARY KEY,
+-- How far the indexes of each workspace have come, that of links and that of words: the next file is
+-- the first one after this position and number. Without a row, nothing is indexed.
+CREATE TABLE index_cursors (
+    workspace INTEGER NOT NULL,
+    name TEXT NOT NULL,
     position INTEGER NOT NULL,
-    file INTEGER NOT NULL
-) STRICT;
+    file INTEGER NOT NULL,
+    PRIMARY KEY (workspace, name)
+) STRICT, WITHOUT ROWID;
 
 -- Whether words that were removed from the full text index are to be overwritten there: 0 for no, 1
 -- when requested, 2 when begun.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from octavo.model.documents.document import StoredDocument
@@ -16,7 +16,7 @@ from octavo.store import identifiers
 from octavo.store.compression import compressed
 from octavo.store.scripts.contents import insert_images
 from octavo.store.scripts.fulltext_index import keep_indexed_paths
-from octavo.store.scripts.indexing import index_changes
+from octavo.store.scripts.index_removal import unindex_files
 from octavo.store.scripts.process_notices import notify_position
 from octavo.store.scripts.revision_rows import (
     COLUMNS,
@@ -29,7 +29,6 @@ from octavo.store.scripts.revision_rows import (
     values_of,
 )
 from octavo.store.scripts.select_in import execute_each, select_in
-from octavo.store.scripts.stored_changes import StoredChanges
 from octavo.store.transaction import Script, Transaction, Value
 
 _MOVE_POSITION = """
@@ -133,9 +132,10 @@ def commit_changesets(
 ) -> Script[None]:
     """Commit ``plans``, which were planned in this order from position ``planned_at`` on.
 
-    ``now`` is in milliseconds, ``documents`` are those that the plans changed. Texts of purged
-    files can't be read from then on; `octavo.store.scripts.sweeping` removes them. All plans are
-    committed or none. Raises `PositionMoved`, `WorkspaceGone` or `Repeated`.
+    ``now`` is in milliseconds, ``documents`` are those that the plans changed. Links and words are
+    indexed later (`octavo.store.scripts.index_backlog`), but purged files are removed from the
+    indexes. Their texts can't be read from then on; `octavo.store.scripts.sweeping` removes them.
+    All plans are committed or none. Raises `PositionMoved`, `WorkspaceGone` or `Repeated`.
     """
 
     async def commit_plans(transaction: Transaction) -> None:
@@ -147,12 +147,12 @@ def commit_changesets(
         await _insert_receipts(transaction, workspace, plans, now)
         if changed:
             await notify_position(transaction, workspace_id, plans[-1].position)
-        stored = await store_changes(transaction, workspace, changed, last_file - created)
-        await index_changes(transaction, workspace_id, changed, workspace, stored)
+        await store_changes(transaction, workspace, changed, last_file - created)
         rows = [(workspace, file_id, *document) for file_id, document in documents]
         await execute_each(transaction, _PUT_DOCUMENT, rows)
         purged = [change.head.file_id for change in changed if change.outcome == "purged"]
         if purged:
+            await unindex_files(transaction, workspace_id, purged)
             files = [(workspace, file_id) for file_id in purged]
             await execute_each(transaction, _DELETE_DOCUMENT, files)
             await execute_each(transaction, _QUEUE_CONTENTS_FOR_SWEEPING, files)
@@ -189,7 +189,7 @@ async def _move_position(
 
 async def store_changes(
     transaction: Transaction, workspace: int, changed: Sequence[Change], last_file: int
-) -> StoredChanges:
+) -> None:
     """Store the heads, the revisions before them, and the contents of changes, in their order.
 
     A file may occur more than once. The numbers of new files follow ``last_file``.
@@ -206,7 +206,6 @@ async def store_changes(
         elif change.image is not None:
             images.append((number, change.image))
     created: list[tuple[Value, ...]] = []
-    stored = StoredChanges({}, {}, contents)
     # The changes of existing files are written in rounds, with at most one change of a file in
     # each: the first change of every file, then the second of those that have one, and so on.
     # So each head becomes a revision before the next change of its file replaces it.
@@ -214,7 +213,7 @@ async def store_changes(
     for change in changed:
         head = change.head
         if change.outcome == "created":
-            number = stored.numbers[head.file_id] = last_file + len(stored.numbers) + 1
+            number = last_file + len(created) + 1
             created.append((workspace, *values_of(head), contents.get(head.revision_id), number))
             continue
         heads = next((each for each in rounds if head.file_id not in each), None)
@@ -226,7 +225,7 @@ async def store_changes(
     for heads in rounds:
         superseded = [(workspace, file_id) for file_id in heads]
         await execute_each(transaction, _SUPERSEDE_HEAD, superseded)
-        await _replace_heads(transaction, workspace, [*heads.values()], stored)
+        await _replace_heads(transaction, workspace, [*heads.values()], contents)
     # One by one, so that a server's client sends some between compressing others.
     rows = ((number, compressed(text)) for number, text in texts)
     if texts[1:]:
@@ -234,13 +233,16 @@ async def store_changes(
     elif texts:
         await transaction.execute(_INSERT_CONTENT, *next(rows))
     await insert_images(transaction, images)
-    return stored
 
 
 async def _replace_heads(
-    transaction: Transaction, workspace: int, heads: Sequence[Revision], stored: StoredChanges
+    transaction: Transaction,
+    workspace: int,
+    heads: Sequence[Revision],
+    contents: Mapping[RevisionId, int],
 ) -> None:
-    rows = [(workspace, *values_of(head), stored.contents.get(head.revision_id)) for head in heads]
+    """Replace stored heads; ``contents`` has the numbers of new texts and images."""
+    rows = [(workspace, *values_of(head), contents.get(head.revision_id)) for head in heads]
     if len(rows) == 1 and await transaction.execute(_REPLACE_IN_PLACE, *rows[0]):
         return
     found = await select_in(transaction, _PLACES, workspace, [head.file_id for head in heads])
@@ -248,12 +250,8 @@ async def _replace_heads(
     in_place: list[tuple[Value, ...]] = []
     moved: list[tuple[Value, ...]] = []
     for head, row in zip(heads, rows, strict=True):
-        place = places[head.file_id]
-        if place == (head.state, head.path):
-            in_place.append(row)
-            continue
-        moved.append(row)
-        stored.paths.setdefault(head.file_id, place[1])
+        same = places[head.file_id] == (head.state, head.path)
+        (in_place if same else moved).append(row)
     await execute_each(transaction, _REPLACE_IN_PLACE, in_place)
     await keep_indexed_paths(transaction, workspace, [row[1] for row in moved])
     await execute_each(transaction, _REPLACE_AND_MOVE, moved)

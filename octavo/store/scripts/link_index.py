@@ -5,6 +5,9 @@ keys of the paths of live files, ``link_sources`` those that the links of live n
 under. The links themselves are not stored: queries read them from the texts of the notes that they
 find. The row of a file in ``link_index`` says what the other tables have of it.
 
+The index follows the commits: see `octavo.store.scripts.index_backlog`. Queries read it together
+with what it lacks: see `octavo.store.scripts.link_view`.
+
 A wiki link without a slash is looked up first as a path in the folder of its note, and then as a
 name. A file with that path also has that name, so the name is the only key that is stored for it.
 """
@@ -12,13 +15,11 @@ name. A file with that path also has that name, so the name is the only key that
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from octavo.model.files.batch import portions
 from octavo.model.files.revision import Revision
-from octavo.model.identity import ContentId, FileId, WorkspaceId
+from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.links import keys_of_link, keys_of_path, links_of
 from octavo.model.links.extraction import LinkKind
 from octavo.model.links.resolution import LONGEST_TARGET
@@ -27,8 +28,6 @@ from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import execute_each, select_in
 from octavo.store.transaction import Transaction, Value
 
-MAX_BYTES = 2 * 1024 * 1024
-"""Of texts that are held in memory together."""
 LONGEST_HEADING = 500
 KEY_BYTES = 6
 """Of a stored key. Among a million keys, two are equal with a probability of 0.2 percent."""
@@ -36,20 +35,21 @@ KEY_BYTES = 6
 _NOWHERE = ""
 
 _INDEXED = f"""
-    SELECT files.file_id, files.workspace, files.number, files.path, link_index.keys FROM files
-    LEFT JOIN link_index
+    SELECT files.workspace, files.number, files.file_id, link_index.targets, link_index.sources
+    FROM files LEFT JOIN link_index
     ON link_index.workspace = files.workspace AND link_index.file = files.number
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 _SOME_INDEXED = """
-    SELECT files.file_id, files.workspace, files.number, files.path, link_index.keys
+    SELECT files.workspace, files.number, files.file_id, link_index.targets, link_index.sources
     FROM link_index JOIN files
     ON files.workspace = link_index.workspace AND files.number = link_index.file
     WHERE link_index.workspace = $1 ORDER BY link_index.file LIMIT $2
 """
 _PUT = """
-    INSERT INTO link_index (workspace, file, keys) VALUES ($1, $2, $3)
-    ON CONFLICT (workspace, file) DO UPDATE SET keys = excluded.keys
+    INSERT INTO link_index (workspace, file, targets, sources) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (workspace, file) DO UPDATE
+    SET targets = excluded.targets, sources = excluded.sources
 """
 _DELETE = "DELETE FROM link_index WHERE workspace = $1 AND file = $2"
 _PUT_TARGET = "INSERT INTO link_targets (workspace, key, file) VALUES ($1, $2, $3)"
@@ -68,27 +68,31 @@ class NoteLink(NamedTuple):
     keys: tuple[str, ...]
 
 
+class LinkKeys(NamedTuple):
+    """The keys under which a file is found, and those that its links are looked up under."""
+
+    targets: frozenset[int]
+    sources: frozenset[int]
+
+
+NO_KEYS = LinkKeys(frozenset(), frozenset())
+
+
 class IndexedFile(NamedTuple):
-    """What the index has of a file. Without ``keys``, the file is not indexed.
+    """What the index has of a file: packed keys, None for a file that is not indexed."""
 
-    ``path`` is the one with which it is indexed.
-    """
-
-    file_id: FileId
     workspace: int
-    file: int
-    path: str | None
-    keys: bytes | None
+    number: int
+    file_id: FileId
+    targets: bytes | None
+    sources: bytes | None
 
     @property
-    def sources(self) -> set[int]:
-        """The keys of its links."""
-        return set(unpacked(self.keys or b""))
-
-    @property
-    def targets(self) -> set[int]:
-        """The keys under which it is found."""
-        return targets_of(self.path) if self.path is not None and self.keys is not None else set()
+    def keys(self) -> LinkKeys:
+        """The keys of its rows in the other tables."""
+        return LinkKeys(
+            frozenset(unpacked(self.targets or b"")), frozenset(unpacked(self.sources or b""))
+        )
 
 
 def hashed(key: str) -> int:
@@ -110,9 +114,9 @@ def unpacked(data: bytes) -> list[int]:
     ]
 
 
-def targets_of(path: str) -> set[int]:
+def targets_of(path: str) -> frozenset[int]:
     """Return the stored keys under which a file at ``path`` is found."""
-    return {hashed(key) for key in keys_of_path(path)}
+    return frozenset(map(hashed, keys_of_path(path)))
 
 
 def links_in(text: str, path: str) -> list[NoteLink]:
@@ -130,7 +134,7 @@ def links_in(text: str, path: str) -> list[NoteLink]:
     return list(found)
 
 
-def sources_of(links: Iterable[NoteLink]) -> set[int]:
+def sources_of(links: Iterable[NoteLink]) -> frozenset[int]:
     """Return the stored keys of links."""
     found: set[int] = set()
     for link in links:
@@ -140,115 +144,66 @@ def sources_of(links: Iterable[NoteLink]) -> set[int]:
         elif keys and not keys[-1].startswith("/"):
             keys = keys[-1:]
         found.update(map(hashed, keys))
-    return found
+    return frozenset(found)
 
 
-class _Outdated(NamedTuple):
-    """A live file that the index is to be updated with."""
+async def keys_of(
+    transaction: Transaction, workspace_id: WorkspaceId, heads: Collection[Revision]
+) -> dict[FileId, LinkKeys]:
+    """Return the keys of live files, from their paths and texts.
 
-    head: Revision
-    indexed: IndexedFile
-    text_changed: bool
+    The texts are held in memory together. A damaged text has no links.
+    """
+    notes = [head.file_id for head in heads if head.kind == "note"]
+    texts = await texts_of(transaction, workspace_id, notes)
+    return {
+        head.file_id: LinkKeys(
+            targets_of(head.path), sources_of(links_in(texts.get(head.file_id, ""), head.path))
+        )
+        for head in heads
+    }
 
-    @property
-    def size(self) -> int:
-        """Bytes of text to read the links from."""
-        return self.head.size if self.text_changed else 0
+
+async def indexed_files(
+    transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
+) -> list[IndexedFile]:
+    """Return what the index has of files."""
+    rows = await select_in(transaction, _INDEXED, workspace_id, file_ids)
+    return [IndexedFile(*row) for row in rows]
 
 
 async def index_links(
     transaction: Transaction,
     workspace_id: WorkspaceId,
-    heads: Iterable[Revision],
-    texts: Mapping[ContentId, str],
-    new: Mapping[FileId, IndexedFile] = MappingProxyType({}),
-    paths: Mapping[FileId, str] = MappingProxyType({}),
+    file_ids: Sequence[FileId],
+    live: Mapping[FileId, Revision],
 ) -> None:
-    """Bring the link index of files up to date with their stored heads.
+    """Update the link index of files with their stored heads, which are in ``live``.
 
-    Files that were created in this transaction may be given in ``new``, and are not looked up.
-    ``paths`` are those that files had before this transaction, if it changed them. The text of a
-    head that is in ``texts`` is new. Any other text is indexed already, if the file is. Two
-    transactions that index the same file do no harm.
+    Files that are not in ``live`` are removed. The texts are held in memory together.
     """
-    heads = list(heads)
-    names = [head.file_id for head in heads if head.file_id not in new]
-    rows = await select_in(transaction, _INDEXED, workspace_id, names)
-    indexed = dict(new)
-    for row in rows:
-        known = IndexedFile(*row)
-        indexed[known.file_id] = known._replace(path=paths.get(known.file_id, known.path))
-    await _remove(
-        transaction,
-        [
-            indexed[head.file_id]
-            for head in heads
-            if head.state != "live" and indexed[head.file_id].keys is not None
-        ],
-    )
-    outdated: list[_Outdated] = []
-    for head in heads:
-        known = indexed[head.file_id]
-        if head.state != "live":
-            continue
-        changed = head.content_id in texts or known.keys is None
-        moved = known.path is None or _folder(known.path) != _folder(head.path)
-        if changed or known.path != head.path:
-            # Links that name a path relative to the folder of their note get other keys.
-            outdated.append(_Outdated(head, known, head.kind == "note" and (changed or moved)))
-    for portion in portions(outdated, lambda each: each.size, MAX_BYTES):
-        await _update(transaction, workspace_id, portion, texts)
-
-
-async def _update(
-    transaction: Transaction,
-    workspace_id: WorkspaceId,
-    outdated: Sequence[_Outdated],
-    texts: Mapping[ContentId, str],
-) -> None:
-    lacking = [
-        each.head.file_id
-        for each in outdated
-        if each.text_changed and each.head.content_id not in texts
-    ]
-    read = await texts_of(transaction, workspace_id, lacking)
+    indexed = await indexed_files(transaction, workspace_id, file_ids)
+    found = await keys_of(transaction, workspace_id, live.values())
+    await _remove(transaction, [each for each in indexed if each.file_id not in live])
+    changed: list[tuple[IndexedFile, LinkKeys]] = []
     rows: list[tuple[Value, ...]] = []
-    targets: tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]] = ([], [])
-    sources: tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]] = ([], [])
-    for head, indexed, text_changed in outdated:
-        keys = indexed.keys or b""
-        if text_changed:
-            text = (
-                texts[head.content_id] if head.content_id in texts else read.get(head.file_id, "")
-            )
-            found = sources_of(links_in(text, head.path))
-            if found != indexed.sources:
-                keys = packed(sorted(found))
-                _compare(sources, indexed, indexed.sources, found)
-        if head.path != indexed.path or indexed.keys is None:
-            _compare(targets, indexed, indexed.targets, targets_of(head.path))
-        if keys != indexed.keys:
-            rows.append((indexed.workspace, indexed.file, keys))
-    await execute_each(transaction, _DELETE_TARGET, targets[0])
-    await execute_each(transaction, _PUT_TARGET, targets[1])
-    await execute_each(transaction, _DELETE_SOURCE, sources[0])
-    await execute_each(transaction, _PUT_SOURCE, sources[1])
+    for each in indexed:
+        if each.file_id not in live:
+            continue
+        keys = found[each.file_id]
+        targets, sources = packed(sorted(keys.targets)), packed(sorted(keys.sources))
+        if (targets, sources) != (each.targets, each.sources):
+            changed.append((each, keys))
+            rows.append((each.workspace, each.number, targets, sources))
+    await _replace_keys(transaction, changed)
     await execute_each(transaction, _PUT, rows)
 
 
-def _compare(
-    changes: tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]],
-    indexed: IndexedFile,
-    before: set[int],
-    after: set[int],
+async def remove_links(
+    transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
 ) -> None:
-    """Add the rows of keys to ``changes``: those to delete, and those to insert."""
-    for rows, keys in zip(changes, (before - after, after - before), strict=True):
-        rows += [(indexed.workspace, key, indexed.file) for key in sorted(keys)]
-
-
-def _folder(path: str) -> str:
-    return path.rpartition("/")[0]
+    """Remove files from the index."""
+    await _remove(transaction, await indexed_files(transaction, workspace_id, file_ids))
 
 
 async def remove_some_links(transaction: Transaction, workspace: int, maximum: int) -> bool:
@@ -262,8 +217,25 @@ async def remove_some_links(transaction: Transaction, workspace: int, maximum: i
 
 
 async def _remove(transaction: Transaction, files: Sequence[IndexedFile]) -> None:
-    targets = [(each.workspace, key, each.file) for each in files for key in sorted(each.targets)]
-    sources = [(each.workspace, key, each.file) for each in files for key in sorted(each.sources)]
-    await execute_each(transaction, _DELETE_TARGET, targets)
-    await execute_each(transaction, _DELETE_SOURCE, sources)
-    await execute_each(transaction, _DELETE, [(each.workspace, each.file) for each in files])
+    indexed = [each for each in files if each.targets is not None]
+    await _replace_keys(transaction, [(each, NO_KEYS) for each in indexed])
+    await execute_each(transaction, _DELETE, [(each.workspace, each.number) for each in indexed])
+
+
+async def _replace_keys(
+    transaction: Transaction, changed: Sequence[tuple[IndexedFile, LinkKeys]]
+) -> None:
+    """Delete the rows of the keys that files no longer have, and insert those of their new keys."""
+    pairs = [(file, file.keys, keys) for file, keys in changed]
+    for delete, insert, kind in (
+        (_DELETE_TARGET, _PUT_TARGET, 0),
+        (_DELETE_SOURCE, _PUT_SOURCE, 1),
+    ):
+        gone: list[tuple[int, int, int]] = []
+        new: list[tuple[int, int, int]] = []
+        for file, before, after in pairs:
+            gone += [(file.workspace, key, file.number) for key in before[kind] - after[kind]]
+            new += [(file.workspace, key, file.number) for key in after[kind] - before[kind]]
+        # In the order of the table, so that neighbours are changed together.
+        await execute_each(transaction, delete, sorted(gone))
+        await execute_each(transaction, insert, sorted(new))

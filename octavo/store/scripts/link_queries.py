@@ -1,4 +1,8 @@
-"""Query the link index: what a note links to, what links to it, which links lead nowhere."""
+"""Query links: those of a note, those to a file, and those that lead nowhere.
+
+Each query sees the links of all files at the position that its transaction reads at. It raises
+`LinksOutdated` when the link index has to be updated first.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,8 @@ from octavo.model.links import has_heading, headings_of, keys_of_path
 from octavo.model.links.extraction import LinkKind
 from octavo.store.compression import text_of, undamaged
 from octavo.store.scripts.head_texts import texts_of
-from octavo.store.scripts.link_index import NoteLink, hashed, links_in, targets_of, unpacked
+from octavo.store.scripts.link_index import NoteLink, hashed, links_in, targets_of
+from octavo.store.scripts.link_view import LinkView, view_links
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction, indexed_title
@@ -27,48 +32,17 @@ MAX_TEXT_BYTES = 2 * 1024 * 1024
 _STEP = 100
 
 _TEXT = f"""
-    SELECT files.path, CASE WHEN link_index.file IS NOT NULL THEN contents.compressed END
-    FROM files
-    LEFT JOIN link_index
-    ON link_index.workspace = files.workspace AND link_index.file = files.number
-    LEFT JOIN contents ON contents.number = files.content
+    SELECT files.path, contents.compressed
+    FROM files LEFT JOIN contents ON contents.number = files.content
     WHERE files.workspace = {WORKSPACE} AND files.file_id = $2::uuid AND files.state = 'live'
 """
 _PATH = f"""
     SELECT path FROM files
     WHERE workspace = {WORKSPACE} AND file_id = $2::uuid AND state = 'live'
 """
-# Of the files under one key, the one with the fewest folders is meant, and then the first path.
-_MEANT = f"""
-    SELECT key, path, file_id FROM (
-        SELECT link_targets.key, files.path, files.file_id, ROW_NUMBER() OVER (
-            PARTITION BY link_targets.key ORDER BY
-            LENGTH(files.path) - LENGTH(REPLACE(files.path, '/', '')), files.path, files.file_id
-        ) AS place
-        FROM link_targets JOIN files
-        ON files.workspace = link_targets.workspace AND files.number = link_targets.file
-        WHERE link_targets.workspace = {WORKSPACE} AND link_targets.key IN ($names)
-    ) AS ranked WHERE place = 1
-"""
-_TARGETS = f"""
-    SELECT DISTINCT key FROM link_targets WHERE workspace = {WORKSPACE} AND key IN ($names)
-"""
-_SOURCES = f"""
-    SELECT DISTINCT files.file_id FROM link_sources JOIN files
-    ON files.workspace = link_sources.workspace AND files.number = link_sources.file
-    WHERE link_sources.workspace = {WORKSPACE} AND link_sources.key IN ($names)
-"""
-_INDEXED = """
-    FROM files
-    JOIN link_index ON link_index.workspace = files.workspace AND link_index.file = files.number
-"""
-_NEXT_INDEXED = f"""
-    SELECT files.file_id, link_index.keys {_INDEXED}
-    WHERE files.workspace = {WORKSPACE} AND files.file_id > $2::uuid
-    ORDER BY files.file_id LIMIT $3
-"""
 _PATHS = f"""
-    SELECT files.path {_INDEXED} WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
+    SELECT path FROM files
+    WHERE workspace = {WORKSPACE} AND state = 'live' AND file_id IN ($ids)
 """
 _SIZES = f"""
     SELECT file_id, size FROM files WHERE workspace = {WORKSPACE} AND file_id IN ($ids)
@@ -77,11 +51,6 @@ _NOTES = f"""
     SELECT files.file_id, files.path, files.revision_id, contents.compressed
     FROM files JOIN contents ON contents.number = files.content
     WHERE files.workspace = {WORKSPACE} AND files.state = 'live' AND files.file_id IN ($ids)
-"""
-_INDEXED_NOTES = f"""
-    SELECT files.file_id, files.path, contents.compressed {_INDEXED}
-    JOIN contents ON contents.number = files.content
-    WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 
 
@@ -144,15 +113,6 @@ class _LinksOfNote(NamedTuple):
         return FoundLink(self.file_id, self.path, self.title, number, kind, embed, target, heading)
 
 
-async def _meant(
-    transaction: Transaction, workspace_id: WorkspaceId, keys: Iterable[str]
-) -> dict[str, tuple[str, FileId]]:
-    """Return path and id of the file that is meant by each key that has one."""
-    by_hash = {hashed(key): key for key in keys}
-    rows = await select_in(transaction, _MEANT, workspace_id, [*by_hash])
-    return {by_hash[row[0]]: (row[1], row[2]) for row in rows}
-
-
 def outgoing_links(workspace_id: WorkspaceId, file_id: FileId) -> Script[list[OutgoingLink] | None]:
     """Return the links of a live note, each once, in their order; None without the file.
 
@@ -165,11 +125,10 @@ def outgoing_links(workspace_id: WorkspaceId, file_id: FileId) -> Script[list[Ou
         if row is None:
             return None
         path, data = row
-        # An image has no text, and a file that is not indexed yet has no links.
+        # An image has no text.
         found = links_in(text_of(data, file_id) or "", path)
-        meant = await _meant(
-            transaction, workspace_id, [key for each in found for key in each.keys]
-        )
+        view = await view_links(transaction, workspace_id)
+        meant = await view.meant(key for each in found for key in each.keys)
         links = []
         for each in found:
             to = next((meant[key] for key in each.keys if key in meant), None)
@@ -225,13 +184,13 @@ async def _read_links(
     sizes = {row[0]: row[1] for row in rows}
     end = page_end([(each, sizes.get(each, 0)) for each in step], _STEP, MAX_TEXT_BYTES)
     taken = step if end is None else step[: step.index(end) + 1]
-    found = await select_in(transaction, _INDEXED_NOTES, workspace_id, taken)
+    found = await select_in(transaction, _NOTES, workspace_id, taken)
     notes = {row[0]: row for row in found}
     return [_links_of(notes[each]) for each in taken if each in notes], file_ids[len(taken) :]
 
 
 def _links_of(row: Row) -> _LinksOfNote:
-    file_id, path, data = row
+    file_id, path, _, data = row
     text = undamaged(data) or ""
     return _LinksOfNote(file_id, path, indexed_title(text), links_in(text, path))
 
@@ -251,20 +210,20 @@ def back_links(
             return None
         path = row[0]
         keys = keys_of_path(path)
-        meant = await _meant(transaction, workspace_id, keys)
-        # Other files may have some of the keys, but not its path. A file that is not indexed has
-        # none.
-        own = {key for key in keys if meant.get(key, (path, file_id)) == (path, file_id)}
-        rows = await select_in(transaction, _SOURCES, workspace_id, [*map(hashed, keys)])
+        view = await view_links(transaction, workspace_id)
+        meant = await view.meant(keys)
+        # Other files may have some of the keys, but not its path.
+        own = {key for key, (_, name) in meant.items() if name == file_id}
+        linking = await view.linking(map(hashed, keys))
         rest: Sequence[FileId] = sorted(
-            {FileId(row[0]) for row in rows if row[0] >= after[0] and row[0] != file_id}
+            each for each in linking if each >= after[0] and each != file_id
         )
         found: list[FoundLink] = []
         while rest and len(found) < limit:
             notes, rest = await _read_links(transaction, workspace_id, rest)
             # A key that is looked up before the file's own decides when another file has it.
             first = {link.keys[0] for note in notes for link in note.links if link.keys[1:]}
-            taken = await _existing(transaction, workspace_id, first - {*keys})
+            taken = await _existing(view, first - {*keys})
             for note in notes:
                 for number, link in enumerate(note.links):
                     decisive = next((k for k in link.keys if k in keys or k in taken), None)
@@ -275,13 +234,10 @@ def back_links(
     return read_back_links
 
 
-async def _existing(
-    transaction: Transaction, workspace_id: WorkspaceId, keys: Iterable[str]
-) -> set[str]:
+async def _existing(view: LinkView, keys: Iterable[str]) -> set[str]:
     """Return those of the keys under which there are files."""
     by_hash = {hashed(key): key for key in keys}
-    rows = await select_in(transaction, _TARGETS, workspace_id, [*by_hash])
-    return {by_hash[row[0]] for row in rows}
+    return {by_hash[each] for each in await view.existing(by_hash)}
 
 
 def unresolved_links(
@@ -290,22 +246,18 @@ def unresolved_links(
     """Return links that lead to no file, in the order of `back_links`."""
 
     async def read_unresolved(transaction: Transaction) -> list[FoundLink]:
+        view = await view_links(transaction, workspace_id)
         found: list[FoundLink] = []
         if after[1] >= 0:
             # The note of the last link may have more.
-            found = await _unresolved(transaction, workspace_id, [FileId(after[0])], after)
-        last = after[0]
-        while len(found) < limit:
-            rows = await transaction.fetch_all(_NEXT_INDEXED, workspace_id, last, _STEP)
-            if not rows:
-                break
-            last = rows[-1][0]
-            sources = {FileId(row[0]): unpacked(row[1]) for row in rows}
-            asked = [key for keys in sources.values() for key in keys]
-            targets = await select_in(transaction, _TARGETS, workspace_id, asked)
-            present = {row[0] for row in targets}
+            notes = [FileId(after[0])]
+            found = await _unresolved(transaction, workspace_id, view, notes, after)
+        last: FileId | None = FileId(after[0])
+        while last is not None and len(found) < limit:
+            sources, last = await view.sources_after(last, _STEP)
+            present = await view.existing(key for keys in sources.values() for key in keys)
             lacking = [each for each, keys in sources.items() if not present.issuperset(keys)]
-            found += await _unresolved(transaction, workspace_id, lacking, after)
+            found += await _unresolved(transaction, workspace_id, view, lacking, after)
         return found[:limit]
 
     return read_unresolved
@@ -314,6 +266,7 @@ def unresolved_links(
 async def _unresolved(
     transaction: Transaction,
     workspace_id: WorkspaceId,
+    view: LinkView,
     file_ids: Sequence[FileId],
     after: tuple[str, int],
 ) -> list[FoundLink]:
@@ -323,7 +276,7 @@ async def _unresolved(
     while rest:
         notes, rest = await _read_links(transaction, workspace_id, rest)
         keys = {key for note in notes for link in note.links for key in link.keys}
-        present = await _existing(transaction, workspace_id, keys)
+        present = await _existing(view, keys)
         found += [
             note.found(number)
             for note in notes
@@ -351,11 +304,11 @@ def linking_to(
     async def read_linking(transaction: Transaction) -> tuple[list[LinkingNote], FileId | None]:
         present = await select_in(transaction, _PATHS, workspace_id, file_ids)
         keys = [key for path in (*(row[0] for row in present), *paths) for key in targets_of(path)]
-        rows = await select_in(transaction, _SOURCES, workspace_id, keys)
-        waiting = sorted({row[0] for row in rows if row[0] > after})
+        view = await view_links(transaction, workspace_id)
+        waiting = sorted(each for each in await view.linking(keys) if each > after)
         known = await select_in(transaction, _SIZES, workspace_id, waiting)
         sizes = {row[0]: row[1] for row in known}
-        counted = [(FileId(name), sizes.get(name, 0)) for name in waiting]
+        counted = [(name, sizes.get(name, 0)) for name in waiting]
         end = page_end(counted, len(counted), max_bytes)
         taken = [name for name, _ in counted if end is None or name <= end]
         notes = await select_in(transaction, _NOTES, workspace_id, taken)

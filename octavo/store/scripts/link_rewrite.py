@@ -30,7 +30,8 @@ def notes_to_rewrite(
 ) -> Script[NotesToRewrite | None]:
     """Return the notes that moves of files to new paths may affect; None without the workspace.
 
-    Raises `TooManyFiles` when they are more, or longer, than one changeset may change.
+    The notes are exact at the position that is returned with them. Raises `LinksOutdated`, and
+    `TooManyFiles` when they are more, or longer, than one changeset may change.
     """
 
     async def read_notes(transaction: Transaction) -> NotesToRewrite | None:

@@ -8,7 +8,7 @@ from octavo.model.files.feed import page_end
 from octavo.model.identity import WorkspaceId
 from octavo.store.scripts.contents import delete_contents
 from octavo.store.scripts.fulltext_index import request_erasure
-from octavo.store.scripts.indexing import unindex_some
+from octavo.store.scripts.index_removal import unindex_some
 from octavo.store.transaction import Row, Script, Transaction
 
 MAX_ROWS = 500

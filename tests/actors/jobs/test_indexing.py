@@ -1,16 +1,35 @@
-"""The indexer: words are indexed soon after a change, in portions, also after a failure."""
+"""Indexing: soon after a change, in portions, also after a failure; and before queries of links."""
 
 from collections.abc import Iterator
 
 import pytest
 import trio
 
-from octavo.actors.jobs.indexing import POLL_SECONDS, QUIET, IndexingJob
-from octavo.model.identity import WorkspaceId
-from octavo.store.scripts.index_backlog import workspaces_to_index
+from octavo.actors.jobs import indexing
+from octavo.actors.jobs.indexing import (
+    CATCH_UP_SECONDS,
+    LINKS_QUIET,
+    POLL_SECONDS,
+    RETRY_SECONDS,
+    WORDS_QUIET,
+    IndexingJob,
+    catch_up,
+    read_links,
+)
+from octavo.model.identity import FileId, WorkspaceId
+from octavo.store import Script, StoreUnavailable, Transaction
+from octavo.store.scripts import link_view
+from octavo.store.scripts.index_backlog import (
+    LINKS,
+    WORDS,
+    FileIndex,
+    index_backlog,
+    workspaces_to_index,
+)
+from octavo.store.scripts.link_queries import FoundLink, back_links
 from octavo.store.sqlite import InlineStore, open_inline
 from tests.fakes.faulty_store import FaultyStore
-from tests.fakes.workspace_rig import VAULT, create_workspace, note, serving
+from tests.fakes.workspace_rig import VAULT, Rig, create_workspace, note, serving
 
 
 @pytest.fixture
@@ -20,39 +39,46 @@ def engine() -> Iterator[InlineStore]:
     store.close()
 
 
-async def left(store: InlineStore) -> list[WorkspaceId]:
-    """The workspaces with words to index."""
-    return await store.read(workspaces_to_index([VAULT]))
+async def left(store: InlineStore, index: FileIndex) -> list[WorkspaceId]:
+    """The workspaces with changes to index."""
+    return await store.read(workspaces_to_index(index, [VAULT]))
 
 
-async def test_words_are_indexed_soon_after_a_change(
-    engine: InlineStore, autojump_clock: trio.abc.Clock
+@pytest.mark.parametrize(
+    ("index", "quiet"),
+    [pytest.param(LINKS, LINKS_QUIET, id="links"), pytest.param(WORDS, WORDS_QUIET, id="words")],
+)
+async def test_changes_are_indexed_soon(
+    engine: InlineStore, autojump_clock: trio.abc.Clock, index: FileIndex, quiet: float
 ) -> None:
     await create_workspace(engine)
     indexer = IndexingJob(engine)
     async with serving(engine) as rig, trio.open_nursery() as nursery:
         nursery.start_soon(indexer.run)
-        await trio.sleep(QUIET / 2)
+        await trio.sleep(quiet / 2)
         await rig.push(*(note(f"n{n}", f"{n}.md", "x" * 20_000) for n in range(20)))
-        assert await left(engine) == [VAULT]
+        assert await left(engine, index) == [VAULT]
         indexer.wake(VAULT)
-        await trio.sleep(QUIET / 2)
-        assert await left(engine) == [VAULT]
-        await trio.sleep(QUIET)
-        assert await left(engine) == []
+        await trio.sleep(quiet / 2)
+        assert await left(engine, index) == [VAULT]
+        await trio.sleep(quiet)
+        assert await left(engine, index) == []
         nursery.cancel_scope.cancel()
 
 
-async def test_unannounced_words_are_indexed_eventually(
-    engine: InlineStore, autojump_clock: trio.abc.Clock
+@pytest.mark.parametrize(
+    "index", [pytest.param(LINKS, id="links"), pytest.param(WORDS, id="words")]
+)
+async def test_unannounced_changes_are_indexed_eventually(
+    engine: InlineStore, autojump_clock: trio.abc.Clock, index: FileIndex
 ) -> None:
     await create_workspace(engine)
     async with serving(engine) as rig, trio.open_nursery() as nursery:
         nursery.start_soon(IndexingJob(engine).run)
-        await trio.sleep(QUIET / 2)
+        await trio.sleep(WORDS_QUIET / 2)
         await rig.push(note("a", "a.md"))
-        await trio.sleep(POLL_SECONDS + 2 * QUIET)
-        assert await left(engine) == []
+        await trio.sleep(POLL_SECONDS + 2 * WORDS_QUIET)
+        assert await left(engine, index) == []
         nursery.cancel_scope.cancel()
 
 
@@ -66,9 +92,114 @@ async def test_indexer_continues_after_a_failure(
         faulty.failures = 1
         indexer = IndexingJob(faulty)
         nursery.start_soon(indexer.run)
-        await trio.sleep(QUIET / 2)
-        indexer.wake(VAULT)
-        assert await left(engine) == [VAULT]
-        await trio.sleep(3 * QUIET)
-        assert await left(engine) == []
+        await trio.sleep(LINKS_QUIET * 2)
+        assert faulty.failures == 0
+        for index in (LINKS, WORDS):
+            assert await left(engine, index) == [VAULT]
+        await trio.sleep(RETRY_SECONDS + WORDS_QUIET)
+        for index in (LINKS, WORDS):
+            assert await left(engine, index) == []
         nursery.cancel_scope.cancel()
+
+
+async def test_links_of_a_new_change_are_indexed_before_the_words_of_earlier_ones(
+    engine: InlineStore, autojump_clock: trio.abc.Clock
+) -> None:
+    await create_workspace(engine)
+    indexer = IndexingJob(engine)
+    async with serving(engine) as rig, trio.open_nursery() as nursery:
+        await rig.push(*(note(f"n{n}", f"{n}.md", "x" * 50_000) for n in range(300)))
+        nursery.start_soon(indexer.run)
+        await trio.sleep(WORDS_QUIET + 0.5)
+        assert await left(engine, LINKS) == []
+        assert await left(engine, WORDS) == [VAULT]
+        await rig.push(note("new", "new.md", "[[1]]"))
+        indexer.wake(VAULT)
+        while await left(engine, LINKS):
+            assert await left(engine, WORDS) == [VAULT]
+            await trio.sleep(0.01)
+        nursery.cancel_scope.cancel()
+
+
+def links_to(file: str) -> Script[list[FoundLink] | None]:
+    return back_links(VAULT, FileId(file), ("", -1), 1000)
+
+
+async def push_many(rig: Rig, count: int = 250) -> None:
+    """Create notes, all of which link to the first one."""
+    await rig.push(*(note(f"n{n:03}", f"{n}.md", "[[0]]") for n in range(count)))
+
+
+async def test_query_of_links_indexes_many_changed_files_first(engine: InlineStore) -> None:
+    await create_workspace(engine)
+    store = FaultyStore(engine)
+    async with serving(engine) as rig:
+        await push_many(rig)
+        assert len(await read_links(store, VAULT, links_to("n000")) or ()) == 249
+        assert store.writes == 3
+        assert await left(engine, LINKS) == []
+        assert await left(engine, WORDS) == [VAULT]
+
+
+async def test_query_of_links_writes_nothing_when_few_files_changed(engine: InlineStore) -> None:
+    await create_workspace(engine)
+    store = FaultyStore(engine)
+    async with serving(engine) as rig:
+        await push_many(rig, link_view.MAX_FILES)
+        found = await read_links(store, VAULT, links_to("n000"))
+        assert len(found or ()) == link_view.MAX_FILES - 1
+        assert store.writes == 0
+
+
+async def test_files_that_change_after_the_update_are_seen_by_the_query(
+    engine: InlineStore,
+) -> None:
+    await create_workspace(engine)
+    store = FaultyStore(engine)
+    async with serving(engine) as rig:
+        await push_many(rig)
+
+        async def change() -> None:
+            await index_all(engine)
+            await rig.push(*(note(f"m{n:03}", f"m{n}.md", "[[0]]") for n in range(150)))
+
+        store.before_write = change
+        assert len(await read_links(store, VAULT, links_to("n000")) or ()) == 399
+
+
+async def index_all(store: InlineStore) -> None:
+    workspaces = [VAULT]
+    while workspaces:
+        workspaces = await store.write(index_backlog(LINKS, workspaces))
+
+
+async def test_query_of_links_is_refused_when_updating_takes_long(
+    engine: InlineStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await create_workspace(engine)
+    async with serving(engine) as rig:
+        await push_many(rig)
+        with monkeypatch.context() as patch:
+            patch.setattr(indexing, "CATCH_UP_SECONDS", 0.0)
+            with pytest.raises(StoreUnavailable, match="still being indexed"):
+                await read_links(engine, VAULT, links_to("n000"))
+            assert not await catch_up(engine, WORDS, [VAULT])
+        assert len(await read_links(engine, VAULT, links_to("n000")) or ()) == 249
+        assert await catch_up(engine, WORDS, [VAULT])
+
+
+async def test_time_of_the_query_itself_is_not_limited(
+    engine: InlineStore, autojump_clock: trio.abc.Clock
+) -> None:
+    await create_workspace(engine)
+    store = FaultyStore(engine)
+
+    async def wait() -> None:
+        await trio.sleep(CATCH_UP_SECONDS * 2)
+
+    store.before_read = wait
+
+    async def query(transaction: Transaction) -> str:
+        return "done"
+
+    assert await read_links(store, VAULT, query) == "done"

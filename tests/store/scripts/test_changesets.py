@@ -36,6 +36,7 @@ from octavo.store.scripts.changesets import (
     receipts,
 )
 from octavo.store.scripts.feed import heads_after
+from octavo.store.scripts.index_backlog import LINKS, index_backlog
 from octavo.store.scripts.select_in import select_in
 from octavo.store.scripts.sweeping import sweep
 from octavo.store.sqlite import open_inline
@@ -191,7 +192,7 @@ class Scripts:
     ) -> None:
         made = planned(Tree(), 0, "m", *creates(500))
         await store.write(commit_changesets(VAULT, Position(0), [made], 7))
-        assert store.statements == 8
+        assert store.statements == 6
         file_ids = [change.head.file_id for change in made.changes]
         revision_ids = [change.head.revision_id for change in made.changes]
         heads, revisions = await store.read_much(files.files(VAULT, file_ids, revision_ids, ROOMY))
@@ -208,12 +209,25 @@ class Scripts:
         tree = Tree()
         plans = [planned(tree, n, f"m{n}", each) for n, each in enumerate(creates(60))]
         await store.write(commit_changesets(VAULT, Position(0), plans, 7))
-        assert store.statements == 9
+        assert store.statements == 7
         names = [MutationId(f"m{n}") for n in range(60)]
         found = await store.read_much(receipts(VAULT, [*names, MutationId("none")]))
         assert store.statements == 2
         assert [found[name].position for name in names] == list(range(1, 61))
         assert len(found) == 60
+
+    @pytest.mark.parametrize("text", ["text", "[[0]] [[f0001]] [x](y.md)"])
+    async def test_save_takes_few_statements_whatever_its_links(
+        self, store: Counting, text: str
+    ) -> None:
+        tree = Tree()
+        made = planned(tree, 0, "made", *creates(1))
+        await store.write(commit_changesets(VAULT, Position(0), [made], 7))
+        head = made.changes[0].head
+        save = UpdateFile(head.file_id, frozenset({head.revision_id}), note_text(text))
+        saved = planned(tree, 1, "saved", save)
+        await store.write(commit_changesets(VAULT, Position(1), [saved], 7))
+        assert store.statements == 7
 
     async def test_many_files_are_purged_with_few_statements(self, store: Counting) -> None:
         tree = Tree()
@@ -300,6 +314,7 @@ class Scripts:
             await store.write(
                 commit_changesets(each, Position(0), [planned(Tree(), 0, "m", *creates(45))], 7)
             )
+            await store.write(index_backlog(LINKS, [each]))
         assert not await store.write(sweep())
         assert await store.write(workspaces.delete(VAULT))
         assert not await store.write(workspaces.delete(VAULT))
@@ -310,9 +325,10 @@ class Scripts:
         steps = 0
         while await store.write(sweep()):
             steps += 1
-        # One for the links, one for revisions and texts, one for the receipts, and the last.
-        assert steps == 4
-        for table in ("files", "receipts"):
+        # One for the links, one for the cursor, one for revisions and texts, one for the receipts,
+        # and the last.
+        assert steps == 5
+        for table in ("files", "receipts", "link_index", "index_cursors"):
             assert await rows_of(store, table) == {2}
         assert await rows_of(store, "contents", "number") == set(range(46, 91))
         assert await rows_of(store, "members", "workspace_id") == {other}

@@ -32,7 +32,7 @@ from octavo.store.scripts.changesets import commit_changesets, receipts
 from octavo.store.scripts.expiry import expire_receipts, expire_sessions
 from octavo.store.scripts.files import revision, revisions_of
 from octavo.store.scripts.fulltext_index import erase_removed_words
-from octavo.store.scripts.index_backlog import index_backlog
+from octavo.store.scripts.index_backlog import WORDS, index_backlog
 from octavo.store.scripts.sweeping import sweep
 from octavo.store.scripts.workspaces import delete
 from octavo.store.transaction import Transaction, Value
@@ -105,7 +105,7 @@ class History:
         """Index all words."""
         left = [VAULT]
         while left:
-            left = await self.store.write(index_backlog(left))
+            left = await self.store.write(index_backlog(WORDS, left))
 
     async def execute(self, sql: str, *arguments: Value) -> None:
         async def script(transaction: Transaction) -> None:

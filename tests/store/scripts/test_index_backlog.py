@@ -1,7 +1,8 @@
-"""Words are indexed after the commits: step by step, each note once, and removed on a purge."""
+"""Links and words are indexed after the commits: step by step, each note once."""
 
 import random
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 import trio
@@ -11,29 +12,19 @@ from octavo.store import Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts.fulltext_index import erase_removed_words, request_erasure
 from octavo.store.scripts.index_backlog import (
-    LINKS_BYTES,
+    LINKS,
     SLICE_BYTES,
-    first_unlinked,
+    WORDS,
     index_backlog,
-    index_unlinked,
     workspaces_to_index,
 )
-from octavo.store.scripts.indexing import unindex_some
+from octavo.store.scripts.index_removal import unindex_some
+from octavo.store.scripts.link_queries import unresolved_links
 from tests.fakes.notebook import Notebook
 from tests.store.scripts.test_changesets import Opened, on_sqlite
 
 VAULT = WorkspaceId("vault")
 OTHER = WorkspaceId("other")
-
-
-async def link_all(notebook: Notebook) -> int:
-    """Index the links of files without indexed links; return the number of steps."""
-    behind = await notebook.store.read(first_unlinked(notebook.workspace_id))
-    steps = 0
-    while behind is not None:
-        behind = await notebook.store.write(index_unlinked(notebook.workspace_id, behind))
-        steps += 1
-    return steps
 
 
 class CatchingUp:
@@ -44,20 +35,17 @@ class CatchingUp:
         async with opened() as store:
             yield await Notebook(store, VAULT).open()
 
-    async def test_files_older_than_the_index_become_found_step_by_step(
-        self, notebook: Notebook
-    ) -> None:
-        notebook.indexed = False
+    async def test_backlog_is_indexed_step_by_step(self, notebook: Notebook) -> None:
         for number in range(450):
             change = notebook.change(
                 f"f{number:03}", "created", path=f"{number}.md", text="[[1]] red"
             )
             await notebook.keep(change)
-        notebook.indexed = True
         await notebook.write("f001", "blue")
         await notebook.delete("f002")
-        assert await notebook.catch_up() == 5
+        assert await notebook.catch_up() == await notebook.index_links() == 5
         assert not await notebook.is_waiting()
+        assert not await notebook.is_waiting(LINKS)
         assert len(await notebook.search("red")) == 448
         assert await notebook.search("blue") == ["f001"]
         assert (await notebook.count("link_index"), await notebook.count("fulltext_notes")) == (
@@ -66,54 +54,104 @@ class CatchingUp:
         )
         assert await notebook.count("link_sources") == 448
 
-    async def test_links_of_older_files_are_indexed_first_where_they_are_needed(
-        self, notebook: Notebook
-    ) -> None:
-        notebook.indexed = False
+    async def test_links_are_indexed_before_the_words(self, notebook: Notebook) -> None:
         for number in range(250):
             change = notebook.change(f"f{number:03}", "created", path=f"{number}.md", text="[[1]]")
             await notebook.keep(change)
-        notebook.indexed = True
         await notebook.write("f001", "[[2]] [[3]]")
         await notebook.delete("f002")
-        assert await link_all(notebook) == 3
+        assert await notebook.index_links() == 3
         assert (await notebook.count("link_index"), await notebook.count("fulltext_notes")) == (
             249,
             0,
         )
         assert await notebook.count("link_sources") == 250
         assert await notebook.is_waiting()
-        assert await link_all(notebook) == 0
+        assert not await notebook.is_waiting(LINKS)
         await notebook.catch_up()
         assert (await notebook.count("link_sources"), await notebook.count("fulltext_notes")) == (
             250,
             249,
         )
 
-    async def test_links_indexed_with_the_words_are_not_indexed_again(
+    async def test_words_are_indexed_before_the_links(self, notebook: Notebook) -> None:
+        await notebook.write("a", "[[a]]")
+        await notebook.catch_up()
+        assert (await notebook.is_waiting(), await notebook.is_waiting(LINKS)) == (False, True)
+        assert (await notebook.count("fulltext_notes"), await notebook.count("link_index")) == (
+            1,
+            0,
+        )
+        await notebook.index_links()
+        assert await notebook.count("link_index") == 1
+
+    async def test_links_of_one_commit_of_many_files_are_indexed_step_by_step(
         self, notebook: Notebook
     ) -> None:
-        notebook.indexed = False
         made = [
             notebook.change(f"f{number:03}", "created", path=f"{number}.md", text="[[1]]")
             for number in range(250)
         ]
         await notebook.keep(*made)
-        notebook.indexed = True
-        await notebook.store.write(index_backlog([VAULT]))
+        await notebook.store.write(index_backlog(LINKS, [VAULT]))
         assert await notebook.count("link_index") == 100
-        assert await link_all(notebook) == 2
+        await notebook.write("f005", "[[2]]")
+        assert await notebook.index_links() == 2
         assert await notebook.count("link_index") == 250
 
     async def test_links_of_little_text_are_indexed_immediately(self, notebook: Notebook) -> None:
-        notebook.indexed = False
         for number in range(5):
-            await notebook.write(f"f{number}", "red " * (LINKS_BYTES // 8))
-        notebook.indexed = True
-        assert await link_all(notebook) == 3
+            await notebook.write(f"f{number}", "red " * (SLICE_BYTES // 8))
+        assert await notebook.index_links() == 3
 
-    async def test_deleted_workspace_has_no_links_to_index(self, notebook: Notebook) -> None:
-        assert await notebook.store.read(first_unlinked(OTHER)) is None
+    async def test_attachments_count_as_no_text(self, notebook: Notebook) -> None:
+        for number in range(5):
+            change = notebook.change(f"i{number}", "created", path=f"attachments/{number}.png")
+            await notebook.keep(replace(change, head=replace(change.head, size=SLICE_BYTES)))
+        assert await notebook.index_links() == await notebook.catch_up() == 1
+
+    async def test_unknown_workspace_has_nothing_to_index(self, notebook: Notebook) -> None:
+        for index in (LINKS, WORDS):
+            assert await notebook.store.read(workspaces_to_index(index, [OTHER])) == []
+            assert await notebook.store.write(index_backlog(index, [OTHER])) == []
+
+    async def test_failed_step_indexes_nothing_and_leaves_the_cursor(
+        self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await notebook.write("a", "[[a]] red")
+
+        async def fail_late(transaction: Transaction) -> None:
+            await index_backlog(LINKS, [VAULT])(transaction)
+            await index_backlog(WORDS, [VAULT])(transaction)
+            raise RuntimeError
+
+        with pytest.raises(RuntimeError):
+            await notebook.store.write(fail_late)
+        for table in ("link_index", "link_sources", "fulltext_notes", "index_cursors"):
+            assert await notebook.count(table) == 0
+        assert (await notebook.is_waiting(), await notebook.is_waiting(LINKS)) == (True, True)
+
+    async def test_note_saved_while_its_links_are_indexed_has_those_of_its_new_text(
+        self, notebook: Notebook
+    ) -> None:
+        async def save() -> None:
+            for number in range(15):
+                await notebook.write("a", f"[[b{number}]]", f"p{number}.md")
+
+        async def index_all() -> None:
+            for _ in range(15):
+                await notebook.index_links()
+
+        async with trio.open_nursery() as nursery:
+            for call in (save, index_all, index_all):
+                nursery.start_soon(call)
+        await notebook.index_links()
+        found = await notebook.store.read(unresolved_links(VAULT, ("", -1), 9))
+        assert [(each.path, each.target) for each in found] == [("p14.md", "b14")]
+        assert (await notebook.count("link_sources"), await notebook.count("link_targets")) == (
+            1,
+            4,
+        )
 
     async def test_note_that_was_saved_often_is_indexed_once(self, notebook: Notebook) -> None:
         other = await Notebook(notebook.store, OTHER).open()
@@ -121,12 +159,12 @@ class CatchingUp:
             await notebook.write("a", f"red {number}")
         await notebook.write("b", "red")
         assert await notebook.count("fulltext_notes") == 0
-        assert await notebook.store.read(workspaces_to_index([VAULT, OTHER])) == [VAULT]
-        assert await notebook.store.read(workspaces_to_index()) == [VAULT]
+        assert await notebook.store.read(workspaces_to_index(WORDS, [VAULT, OTHER])) == [VAULT]
+        assert await notebook.store.read(workspaces_to_index(WORDS)) == [VAULT]
         assert await other.catch_up() == await notebook.catch_up() == 1
         assert await notebook.count("fulltext_notes") == 2
-        assert await notebook.store.read(workspaces_to_index([VAULT, OTHER])) == []
-        assert await notebook.store.read(workspaces_to_index()) == []
+        assert await notebook.store.read(workspaces_to_index(WORDS, [VAULT, OTHER])) == []
+        assert await notebook.store.read(workspaces_to_index(WORDS)) == []
         assert await notebook.search("red 2") == ["a"]
 
     async def test_note_saved_while_being_indexed_is_found_by_its_new_text(
@@ -156,7 +194,7 @@ class CatchingUp:
             for number in range(250)
         ]
         await notebook.keep(*made)
-        assert len(await notebook.store.write(index_backlog([VAULT]))) == 1
+        assert len(await notebook.store.write(index_backlog(WORDS, [VAULT]))) == 1
         assert await notebook.count("fulltext_notes") == 100
         await notebook.write("f005", "blue")
         assert await notebook.catch_up() == 2
@@ -172,9 +210,9 @@ class CatchingUp:
             for number in range(30):
                 await each.write(f"f{number}", "red")
         asked = [WorkspaceId("nowhere"), VAULT, *names]
-        assert await notebook.store.write(index_backlog(asked)) == names[3:]
-        assert await notebook.store.write(index_backlog(names[3:])) == []
-        assert await notebook.store.read(workspaces_to_index()) == []
+        assert await notebook.store.write(index_backlog(WORDS, asked)) == names[3:]
+        assert await notebook.store.write(index_backlog(WORDS, names[3:])) == []
+        assert await notebook.store.read(workspaces_to_index(WORDS)) == []
 
     async def test_little_text_is_indexed_immediately(self, notebook: Notebook) -> None:
         for number in range(5):
@@ -213,6 +251,7 @@ class CatchingUp:
             for number in range(25):
                 await each.write(f"f{number}", "red [[f1]]")
             await each.catch_up()
+            await each.index_links()
             await each.write("late", "red")
 
         async def forget(transaction: Transaction) -> bool:
@@ -221,13 +260,13 @@ class CatchingUp:
         steps = 0
         while await notebook.store.write(forget):
             steps += 1
-        # Two for the words, one for the links, one for the cursor.
+        # Two for the words, one for the links, one for the cursors.
         assert steps == 4
         for table in (
             "link_index",
             "link_targets",
             "link_sources",
-            "fulltext_cursors",
+            "index_cursors",
             "fulltext_notes",
         ):
             assert await notebook.count(table) == 0

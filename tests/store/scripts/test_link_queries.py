@@ -1,4 +1,4 @@
-"""The link index on both engines: it agrees with resolving each link again."""
+"""Links on both engines: queries agree with resolving each link again, indexed or not."""
 
 import random
 from collections.abc import AsyncIterator, Callable
@@ -8,13 +8,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from octavo.actors.jobs.indexing import read_links
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.links import links_of, paths_by_key, resolve
 from octavo.store import Store, TextDamaged, Transaction
 from octavo.store.compression import decompressed
 from octavo.store.postgres import open_postgres
-from octavo.store.scripts import link_queries
-from octavo.store.scripts.link_index import hashed
+from octavo.store.scripts import index_backlog, link_queries, link_view
+from octavo.store.scripts.index_backlog import LINKS
+from octavo.store.scripts.link_index import hashed, links_in, sources_of, targets_of, unpacked
+from octavo.store.scripts.link_view import LinksOutdated
 from octavo.store.sqlite import open_inline
 from tests.fakes.notebook import Notebook
 from tests.store.scripts.test_changesets import on_sqlite
@@ -27,7 +30,7 @@ OTHER = WorkspaceId("other")
 async def outgoing(notebook: Notebook, file: str) -> list[tuple[str, str | None]]:
     """Target and path of each link."""
     script = link_queries.outgoing_links(notebook.workspace_id, FileId(file))
-    found = await notebook.store.read_much(script)
+    found = await read_links(notebook.store, notebook.workspace_id, script)
     assert found is not None
     return [(link.target, link.path) for link in found]
 
@@ -38,7 +41,7 @@ async def incoming(notebook: Notebook, file: str, limit: int = 100) -> list[tupl
     after = ("", -1)
     while True:
         script = link_queries.back_links(notebook.workspace_id, FileId(file), after, limit)
-        page = await notebook.store.read_much(script)
+        page = await read_links(notebook.store, notebook.workspace_id, script)
         assert page is not None
         if not page:
             return links
@@ -50,8 +53,10 @@ async def unresolved(notebook: Notebook, limit: int = 100) -> list[tuple[str, st
     """Note and target of each broken link, page by page."""
     links: list[tuple[str, str]] = []
     after = ("", -1)
-    while page := await notebook.store.read_much(
-        link_queries.unresolved_links(notebook.workspace_id, after, limit)
+    while page := await read_links(
+        notebook.store,
+        notebook.workspace_id,
+        link_queries.unresolved_links(notebook.workspace_id, after, limit),
     ):
         links += [(link.file_id, link.target) for link in page]
         after = (page[-1].file_id, page[-1].number)
@@ -66,7 +71,7 @@ async def concerned(notebook: Notebook, *files: str, to: str = "") -> list[str]:
         script = link_queries.linking_to(
             notebook.workspace_id, [FileId(each) for each in files], [to] if to else [], after, 10
         )
-        page, after = await notebook.store.read_much(script)
+        page, after = await read_links(notebook.store, notebook.workspace_id, script)
         notes += [note.file_id for note in page]
     return notes
 
@@ -74,10 +79,12 @@ async def concerned(notebook: Notebook, *files: str, to: str = "") -> list[str]:
 class Links:
     """The guarantees on every engine; derived classes provide the fixture ``opened``."""
 
-    @pytest.fixture
-    async def notebook(self, opened: Opened) -> AsyncIterator[Notebook]:
+    @pytest.fixture(params=[True, False], ids=["indexed", "unindexed"])
+    async def notebook(
+        self, opened: Opened, request: pytest.FixtureRequest
+    ) -> AsyncIterator[Notebook]:
         async with opened() as store:
-            yield await Notebook(store, VAULT).open()
+            yield await Notebook(store, VAULT, linking=request.param).open()
 
     async def test_links_lead_to_files_by_path_and_by_name(self, notebook: Notebook) -> None:
         await notebook.write("a", "# A", "x/a.md")
@@ -117,6 +124,7 @@ class Links:
         await notebook.write("b", "[[a]] [[none]]")
         await notebook.delete("b")
         assert (await incoming(notebook, "a"), await unresolved(notebook)) == ([], [])
+        await notebook.index_links()
         assert await notebook.count("link_sources") == 0
         await notebook.restore("b")
         assert (await incoming(notebook, "a"), await unresolved(notebook)) == (
@@ -125,7 +133,18 @@ class Links:
         )
         await notebook.delete("b")
         await notebook.purge("b")
+        await notebook.index_links()
         assert await notebook.count("link_sources") == await notebook.count("link_targets") - 4 == 0
+
+    async def test_keys_of_a_purged_note_are_removed_in_its_commit(
+        self, notebook: Notebook
+    ) -> None:
+        await notebook.write("a", "[[b]]")
+        await notebook.index_links()
+        await notebook.delete("a")
+        await notebook.store.write(notebook.keeping(notebook.change("a", "purged")))
+        for table in ("link_index", "link_sources", "link_targets"):
+            assert await notebook.count(table) == 0
 
     async def test_relative_links_of_a_moved_note_are_resolved_again(
         self, notebook: Notebook
@@ -229,16 +248,38 @@ class Links:
             script = link_queries.back_links(VAULT, FileId(file), ("", -1), 9)
             assert await notebook.store.read(script) is None
 
-    async def test_file_older_than_the_index_has_no_links_yet(self, notebook: Notebook) -> None:
-        notebook.indexed = False
-        await notebook.write("a", "[[b]]")
-        assert (await outgoing(notebook, "a"), await incoming(notebook, "a")) == ([], [])
-        notebook.indexed = True
-        await notebook.write("b", "[[a]]")
-        assert (await outgoing(notebook, "b"), await incoming(notebook, "a")) == (
-            [("a", None)],
-            [("b", "a")],
-        )
+    @pytest.mark.parametrize("limit", ["MAX_FILES", "MAX_BYTES"])
+    async def test_query_is_refused_when_many_files_are_unindexed(
+        self, notebook: Notebook, limit: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        notebook.linking = False
+        monkeypatch.setattr(link_view, limit, 2)
+        await notebook.write("a", "[[c]]")
+        await notebook.write("b", "[[c]]")
+        await notebook.write("c", "[[a]]")
+        for script in (
+            link_queries.outgoing_links(VAULT, FileId("a")),
+            link_queries.back_links(VAULT, FileId("a"), ("", -1), 9),
+            link_queries.unresolved_links(VAULT, ("", -1), 9),
+            link_queries.linking_to(VAULT, [FileId("a")], [], FileId(""), 1000),
+        ):
+            with pytest.raises(LinksOutdated):
+                await notebook.store.read_much(script)
+        assert await incoming(notebook, "a") == [("c", "a")]
+        assert not await notebook.is_waiting(LINKS)
+
+    async def test_file_of_a_popular_name_that_moved_away_is_not_meant(
+        self, notebook: Notebook
+    ) -> None:
+        for number in range(30):
+            await notebook.write(f"f{number:02}", "", f"{number:02}/a.md")
+        await notebook.write("z", "[[a]]")
+        await notebook.index_links()
+        for number in range(10):
+            await notebook.move(f"f{number:02}", f"b{number}.md")
+        assert await outgoing(notebook, "z") == [("a", "10/a.md")]
+        assert await incoming(notebook, "f10") == [("z", "a")]
+        assert await incoming(notebook, "f09") == []
 
     async def test_workspaces_are_isolated(self, notebook: Notebook) -> None:
         other = await Notebook(notebook.store, OTHER).open()
@@ -325,14 +366,20 @@ class TestLinksOnSqlite(Links):
 
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
     @given(st.data())
-    async def test_index_agrees_with_resolving_again(self, data: st.DataObject) -> None:
+    async def test_queries_agree_with_resolving_again(self, data: st.DataObject) -> None:
         store = open_inline()
-        try:
-            notebook = await Notebook(store, VAULT).open()
-            await _act(notebook, data)
-            await _compare(notebook)
-        finally:
-            store.close()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(index_backlog, "_MAX_FILES", data.draw(st.integers(1, 3)))
+            patch.setattr(link_view, "MAX_FILES", data.draw(st.sampled_from([0, 1, 100])))
+            try:
+                notebook = await Notebook(store, VAULT).open()
+                await _act(notebook, data)
+                await _compare(notebook)
+                await notebook.index_links()
+                assert await _stored(notebook) == await _computed(notebook)
+                await _compare(notebook)
+            finally:
+                store.close()
 
 
 class TestLinksOnPostgres(Links):
@@ -351,15 +398,17 @@ TEXTS = st.lists(st.sampled_from(TARGETS), max_size=4).map(" ".join)
 
 
 async def _act(notebook: Notebook, data: st.DataObject) -> None:
-    """Some commits; paths follow the rules because each file has its own name."""
+    """Some commits and steps of indexing; paths are valid because each file has its own name."""
     for number in range(data.draw(st.integers(1, 8))):
+        for _ in range(data.draw(st.integers(0, 2))):
+            await notebook.store.write(index_backlog.index_backlog(LINKS, [VAULT]))
         file = data.draw(st.sampled_from(["f", "g", "h", "i"]))
         head = notebook.heads.get(file)
         taken = {h.path.casefold() for h in notebook.heads.values() if h.state == "live"}
         path = "/".join([*data.draw(FOLDERS), f"{data.draw(NAMES)}.md"])
         if file == "i":
             path = f"attachments/{'i.png' if number % 2 else 'i'}"
-        if path.casefold() in taken:
+        if path.casefold() in taken or (head is not None and head.state == "purged"):
             continue
         text = None if file == "i" else data.draw(TEXTS)
         if head is None:
@@ -367,14 +416,17 @@ async def _act(notebook: Notebook, data: st.DataObject) -> None:
         elif head.state == "deleted":
             await notebook.keep(notebook.change(file, "restored", path=path))
         else:
-            kind = data.draw(st.sampled_from(["move", "write", "both", "delete"]))
-            if kind == "delete":
+            kind = data.draw(st.sampled_from(["move", "write", "both", "delete", "purge"]))
+            if kind in ("delete", "purge"):
                 await notebook.delete(file)
+                if kind == "purge":
+                    await notebook.purge(file)
             else:
                 moved = None if kind == "write" else path
                 written = None if kind == "move" else text
                 await notebook.keep(notebook.change(file, "updated", path=moved, text=written))
-            await _compare(notebook)
+            if data.draw(st.booleans()):
+                await _compare(notebook)
 
 
 async def _compare(notebook: Notebook) -> None:
@@ -392,6 +444,39 @@ async def _compare(notebook: Notebook) -> None:
         assert await incoming(notebook, file) == [
             (source, target) for source, target, to in led if to == head.path and source != file
         ]
+
+
+async def _stored(notebook: Notebook) -> set[tuple[str, str, int]]:
+    """The rows of the index."""
+
+    async def read_rows(transaction: Transaction) -> set[tuple[str, str, int]]:
+        rows: set[tuple[str, str, int]] = set()
+        for table in ("targets", "sources"):
+            keys = await transaction.fetch_all(
+                f"SELECT file_id, key FROM link_{table} AS keys JOIN files"
+                " ON files.workspace = keys.workspace AND files.number = keys.file"
+            )
+            packed = await transaction.fetch_all(
+                f"SELECT file_id, {table} FROM link_index JOIN files"
+                " ON files.workspace = link_index.workspace AND files.number = link_index.file"
+            )
+            found = {(table, row[0], row[1]) for row in keys}
+            assert found == {(table, row[0], key) for row in packed for key in unpacked(row[1])}
+            rows |= found
+        return rows
+
+    return await notebook.store.read(read_rows)
+
+
+async def _computed(notebook: Notebook) -> set[tuple[str, str, int]]:
+    """The rows that the index of the present files has."""
+    rows: set[tuple[str, str, int]] = set()
+    for file, head in notebook.heads.items():
+        if head.state == "live":
+            links = links_in(await _text(notebook, head.content_id), head.path)
+            rows |= {("targets", file, key) for key in targets_of(head.path)}
+            rows |= {("sources", file, key) for key in sources_of(links)}
+    return rows
 
 
 async def _text(notebook: Notebook, content_id: str) -> str:
