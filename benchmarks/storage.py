@@ -176,9 +176,10 @@ async def build(store: SqliteStore, count: int) -> tuple[WorkspaceId, list[FileI
 
 
 async def index_all(store: SqliteStore, workspace_id: WorkspaceId) -> None:
-    left = [workspace_id]
-    while left:
-        left = await store.write(index_backlog(left))
+    for index in (LINKS, WORDS):
+        left = [workspace_id]
+        while left:
+            left = await store.write(index_backlog(index, left))
 
 
 def tables_of(connection: sqlite3.Connection) -> dict[str, str]:

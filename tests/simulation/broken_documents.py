@@ -1,6 +1,6 @@
 """Services whose documents or indexes are broken on purpose, like those of `broken`."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -13,8 +13,9 @@ from octavo.documents import DocumentBatch, DocumentCache, LiveDocument
 from octavo.model.files.plan import Plan
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.store import Script
-from octavo.store.scripts import link_index
+from octavo.store.scripts import index_backlog, link_index, link_view
 from octavo.store.scripts.changesets import commit_changesets
+from octavo.store.scripts.link_view import LinkView
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -81,12 +82,57 @@ def leave_deleted_files_in_the_index(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(link_index, "_remove", forget)
 
 
+def skip_a_file_at_the_cursor(patch: pytest.MonkeyPatch) -> None:
+    """A step that ended within a commit is continued after the next file of the commit."""
+    skipping = index_backlog._NEXT.replace("> ($2, $3)", "> ($2, $3 + 1)")
+    patch.setattr(index_backlog, "_NEXT", skipping)
+
+
+def trust_the_link_index(patch: pytest.MonkeyPatch) -> None:
+    """Queries see the links that are indexed, whether or not files changed since."""
+
+    async def find_none(*given: object) -> list[FileId]:
+        return []
+
+    patch.setattr(link_view, "unindexed_files", find_none)
+
+
+def trust_what_is_indexed_of_changed_files(patch: pytest.MonkeyPatch) -> None:
+    """Queries see the keys of changed files, and those that the index has of them."""
+    linking = LinkView.linking
+
+    async def merge(self: LinkView, keys: Iterable[int]) -> set[FileId]:
+        asked = frozenset(keys)
+        unindexed, self._unindexed = self._unindexed, {}
+        try:
+            found = await linking(self, asked)
+        finally:
+            self._unindexed = unindexed
+        return found | await linking(self, asked)
+
+    meant = LinkView.meant
+
+    async def trust(self: LinkView, keys: Iterable[str]) -> dict[str, tuple[str, FileId]]:
+        unindexed, self._unindexed = self._unindexed, {}
+        try:
+            return await meant(self, keys)
+        finally:
+            self._unindexed = unindexed
+
+    patch.setattr(LinkView, "linking", merge)
+    patch.setattr(LinkView, "meant", trust)
+
+
 _LOST = "was kept, and stands 0 times|reads|was refused: document_dependency_missing"
+_WRONG_LINKS = "the (unresolved )?links .* in place of"
 BROKEN_DOCUMENTS: Mapping[Break, str] = {
     keep_what_was_refused: "must be refused|was not kept, and stands|unrenderable_note|reads",
     take_back_too_much: _LOST,
     keep_documents_that_others_changed: _LOST,
     keep_no_documents: "no history was shed|is of .*, the document of|" + _LOST,
-    leave_deleted_files_in_the_index: "the index (finds|has)",
+    leave_deleted_files_in_the_index: f"the index (finds|has)|{_WRONG_LINKS}",
+    skip_a_file_at_the_cursor: f"the index (finds|has)|{_WRONG_LINKS}",
+    trust_the_link_index: _WRONG_LINKS,
+    trust_what_is_indexed_of_changed_files: _WRONG_LINKS,
 }
 """What is broken, and the message of the first failing schedule."""

@@ -8,15 +8,17 @@ from random import Random
 
 import trio
 
+from octavo.actors.jobs.indexing import read_links
 from octavo.actors.workspace.messages import MissingUpdate
 from octavo.model.files.changeset import CreateFile, DeleteFile, RestoreFile, SaveNote, UpdateFile
 from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import Epoch, FileId
 from octavo.store.scripts.files import WholeFile, revision, revisions_of, whole_file
-from octavo.store.scripts.index_backlog import index_backlog
+from octavo.store.scripts.index_backlog import LINKS, WORDS, index_backlog
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.ledger import NOTES, POISON, SHARED, Ledger, Written
+from tests.simulation.link_faults import faults_of_queries
 from tests.simulation.process import Process, Violation
 from tests.simulation.replica import Replica
 from tests.simulation.sending import NOTHING, Sender, attempt
@@ -78,9 +80,10 @@ class Editor:
                 await self._sender.repeat(random)
             else:
                 await self._synchronize(file_id, random)
-                # As before a search.
-                take_in = index_backlog([SHARED])
-                await self._asking.ask(random, lambda process, _: process.store.write(take_in))
+                # As the job does, and a search.
+                step = index_backlog(random.choice([LINKS, WORDS]), [SHARED])
+                await self._asking.ask(random, lambda process, _: process.store.write(step))
+                await self._query_links(random)
 
     async def make(self, random: Random) -> None:
         """Create the notes."""
@@ -245,6 +248,15 @@ class Editor:
         response = await self._sender.send("state", [move], NOTHING, random)
         if isinstance(response, Receipt) and len(response.outcomes) > 1:
             self._ledger.saw(["rewritten"])
+
+    async def _query_links(self, random: Random) -> None:
+        query = faults_of_queries(SHARED)
+        found = await self._asking.ask(
+            random, lambda process, _: read_links(process.store, SHARED, query)
+        )
+        for fault in found:
+            self._violated(fault)
+        self._ledger.saw(["links queried"])
 
     async def _read(self, file_id: FileId, random: Random) -> WholeFile:
         script = whole_file(SHARED, file_id)

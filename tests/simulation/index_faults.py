@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from octavo.model.search import parse_query, tokens_of
 from octavo.model.search.tokens import name_tokens
 from octavo.store import Script, Store, Transaction
-from octavo.store.scripts.index_backlog import index_backlog, workspaces_to_index
+from octavo.store.scripts.index_backlog import LINKS, WORDS, index_backlog, workspaces_to_index
 from octavo.store.transaction import Matching
 from tests.simulation.kept import Kept
+from tests.simulation.link_faults import faults_of_index, faults_of_queries
 
 _TABLES = {
-    "link_index": "workspace, file, keys",
+    "link_index": "workspace, file, targets, sources",
     "fulltext_notes": "workspace, file, content, path",
     "link_targets": "workspace, key, file",
     "link_sources": "workspace, key, file",
@@ -30,6 +31,8 @@ async def faults_of_indexes(disk: Store, workspaces: Sequence[Kept]) -> list[str
             if found[word] != files:
                 told = f"{found[word]} in place of {files}"
                 faults.append(f"{workspace.workspace_id}: the index finds {word} in {told}")
+        faults += await disk.read(faults_of_index(workspace))
+        faults += await disk.read(faults_of_queries(workspace.workspace_id))
     before = await disk.read(_rows)
     await disk.write(_forget)
     await _catch_up(disk)
@@ -40,9 +43,10 @@ async def faults_of_indexes(disk: Store, workspaces: Sequence[Kept]) -> list[str
 
 
 async def _catch_up(disk: Store) -> None:
-    left = await disk.read(workspaces_to_index())
-    while left:
-        left = await disk.write(index_backlog(left))
+    for index in (LINKS, WORDS):
+        left = await disk.read(workspaces_to_index(index))
+        while left:
+            left = await disk.write(index_backlog(index, left))
 
 
 def _words(workspace: Kept) -> list[str]:
@@ -95,4 +99,4 @@ async def _forget(transaction: Transaction) -> None:
     for table in _TABLES:
         await transaction.execute(f"DELETE FROM {table}")
     await transaction.execute("INSERT INTO search (search) VALUES ('delete-all')")
-    await transaction.execute("DELETE FROM fulltext_cursors")
+    await transaction.execute("DELETE FROM index_cursors")

@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
+import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
@@ -16,6 +17,7 @@ from octavo.actors.testing import History, current_schedule, scenario_random
 from octavo.actors.workspace.messages import HeadOf
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import WorkspaceId
+from octavo.store.scripts import index_backlog, link_view
 from tests.simulation.asking import Asking
 from tests.simulation.device import ALL_WORKSPACES, WORKSPACES, Device
 from tests.simulation.disk import Disk, found
@@ -65,6 +67,11 @@ async def simulate(
         folder: Path | None = None
         if random.random() < 0.1:
             folder = Path(stack.enter_context(TemporaryDirectory()))
+        # So that the indexes are updated in several steps, and also before queries.
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        drawn = Random(f"indexing of {current_schedule()}")
+        patch.setattr(index_backlog, "_MAX_FILES", drawn.choice([1, 2, 100]))
+        patch.setattr(link_view, "MAX_FILES", drawn.choice([0, 1, 100]))
         service = Service(random, folder, together=together)
         stack.callback(service.close)
         await service.run(turns)

@@ -21,7 +21,7 @@ SIGHTS = {
     *("file_exists", "file_live", "file_purged", "head_moved", "mutation_reused", "not_found"),
     *("path_conflict", "invalid_graph"),
     *("merged", "epoch_mismatch", "unrenderable_note", "document_malformed"),
-    *("shed", "carried over", "rewritten"),
+    *("shed", "carried over", "rewritten", "links queried"),
     *(f"{status} {asked}" for status in ("not-executed", "unknown") for asked in ("Sent", "Look")),
     *(f"{kind} at {point}" for kind in ("crash", "delay") for point in CRASHES),
     *("cancel at ask.sending", "cancel at ask.replied"),

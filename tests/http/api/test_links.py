@@ -6,6 +6,7 @@ from octavo.http.api.links import LinkOperations
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.store import StoreFull
+from octavo.store.scripts import link_view
 from tests.fakes.notes_api import NOBODYS, Client, Json, NotesApi, refusal
 
 READ = {200, 400, 401, 403, 404, 409, 423, 500, 503}
@@ -109,10 +110,35 @@ async def test_links_are_listed_while_indexing_is_impossible(api: NotesApi, read
     await api.note("two.md", "[[one]]")
     api.store.fail = StoreFull("no room")
     received = (await reader.get(f"{one.place}/links")).json()
-    assert (received["outgoing"], [each["path"] for each in received["incoming"]]) == (
-        [],
-        ["two.md"],
-    )
+    for direction in ("outgoing", "incoming"):
+        assert [each["path"] for each in received[direction]] == ["two.md"]
+    assert await reader.pages(f"{api.place}/links/unresolved", 100) == []
+
+
+@pytest.mark.parametrize("place", ["links", "unresolved"])
+async def test_links_are_refused_while_indexing_many_files_is_impossible(
+    api: NotesApi, reader: Client, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.setattr(link_view, "MAX_FILES", 2)
+    one, *_ = [await api.note(f"{number}.md", "[[0]]") for number in range(3)]
+    asked = f"{one.place}/links" if place == "links" else f"{api.place}/links/unresolved"
+    api.store.fail = StoreFull("no room")
+    response = await reader.get(asked)
+    assert refusal(response) == (503, "storage_unavailable")
+    assert response.header("retry-after") == "1"
+    assert (await reader.get(asked)).status == 200
+
+
+async def test_links_of_many_changed_files_are_listed(api: NotesApi, reader: Client) -> None:
+    one = await api.note("one.md")
+    for number in range(5):
+        create = [
+            {"op": "create", "fileId": api.new_id(), "path": f"{number}/{n}.md", "text": "[[one]]"}
+            for n in range(50)
+        ]
+        assert (await api.push(*create)).status == 200
+    received = (await reader.get(f"{one.place}/links?limit=500")).json()
+    assert len(received["incoming"]) == 250
 
 
 @pytest.mark.parametrize("state", ["deleted", "purged", "unknown"])
