@@ -82,8 +82,8 @@ class Service:
 
 
 @contextmanager
-def service(core: int, *options: str) -> Iterator[Service]:
-    """Serve on one core, with a data folder in the system's temporary folder."""
+def service(core: int, *options: str, root: Path = ROOT) -> Iterator[Service]:
+    """Serve the checkout ``root`` on one core, with a data folder in a temporary folder."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         command = [*pinned(core), sys.executable, "-m", "octavo", "serve", "--bind"]
@@ -91,7 +91,7 @@ def service(core: int, *options: str) -> Iterator[Service]:
         command += ["--connections-per-client", "5000", "--log-format", "json"]
         command += ["--requests-per-connection", "1000000000", *options]
         with (folder / "log").open("wb") as log, (folder / "out").open("wb") as out:
-            environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+            environment = {**os.environ, "PYTHONPATH": str(root)}
             process = subprocess.Popen(command, cwd=folder, stderr=log, stdout=out, env=environment)
         try:
             port = int(
@@ -143,7 +143,9 @@ def request(method: str, path: str, key: str, *headers: bytes, body: bytes = b""
     return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
 
-def saving(served: Service, workspace: str, file_id: str, revision: str) -> NextRequest:
+def saving(
+    served: Service, workspace: str, file_id: str, revision: str, text: str = TEXT
+) -> NextRequest:
     """Save one note again and again, each time on top of the previous save."""
     path = f"/api/workspaces/{workspace}/files/{file_id}"
     count = 0
@@ -153,7 +155,7 @@ def saving(served: Service, workspace: str, file_id: str, revision: str) -> Next
         if status not in (0, 200):
             raise SystemExit(f"a save got {status}")
         count += 1
-        body = json.dumps({"text": f"{count}\n{TEXT}"}).encode()
+        body = json.dumps({"text": f"{count}\n{text}"}).encode()
         return request(
             "PUT", path, served.key, b"if-match: " + (tag or b'"%b"' % revision.encode()), body=body
         )

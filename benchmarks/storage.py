@@ -35,6 +35,7 @@ import trio  # noqa: E402
 
 from benchmarks.clients.prose import sentences, words  # noqa: E402
 from benchmarks.http import TEXT, service  # noqa: E402
+from octavo.actors.jobs.indexing import index_some  # noqa: E402
 from octavo.model.files.batch import Batch  # noqa: E402
 from octavo.model.files.changeset import Changeset, CreateFile, fingerprint  # noqa: E402
 from octavo.model.files.content import note_text  # noqa: E402
@@ -53,7 +54,7 @@ from octavo.store.scripts import workspaces  # noqa: E402
 from octavo.store.scripts.changesets import commit_changesets  # noqa: E402
 from octavo.store.scripts.feed import feed, heads_after, live_at  # noqa: E402
 from octavo.store.scripts.files import file, files, list_of, revisions_of, whole_file  # noqa: E402
-from octavo.store.scripts.index_backlog import LINKS, WORDS, index_backlog  # noqa: E402
+from octavo.store.scripts.index_backlog import LINKS, WORDS  # noqa: E402
 from octavo.store.scripts.link_queries import back_links, outgoing_links, unresolved_links  # noqa: E402
 from octavo.store.sqlite import DATABASE, SqliteStore, open_sqlite  # noqa: E402
 from octavo.store.transaction import Script  # noqa: E402
@@ -176,10 +177,12 @@ async def build(store: SqliteStore, count: int) -> tuple[WorkspaceId, list[FileI
 
 
 async def index_all(store: SqliteStore, workspace_id: WorkspaceId) -> None:
-    for index in (LINKS, WORDS):
-        left = [workspace_id]
-        while left:
-            left = await store.write(index_backlog(index, left))
+    left = [workspace_id]
+    while left:
+        left = (await index_some(store, LINKS, left)).left
+    left = [workspace_id]
+    while left:
+        left = (await index_some(store, WORDS, left)).left
 
 
 def tables_of(connection: sqlite3.Connection) -> dict[str, str]:

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import Any
 
+from octavo.actors.jobs.indexing import index_some
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.content import note_text
 from octavo.model.files.path import kind_of
@@ -25,7 +27,6 @@ from octavo.store.scripts.index_backlog import (
     LINKS,
     WORDS,
     FileIndex,
-    index_backlog,
     workspaces_to_index,
 )
 from octavo.store.scripts.index_removal import unindex_files
@@ -171,12 +172,19 @@ class Notebook:
     async def purge(self, file: str) -> None:
         await self.keep(self.change(file, "purged"))
 
-    async def catch_up(self, index: FileIndex = WORDS) -> int:
+    async def catch_up(self, index: FileIndex[Any] = WORDS) -> int:
         """Index all words, or links; return the number of steps."""
-        steps = 1
-        while await self.store.write(index_backlog(index, [self.workspace_id])):
+        steps = 0
+        left = [self.workspace_id]
+        while left:
+            left = await self.step(index)
             steps += 1
         return steps
+
+    async def step(self, index: FileIndex[Any]) -> list[WorkspaceId]:
+        """Index some changes; return the workspace if it may have more."""
+        done = await index_some(self.store, index, [self.workspace_id])
+        return [*done.left, *done.overtaken]
 
     async def index_links(self) -> int:
         """Index all links; return the number of steps."""
@@ -192,7 +200,7 @@ class Notebook:
             b"damaged",
         )
 
-    async def is_waiting(self, index: FileIndex = WORDS) -> bool:
+    async def is_waiting(self, index: FileIndex[Any] = WORDS) -> bool:
         """Whether there are words, or links, to be indexed."""
         return bool(await self.store.read(workspaces_to_index(index, [self.workspace_id])))
 

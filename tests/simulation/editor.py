@@ -5,17 +5,18 @@ from contextlib import suppress
 from functools import partial
 from itertools import count
 from random import Random
+from typing import Any
 
 import trio
 
-from octavo.actors.jobs.indexing import read_links
+from octavo.actors.jobs.indexing import index_some, read_links
 from octavo.actors.workspace.messages import MissingUpdate
 from octavo.model.files.changeset import CreateFile, DeleteFile, RestoreFile, SaveNote, UpdateFile
 from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import Epoch, FileId
 from octavo.store.scripts.files import WholeFile, revision, revisions_of, whole_file
-from octavo.store.scripts.index_backlog import LINKS, WORDS, index_backlog
+from octavo.store.scripts.index_backlog import LINKS, WORDS, FileIndex
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.ledger import NOTES, POISON, SHARED, Ledger, Written
 from tests.simulation.link_faults import faults_of_queries
@@ -81,8 +82,10 @@ class Editor:
             else:
                 await self._synchronize(file_id, random)
                 # As the job does, and a search.
-                step = index_backlog(random.choice([LINKS, WORDS]), [SHARED])
-                await self._asking.ask(random, lambda process, _: process.store.write(step))
+                index: FileIndex[Any] = random.choice([LINKS, WORDS])
+                await self._asking.ask(
+                    random, lambda process, _: index_some(process.store, index, [SHARED])
+                )
                 await self._query_links(random)
 
     async def make(self, random: Random) -> None:

@@ -1,11 +1,13 @@
 """The content of the indexes of links and words, compared with a complete reindexing."""
 
 from collections.abc import Sequence
+from typing import Any
 
+from octavo.actors.jobs.indexing import index_some
 from octavo.model.search import parse_query, tokens_of
 from octavo.model.search.tokens import name_tokens
 from octavo.store import Script, Store, Transaction
-from octavo.store.scripts.index_backlog import LINKS, WORDS, index_backlog, workspaces_to_index
+from octavo.store.scripts.index_backlog import LINKS, WORDS, FileIndex, workspaces_to_index
 from octavo.store.transaction import Matching
 from tests.simulation.kept import Kept
 from tests.simulation.link_faults import faults_of_index, faults_of_queries
@@ -43,10 +45,11 @@ async def faults_of_indexes(disk: Store, workspaces: Sequence[Kept]) -> list[str
 
 
 async def _catch_up(disk: Store) -> None:
-    for index in (LINKS, WORDS):
+    indexes: tuple[FileIndex[Any], ...] = (LINKS, WORDS)
+    for index in indexes:
         left = await disk.read(workspaces_to_index(index))
         while left:
-            left = await disk.write(index_backlog(index, left))
+            left = (await index_some(disk, index, left)).left
 
 
 def _words(workspace: Kept) -> list[str]:

@@ -1,13 +1,15 @@
 """Update the indexes of links and words in the background, and before queries that need them.
 
 `IndexingJob` indexes changed files shortly after each change, so that queries find few unindexed
-ones. `catch_up` and `read_links` index the rest for a query that can't wait.
+ones. `catch_up` and `read_links` index the rest for a query that can't wait. Steps of the same
+workspace at the same time do no harm: the first to be stored counts.
 """
 
 import logging
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
 
 import trio
 
@@ -17,25 +19,59 @@ from octavo.store.scripts.index_backlog import (
     LINKS,
     WORDS,
     FileIndex,
-    index_backlog,
+    commit_step,
+    next_step,
     workspaces_to_index,
 )
 from octavo.store.scripts.link_view import LinksOutdated
 from octavo.store.transaction import T
 
+E = TypeVar("E")
+
 CATCH_UP_SECONDS = 5.0
 """The longest time that a query waits for an index."""
 
 
-async def catch_up(store: Store, index: FileIndex, workspace_ids: Sequence[WorkspaceId]) -> bool:
+class StepDone(NamedTuple):
+    """The workspaces that may have more to index after a step.
+
+    Attributes:
+        left: those of which the step has indexed some files, or none yet.
+        overtaken: those of which others have indexed the same files meanwhile.
+    """
+
+    left: list[WorkspaceId]
+    overtaken: list[WorkspaceId]
+
+
+async def index_some(
+    store: Store, index: FileIndex[E], workspace_ids: Sequence[WorkspaceId]
+) -> StepDone:
+    """Index some changed files of workspaces; raise `StoreUnavailable`.
+
+    When cancelled, the step is stored entirely or not at all.
+    """
+    step = await store.read_much(next_step(index, workspace_ids))
+    overtaken = await store.write(commit_step(step)) if step.parts else []
+    return StepDone([each for each in step.left if each not in overtaken], overtaken)
+
+
+async def _index_all(
+    store: Store, index: FileIndex[E], workspace_ids: Sequence[WorkspaceId]
+) -> None:
+    while workspace_ids:
+        done = await index_some(store, index, workspace_ids)
+        workspace_ids = [*done.overtaken, *done.left]
+
+
+async def catch_up(store: Store, index: FileIndex[E], workspace_ids: Sequence[WorkspaceId]) -> bool:
     """Index the changes of workspaces; return False if that takes longer than `CATCH_UP_SECONDS`.
 
     What was indexed until then remains, and the next call continues. Raises `StoreUnavailable`.
     """
     with trio.move_on_after(CATCH_UP_SECONDS):
-        left = await store.read(workspaces_to_index(index, workspace_ids))
-        while left:
-            left = await store.write(index_backlog(index, left))
+        waiting = await store.read(workspaces_to_index(index, workspace_ids))
+        await _index_all(store, index, waiting)
         return True
     return False
 
@@ -52,10 +88,9 @@ async def read_links(store: Store, workspace_id: WorkspaceId, query: Script[T]) 
         try:
             return await store.read_much(query)
         except LinksOutdated:
-            left = [workspace_id]
+            pass
         with trio.move_on_at(deadline) as updating:
-            while left:
-                left = await store.write(index_backlog(LINKS, left))
+            await _index_all(store, LINKS, [workspace_id])
         if updating.cancelled_caught:
             raise StoreUnavailable(
                 "The links of the workspace are still being indexed; try again soon."
@@ -84,7 +119,7 @@ class _Backlog:
         due: the time of the next step; infinity when nothing is left.
     """
 
-    index: FileIndex
+    index: FileIndex[Any]
     quiet: float
     workspaces: set[WorkspaceId] = field(default_factory=set)
     due: float = math.inf
@@ -94,10 +129,11 @@ class _Backlog:
         if self.workspaces:
             self.due = min(self.due, trio.current_time() + self.quiet)
 
-    def left(self, workspace_ids: Iterable[WorkspaceId]) -> None:
-        """Replace the workspaces after a step."""
-        self.workspaces = {*workspace_ids}
+    def stepped(self, done: StepDone) -> None:
+        """Continue soon, but leave the workspaces that others are indexing to them for a while."""
+        self.workspaces = {*done.left}
         self.due = trio.current_time() if self.workspaces else math.inf
+        self.add(done.overtaken)
 
 
 class IndexingJob:
@@ -142,8 +178,9 @@ class IndexingJob:
         began = trio.current_time()
         backlog = next((each for each in self._backlogs if each.due <= began), None)
         if backlog is not None:
-            script = index_backlog(backlog.index, sorted(backlog.workspaces))
-            backlog.left(await self._store.write(script))
+            backlog.stepped(
+                await index_some(self._store, backlog.index, sorted(backlog.workspaces))
+            )
             await trio.sleep(max(SHORTEST_PAUSE, trio.current_time() - began))
 
     async def _wait(self) -> None:

@@ -3,7 +3,12 @@
 A commit stores what clients assert. What follows from that, the links and the words of texts, is
 indexed after it, by a background task and before queries that need it: a note that is saved often
 is indexed seldom. Changes are ordered by their positions, so one cursor for each workspace and
-index says what is left. It moves in the transaction that indexes the files.
+index says what is left.
+
+A step has two transactions. `next_step` reads the next files, and extracts what is to be indexed,
+while others write. `commit_step` stores that, and moves the cursor. It leaves out the files that
+have changed since: they are after the cursor again. When another step has moved the cursor, it does
+nothing.
 
 Indexing the words of a text takes more than ten times as long as indexing its links. The indexes
 have cursors of their own, so links need not wait for words.
@@ -12,36 +17,50 @@ have cursors of their own, so links need not wait for words.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
 
 from octavo.model.files.feed import page_end
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.store.scripts.fulltext_index import index_words
-from octavo.store.scripts.link_index import index_links
+from octavo.store.scripts.link_index import LinkKeys, index_links, keys_of
 from octavo.store.scripts.revision_rows import COLUMNS, WORKSPACE, revision_of
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Script, Transaction
 
+E = TypeVar("E")
+
 SLICE_BYTES = 64 * 1024
-"""Of texts that are indexed in one step, during which writers wait; a longer text alone."""
+"""Of texts that are indexed in one step; a longer text alone."""
 _MAX_FILES = 100
 
-UpdateIndex = Callable[
-    [Transaction, WorkspaceId, Sequence[FileId], Mapping[FileId, Revision]], Awaitable[None]
+Extract = Callable[
+    [Transaction, WorkspaceId, Mapping[FileId, Revision]], Awaitable[Mapping[FileId, E]]
 ]
-"""Updates the entries of files. Those that are live are in the mapping, with their heads."""
+"""Returns what is to be indexed of live files, whose heads are given."""
+Update = Callable[[Transaction, WorkspaceId, Sequence[FileId], Mapping[FileId, E]], Awaitable[None]]
+"""Updates files in the index; those that are not in the mapping are not live, and are removed."""
 
 
-class FileIndex(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FileIndex(Generic[E]):
     """An index of files that follows their commits; ``name`` is that of its cursors."""
 
     name: str
-    update: UpdateIndex
+    extract: Extract[E]
+    update: Update[E]
 
 
-LINKS = FileIndex("links", index_links)
-WORDS = FileIndex("words", index_words)
+async def _heads_alone(
+    transaction: Transaction, workspace_id: WorkspaceId, live: Mapping[FileId, Revision]
+) -> Mapping[FileId, Revision]:
+    # The engine extracts the words when it stores them.
+    return live
+
+
+LINKS: FileIndex[LinkKeys] = FileIndex("links", keys_of, index_links)
+WORDS: FileIndex[Revision] = FileIndex("words", _heads_alone, index_words)
 
 # The first change of a workspace has the position 1.
 _WAITING = """
@@ -67,6 +86,9 @@ _HEADS = f"""
     SELECT {COLUMNS} FROM files
     WHERE workspace = {WORKSPACE} AND state = 'live' AND file_id IN ($ids)
 """
+_POSITIONS = f"""
+    SELECT file_id, position FROM files WHERE workspace = {WORKSPACE} AND file_id IN ($ids)
+"""
 _MOVE_CURSOR = f"""
     INSERT INTO index_cursors (workspace, name, position, file) VALUES ({WORKSPACE}, $2, $3, $4)
     ON CONFLICT (workspace, name) DO UPDATE SET position = excluded.position, file = excluded.file
@@ -80,16 +102,46 @@ class BacklogCursor(NamedTuple):
     file: int
 
 
-class _Step(NamedTuple):
-    """Files to index: ``end`` is the cursor after them, None when no others are left."""
+class _Backlog(NamedTuple):
+    """The next changed files of a workspace, with their positions.
 
-    file_ids: list[FileId]
+    Attributes:
+        files: in the order in which they are indexed.
+        size: of their texts.
+        begin: the cursor before them.
+        end: the cursor after them.
+        more: whether there are others.
+    """
+
+    files: dict[FileId, int]
     size: int
-    end: BacklogCursor | None
+    begin: BacklogCursor
+    end: BacklogCursor
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceStep(Generic[E]):
+    """What a step indexes of one workspace; ``entries`` has the live ones of ``files``."""
+
+    workspace_id: WorkspaceId
+    files: Mapping[FileId, int]
+    entries: Mapping[FileId, E]
+    begin: BacklogCursor
+    end: BacklogCursor
+
+
+@dataclass(frozen=True, slots=True)
+class BacklogStep(Generic[E]):
+    """What a step indexes, and the workspaces that may have more after it."""
+
+    index: FileIndex[E]
+    parts: list[WorkspaceStep[E]]
+    left: list[WorkspaceId]
 
 
 def workspaces_to_index(
-    index: FileIndex, workspace_ids: Sequence[WorkspaceId] | None = None
+    index: FileIndex[E], workspace_ids: Sequence[WorkspaceId] | None = None
 ) -> Script[list[WorkspaceId]]:
     """Return which of the workspaces, or of all, have changes that ``index`` lacks."""
 
@@ -104,42 +156,64 @@ def workspaces_to_index(
     return read_waiting
 
 
-def index_backlog(
-    index: FileIndex, workspace_ids: Sequence[WorkspaceId]
-) -> Script[list[WorkspaceId]]:
-    """Index some changed files of the workspaces; return those that may have more.
+def next_step(index: FileIndex[E], workspace_ids: Sequence[WorkspaceId]) -> Script[BacklogStep[E]]:
+    """Return what to index next of the workspaces: some of their changed files."""
 
-    Two calls at the same time do no harm, nor does a change of a file between two calls.
-    """
-
-    async def index_some(transaction: Transaction) -> list[WorkspaceId]:
+    async def read_step(transaction: Transaction) -> BacklogStep[E]:
+        parts: list[WorkspaceStep[E]] = []
         files, size = _MAX_FILES, SLICE_BYTES
         for at, workspace_id in enumerate(workspace_ids):
             if files <= 0 or size <= 0:
-                return [*workspace_ids[at:]]
-            found = await _cursor(transaction, workspace_id, index)
+                return BacklogStep(index, parts, [*workspace_ids[at:]])
+            found = await _backlog(transaction, workspace_id, index, files, size)
             if found is None:
                 continue
-            position, cursor = found
-            step = await _next_step(transaction, workspace_id, cursor, files, size)
-            end = step.end or (position + 1, 0)
-            # First, so that a transaction that indexes the same files conflicts here, and is
-            # repeated, before it inserts the same rows, which would be an error.
-            await transaction.execute(_MOVE_CURSOR, workspace_id, index.name, *end)
-            live = await live_heads(transaction, workspace_id, step.file_ids)
-            await index.update(transaction, workspace_id, step.file_ids, live)
-            if step.end is not None:
-                return [*workspace_ids[at:]]
-            files, size = files - len(step.file_ids), size - step.size
-        return []
+            live = await live_heads(transaction, workspace_id, [*found.files])
+            entries = await index.extract(transaction, workspace_id, live)
+            parts.append(WorkspaceStep(workspace_id, found.files, entries, found.begin, found.end))
+            if found.more:
+                return BacklogStep(index, parts, [*workspace_ids[at:]])
+            files, size = files - len(found.files), size - found.size
+        return BacklogStep(index, parts, [])
 
-    return index_some
+    return read_step
+
+
+def commit_step(step: BacklogStep[E]) -> Script[list[WorkspaceId]]:
+    """Store what ``step`` indexes; return the workspaces of which another step was stored before.
+
+    Of these, nothing is stored.
+    """
+
+    async def store_step(transaction: Transaction) -> list[WorkspaceId]:
+        return [
+            part.workspace_id
+            for part in step.parts
+            if not await _store(transaction, step.index, part)
+        ]
+
+    return store_step
+
+
+async def _store(transaction: Transaction, index: FileIndex[E], part: WorkspaceStep[E]) -> bool:
+    workspace_id = part.workspace_id
+    found = await _cursor(transaction, workspace_id, index)
+    if found is None or found[1] != part.begin:
+        return False
+    # Before the entries: a transaction of another process that stores the same step conflicts here
+    # and is repeated; inserting the same entries would be an error.
+    await transaction.execute(_MOVE_CURSOR, workspace_id, index.name, *part.end)
+    rows = await select_in(transaction, _POSITIONS, workspace_id, [*part.files])
+    same = [FileId(row[0]) for row in rows if row[1] == part.files[FileId(row[0])]]
+    entries = {file_id: part.entries[file_id] for file_id in same if file_id in part.entries}
+    await index.update(transaction, workspace_id, same, entries)
+    return True
 
 
 async def unindexed_files(
     transaction: Transaction,
     workspace_id: WorkspaceId,
-    index: FileIndex,
+    index: FileIndex[E],
     max_files: int,
     max_bytes: int,
 ) -> list[FileId] | None:
@@ -147,11 +221,10 @@ async def unindexed_files(
 
     A single file may have more than ``max_bytes`` of text.
     """
-    found = await _cursor(transaction, workspace_id, index)
+    found = await _backlog(transaction, workspace_id, index, max_files, max_bytes)
     if found is None:
         return []
-    step = await _next_step(transaction, workspace_id, found[1], max_files, max_bytes)
-    return step.file_ids if step.end is None else None
+    return None if found.more else [*found.files]
 
 
 async def live_heads(
@@ -163,7 +236,7 @@ async def live_heads(
 
 
 async def _cursor(
-    transaction: Transaction, workspace_id: WorkspaceId, index: FileIndex
+    transaction: Transaction, workspace_id: WorkspaceId, index: FileIndex[E]
 ) -> tuple[int, BacklogCursor] | None:
     """Return the position of the workspace and its cursor; None when nothing is left."""
     row = await transaction.fetch_one(_CURSOR, workspace_id, index.name)
@@ -172,14 +245,25 @@ async def _cursor(
     return row[0], BacklogCursor(row[1], row[2])
 
 
-async def _next_step(
+async def _backlog(
     transaction: Transaction,
     workspace_id: WorkspaceId,
-    cursor: BacklogCursor,
+    index: FileIndex[E],
     max_files: int,
     max_bytes: int,
-) -> _Step:
-    rows = await transaction.fetch_all(_NEXT, workspace_id, *cursor, max_files + 1)
+) -> _Backlog | None:
+    """Return the next files to index, within limits; None when nothing is left."""
+    found = await _cursor(transaction, workspace_id, index)
+    if found is None:
+        return None
+    position, begin = found
+    rows = await transaction.fetch_all(_NEXT, workspace_id, *begin, max_files + 1)
     end = page_end([(BacklogCursor(*row[:2]), row[3]) for row in rows], max_files, max_bytes)
     taken = [row for row in rows if end is None or (row[0], row[1]) <= end]
-    return _Step([FileId(row[2]) for row in taken], sum(row[3] for row in taken), end)
+    return _Backlog(
+        {FileId(row[2]): row[0] for row in taken},
+        sum(row[3] for row in taken),
+        begin,
+        BacklogCursor(position + 1, 0) if end is None else end,
+        more=end is not None,
+    )

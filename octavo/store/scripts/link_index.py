@@ -15,7 +15,7 @@ name. A file with that path also has that name, so the name is the only key that
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from octavo.model.files.revision import Revision
@@ -148,19 +148,19 @@ def sources_of(links: Iterable[NoteLink]) -> frozenset[int]:
 
 
 async def keys_of(
-    transaction: Transaction, workspace_id: WorkspaceId, heads: Collection[Revision]
+    transaction: Transaction, workspace_id: WorkspaceId, live: Mapping[FileId, Revision]
 ) -> dict[FileId, LinkKeys]:
-    """Return the keys of live files, from their paths and texts.
+    """Return the keys of live files with these heads, from their paths and texts.
 
     The texts are held in memory together. A damaged text has no links.
     """
-    notes = [head.file_id for head in heads if head.kind == "note"]
+    notes = [head.file_id for head in live.values() if head.kind == "note"]
     texts = await texts_of(transaction, workspace_id, notes)
     return {
         head.file_id: LinkKeys(
             targets_of(head.path), sources_of(links_in(texts.get(head.file_id, ""), head.path))
         )
-        for head in heads
+        for head in live.values()
     }
 
 
@@ -176,21 +176,17 @@ async def index_links(
     transaction: Transaction,
     workspace_id: WorkspaceId,
     file_ids: Sequence[FileId],
-    live: Mapping[FileId, Revision],
+    found: Mapping[FileId, LinkKeys],
 ) -> None:
-    """Update the link index of files with their stored heads, which are in ``live``.
-
-    Files that are not in ``live`` are removed. The texts are held in memory together.
-    """
+    """Update files in the link index to their keys; those without are removed."""
     indexed = await indexed_files(transaction, workspace_id, file_ids)
-    found = await keys_of(transaction, workspace_id, live.values())
-    await _remove(transaction, [each for each in indexed if each.file_id not in live])
+    await _remove(transaction, [each for each in indexed if each.file_id not in found])
     changed: list[tuple[IndexedFile, LinkKeys]] = []
     rows: list[tuple[Value, ...]] = []
     for each in indexed:
-        if each.file_id not in live:
+        keys = found.get(each.file_id)
+        if keys is None:
             continue
-        keys = found[each.file_id]
         targets, sources = packed(sorted(keys.targets)), packed(sorted(keys.sources))
         if (targets, sources) != (each.targets, each.sources):
             changed.append((each, keys))

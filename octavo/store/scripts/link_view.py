@@ -29,7 +29,7 @@ from octavo.store.transaction import Transaction
 
 MAX_FILES = 100
 """That the index may lack."""
-MAX_BYTES = 256 * 1024
+MAX_BYTES = 64 * 1024
 """Of their texts; a single file may have more."""
 
 # Of the files under one key, the one with the fewest folders is meant, and then the first path.
@@ -159,7 +159,7 @@ async def view_links(transaction: Transaction, workspace_id: WorkspaceId) -> Lin
     if not file_ids:
         return LinkView(transaction, workspace_id, {})
     live = await live_heads(transaction, workspace_id, file_ids)
-    keys = await keys_of(transaction, workspace_id, live.values())
+    keys = await keys_of(transaction, workspace_id, live)
     indexed = await indexed_files(transaction, workspace_id, file_ids)
     return LinkView(
         transaction,

@@ -1,6 +1,7 @@
 """Indexing: soon after a change, in portions, also after a failure; and before queries of links."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import trio
@@ -17,16 +18,15 @@ from octavo.actors.jobs.indexing import (
     read_links,
 )
 from octavo.model.identity import FileId, WorkspaceId
-from octavo.store import Script, StoreUnavailable, Transaction
+from octavo.store import Store, StoreUnavailable, Transaction
 from octavo.store.scripts import link_view
 from octavo.store.scripts.index_backlog import (
     LINKS,
     WORDS,
     FileIndex,
-    index_backlog,
     workspaces_to_index,
 )
-from octavo.store.scripts.link_queries import FoundLink, back_links
+from octavo.store.scripts.link_queries import back_links
 from octavo.store.sqlite import InlineStore, open_inline
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.workspace_rig import VAULT, Rig, create_workspace, note, serving
@@ -39,7 +39,7 @@ def engine() -> Iterator[InlineStore]:
     store.close()
 
 
-async def left(store: InlineStore, index: FileIndex) -> list[WorkspaceId]:
+async def left(store: InlineStore, index: FileIndex[Any]) -> list[WorkspaceId]:
     """The workspaces with changes to index."""
     return await store.read(workspaces_to_index(index, [VAULT]))
 
@@ -49,7 +49,7 @@ async def left(store: InlineStore, index: FileIndex) -> list[WorkspaceId]:
     [pytest.param(LINKS, LINKS_QUIET, id="links"), pytest.param(WORDS, WORDS_QUIET, id="words")],
 )
 async def test_changes_are_indexed_soon(
-    engine: InlineStore, autojump_clock: trio.abc.Clock, index: FileIndex, quiet: float
+    engine: InlineStore, autojump_clock: trio.abc.Clock, index: FileIndex[Any], quiet: float
 ) -> None:
     await create_workspace(engine)
     indexer = IndexingJob(engine)
@@ -70,7 +70,7 @@ async def test_changes_are_indexed_soon(
     "index", [pytest.param(LINKS, id="links"), pytest.param(WORDS, id="words")]
 )
 async def test_unannounced_changes_are_indexed_eventually(
-    engine: InlineStore, autojump_clock: trio.abc.Clock, index: FileIndex
+    engine: InlineStore, autojump_clock: trio.abc.Clock, index: FileIndex[Any]
 ) -> None:
     await create_workspace(engine)
     async with serving(engine) as rig, trio.open_nursery() as nursery:
@@ -121,8 +121,10 @@ async def test_links_of_a_new_change_are_indexed_before_the_words_of_earlier_one
         nursery.cancel_scope.cancel()
 
 
-def links_to(file: str) -> Script[list[FoundLink] | None]:
-    return back_links(VAULT, FileId(file), ("", -1), 1000)
+async def count_links_to_first(store: Store) -> int:
+    links = await read_links(store, VAULT, back_links(VAULT, FileId("n000"), ("", -1), 1000))
+    assert links is not None
+    return len(links)
 
 
 async def push_many(rig: Rig, count: int = 250) -> None:
@@ -135,7 +137,7 @@ async def test_query_of_links_indexes_many_changed_files_first(engine: InlineSto
     store = FaultyStore(engine)
     async with serving(engine) as rig:
         await push_many(rig)
-        assert len(await read_links(store, VAULT, links_to("n000")) or ()) == 249
+        assert await count_links_to_first(store) == 249
         assert store.writes == 3
         assert await left(engine, LINKS) == []
         assert await left(engine, WORDS) == [VAULT]
@@ -146,8 +148,7 @@ async def test_query_of_links_writes_nothing_when_few_files_changed(engine: Inli
     store = FaultyStore(engine)
     async with serving(engine) as rig:
         await push_many(rig, link_view.MAX_FILES)
-        found = await read_links(store, VAULT, links_to("n000"))
-        assert len(found or ()) == link_view.MAX_FILES - 1
+        assert await count_links_to_first(store) == link_view.MAX_FILES - 1
         assert store.writes == 0
 
 
@@ -160,17 +161,11 @@ async def test_files_that_change_after_the_update_are_seen_by_the_query(
         await push_many(rig)
 
         async def change() -> None:
-            await index_all(engine)
+            assert await catch_up(engine, LINKS, [VAULT])
             await rig.push(*(note(f"m{n:03}", f"m{n}.md", "[[0]]") for n in range(150)))
 
         store.before_write = change
-        assert len(await read_links(store, VAULT, links_to("n000")) or ()) == 399
-
-
-async def index_all(store: InlineStore) -> None:
-    workspaces = [VAULT]
-    while workspaces:
-        workspaces = await store.write(index_backlog(LINKS, workspaces))
+        assert await count_links_to_first(store) == 399
 
 
 async def test_query_of_links_is_refused_when_updating_takes_long(
@@ -182,9 +177,9 @@ async def test_query_of_links_is_refused_when_updating_takes_long(
         with monkeypatch.context() as patch:
             patch.setattr(indexing, "CATCH_UP_SECONDS", 0.0)
             with pytest.raises(StoreUnavailable, match="still being indexed"):
-                await read_links(engine, VAULT, links_to("n000"))
+                await count_links_to_first(engine)
             assert not await catch_up(engine, WORDS, [VAULT])
-        assert len(await read_links(engine, VAULT, links_to("n000")) or ()) == 249
+        assert await count_links_to_first(engine) == 249
         assert await catch_up(engine, WORDS, [VAULT])
 
 

@@ -15,7 +15,7 @@ from octavo.model.files.changeset import SaveNote, UpdateFile
 from octavo.model.identity import Epoch, FileId
 from octavo.model.refusal import DocumentTooLarge, EpochMismatch, TooManyFiles, UnrenderableNote
 from octavo.store import StoreUnavailable
-from octavo.store.scripts import link_rewrite
+from octavo.store.scripts import link_rewrite, link_view
 from octavo.store.scripts.files import whole_file
 from octavo.store.sqlite import open_inline
 from tests.actors.workspace.test_actor import text_of
@@ -345,6 +345,35 @@ async def test_links_are_rewritten_in_the_text_of_another_process() -> None:
         receipt = await here.push(move)
         assert [each.head.file_id for each in receipt.outcomes] == ["a", "b"]
         assert await text_of(here, "b") == "changed, and still [it](theme.md)"
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    "may_lack",
+    [pytest.param(0, id="while updating the index"), pytest.param(9, id="before commit")],
+)
+async def test_links_that_another_process_adds_meanwhile_are_rewritten(
+    may_lack: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link_view, "MAX_FILES", may_lack)
+    engine = open_inline()
+    flaky = FaultyStore(engine)
+    await create_workspace(flaky)
+    async with serving(flaky) as here, serving(flaky, name="s") as there:
+        await here.push(note("a", "topic.md"), note("b", "b.md", "[it](topic.md)"))
+        there.ids = here.ids
+
+        async def meanwhile() -> None:
+            await there.push(note("c", "c.md", "[[topic]]"))
+
+        flaky.before_write = meanwhile
+        move = UpdateFile(A, frozenset({await head_id(here)}), path="theme.md", rewrite_links=True)
+        receipt = await here.push(move)
+        assert [each.head.file_id for each in receipt.outcomes] == ["a", "b", "c"]
+        assert (await text_of(here, "b"), await text_of(here, "c")) == (
+            "[it](theme.md)",
+            "[[theme]]",
+        )
     engine.close()
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from octavo.actors.jobs.indexing import index_some
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
@@ -36,7 +37,7 @@ from octavo.store.scripts.changesets import (
     receipts,
 )
 from octavo.store.scripts.feed import heads_after
-from octavo.store.scripts.index_backlog import LINKS, index_backlog
+from octavo.store.scripts.index_backlog import LINKS
 from octavo.store.scripts.select_in import select_in
 from octavo.store.scripts.sweeping import sweep
 from octavo.store.sqlite import open_inline
@@ -314,7 +315,7 @@ class Scripts:
             await store.write(
                 commit_changesets(each, Position(0), [planned(Tree(), 0, "m", *creates(45))], 7)
             )
-            await store.write(index_backlog(LINKS, [each]))
+            await index_some(store, LINKS, [each])
         assert not await store.write(sweep())
         assert await store.write(workspaces.delete(VAULT))
         assert not await store.write(workspaces.delete(VAULT))

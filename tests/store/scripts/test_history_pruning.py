@@ -9,6 +9,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from octavo.actors.jobs.indexing import index_some
 from octavo.actors.jobs.retention import PERIOD_SECONDS, RetentionJob
 from octavo.model.files.changeset import (
     ChangeOperation,
@@ -32,7 +33,7 @@ from octavo.store.scripts.changesets import commit_changesets, receipts
 from octavo.store.scripts.expiry import expire_receipts, expire_sessions
 from octavo.store.scripts.files import revision, revisions_of
 from octavo.store.scripts.fulltext_index import erase_removed_words
-from octavo.store.scripts.index_backlog import WORDS, index_backlog
+from octavo.store.scripts.index_backlog import WORDS
 from octavo.store.scripts.sweeping import sweep
 from octavo.store.scripts.workspaces import delete
 from octavo.store.transaction import Transaction, Value
@@ -105,7 +106,7 @@ class History:
         """Index all words."""
         left = [VAULT]
         while left:
-            left = await self.store.write(index_backlog(WORDS, left))
+            left = (await index_some(self.store, WORDS, left)).left
 
     async def execute(self, sql: str, *arguments: Value) -> None:
         async def script(transaction: Transaction) -> None:

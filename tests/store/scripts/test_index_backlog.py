@@ -3,10 +3,12 @@
 import random
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import trio
 
+from octavo.actors.jobs.indexing import index_some
 from octavo.model.identity import WorkspaceId
 from octavo.store import Transaction
 from octavo.store.postgres import open_postgres
@@ -15,7 +17,9 @@ from octavo.store.scripts.index_backlog import (
     LINKS,
     SLICE_BYTES,
     WORDS,
-    index_backlog,
+    FileIndex,
+    commit_step,
+    next_step,
     workspaces_to_index,
 )
 from octavo.store.scripts.index_removal import unindex_some
@@ -93,7 +97,7 @@ class CatchingUp:
             for number in range(250)
         ]
         await notebook.keep(*made)
-        await notebook.store.write(index_backlog(LINKS, [VAULT]))
+        await notebook.step(LINKS)
         assert await notebook.count("link_index") == 100
         await notebook.write("f005", "[[2]]")
         assert await notebook.index_links() == 2
@@ -111,18 +115,22 @@ class CatchingUp:
         assert await notebook.index_links() == await notebook.catch_up() == 1
 
     async def test_unknown_workspace_has_nothing_to_index(self, notebook: Notebook) -> None:
-        for index in (LINKS, WORDS):
+        indexes: tuple[FileIndex[Any], ...] = (LINKS, WORDS)
+        for index in indexes:
             assert await notebook.store.read(workspaces_to_index(index, [OTHER])) == []
-            assert await notebook.store.write(index_backlog(index, [OTHER])) == []
+            assert await index_some(notebook.store, index, [OTHER]) == ([], [])
 
     async def test_failed_step_indexes_nothing_and_leaves_the_cursor(
-        self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+        self, notebook: Notebook
     ) -> None:
         await notebook.write("a", "[[a]] red")
 
+        links = await notebook.store.read(next_step(LINKS, [VAULT]))
+        words = await notebook.store.read(next_step(WORDS, [VAULT]))
+
         async def fail_late(transaction: Transaction) -> None:
-            await index_backlog(LINKS, [VAULT])(transaction)
-            await index_backlog(WORDS, [VAULT])(transaction)
+            assert await commit_step(links)(transaction) == []
+            assert await commit_step(words)(transaction) == []
             raise RuntimeError
 
         with pytest.raises(RuntimeError):
@@ -130,6 +138,52 @@ class CatchingUp:
         for table in ("link_index", "link_sources", "fulltext_notes", "index_cursors"):
             assert await notebook.count(table) == 0
         assert (await notebook.is_waiting(), await notebook.is_waiting(LINKS)) == (True, True)
+
+    @pytest.mark.parametrize("index", [LINKS, WORDS], ids=["links", "words"])
+    async def test_step_that_was_overtaken_stores_nothing(
+        self, notebook: Notebook, index: FileIndex[Any]
+    ) -> None:
+        for number in range(150):
+            await notebook.write(f"f{number:03}", "red [[1]]")
+        late = await notebook.store.read(next_step(index, [VAULT]))
+        assert await notebook.step(index) == [VAULT]
+        assert await notebook.store.write(commit_step(late)) == [VAULT]
+        await notebook.catch_up(index)
+        assert await notebook.store.write(commit_step(late)) == [VAULT]
+        table = "link_index" if index is LINKS else "fulltext_notes"
+        assert await notebook.count(table) == 150
+
+    async def test_files_that_change_during_a_step_are_indexed_after_it(
+        self, notebook: Notebook
+    ) -> None:
+        for name in "abcde":
+            await notebook.write(name, "red [[x]]")
+        await notebook.catch_up()
+        await notebook.index_links()
+        for name in "abcde":
+            await notebook.write(name, "blue [[y]]")
+        links = await notebook.store.read(next_step(LINKS, [VAULT]))
+        words = await notebook.store.read(next_step(WORDS, [VAULT]))
+        await notebook.write("a", "green [[z]]")
+        await notebook.move("b", "moved.md")
+        await notebook.delete("c")
+        await notebook.delete("d")
+        await notebook.purge("d")
+        assert await notebook.store.write(commit_step(links)) == []
+        assert await notebook.store.write(commit_step(words)) == []
+        assert (await notebook.count("link_index"), await notebook.count("fulltext_notes")) == (
+            4,
+            4,
+        )
+        await notebook.index_links()
+        found = await notebook.store.read(unresolved_links(VAULT, ("", -1), 9))
+        assert [(each.path, each.target) for each in found] == [
+            ("a.md", "z"),
+            ("moved.md", "y"),
+            ("e.md", "y"),
+        ]
+        assert sorted(await notebook.search("blue")) == ["b", "e"]
+        assert await notebook.search("green") == ["a"]
 
     async def test_note_saved_while_its_links_are_indexed_has_those_of_its_new_text(
         self, notebook: Notebook
@@ -194,7 +248,7 @@ class CatchingUp:
             for number in range(250)
         ]
         await notebook.keep(*made)
-        assert len(await notebook.store.write(index_backlog(WORDS, [VAULT]))) == 1
+        assert await notebook.step(WORDS) == [VAULT]
         assert await notebook.count("fulltext_notes") == 100
         await notebook.write("f005", "blue")
         assert await notebook.catch_up() == 2
@@ -210,8 +264,8 @@ class CatchingUp:
             for number in range(30):
                 await each.write(f"f{number}", "red")
         asked = [WorkspaceId("nowhere"), VAULT, *names]
-        assert await notebook.store.write(index_backlog(WORDS, asked)) == names[3:]
-        assert await notebook.store.write(index_backlog(WORDS, names[3:])) == []
+        assert await index_some(notebook.store, WORDS, asked) == (names[3:], [])
+        assert await index_some(notebook.store, WORDS, names[3:]) == ([], [])
         assert await notebook.store.read(workspaces_to_index(WORDS)) == []
 
     async def test_little_text_is_indexed_immediately(self, notebook: Notebook) -> None:

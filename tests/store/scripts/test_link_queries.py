@@ -401,7 +401,7 @@ async def _act(notebook: Notebook, data: st.DataObject) -> None:
     """Some commits and steps of indexing; paths are valid because each file has its own name."""
     for number in range(data.draw(st.integers(1, 8))):
         for _ in range(data.draw(st.integers(0, 2))):
-            await notebook.store.write(index_backlog.index_backlog(LINKS, [VAULT]))
+            await notebook.step(LINKS)
         file = data.draw(st.sampled_from(["f", "g", "h", "i"]))
         head = notebook.heads.get(file)
         taken = {h.path.casefold() for h in notebook.heads.values() if h.state == "live"}
