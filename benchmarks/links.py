@@ -32,6 +32,7 @@ from urllib.error import HTTPError  # noqa: E402
 from benchmarks.clients.prose import sentences, words  # noqa: E402
 from benchmarks.clients.raw import Found, load  # noqa: E402
 from benchmarks.http import Service, report, saving, service  # noqa: E402
+from octavo.store.sqlite import DATABASE  # noqa: E402
 
 CHANGESET = 500
 WRITERS = (1, 16, 64)
@@ -168,7 +169,7 @@ def queries(served: Service, figures: Figures, count: int) -> None:
             raise SystemExit("no links were found")
 
     ask("after the import")
-    database = Path(f"/proc/{served.pid}/cwd").resolve() / "data" / "octavo.db"
+    database = Path(f"/proc/{served.pid}/cwd").resolve() / "data" / DATABASE
     with closing(sqlite3.connect(database, isolation_level=None, timeout=60)) as connection:
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
         connection.execute("BEGIN IMMEDIATE")
