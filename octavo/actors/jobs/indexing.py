@@ -77,11 +77,10 @@ async def catch_up(store: Store, index: FileIndex[E], workspace_ids: Sequence[Wo
 
 
 async def read_links(store: Store, workspace_id: WorkspaceId, query: Script[T]) -> T:
-    """Run a query of links, after the link index was updated as far as the query needs it.
+    """Run a query that may raise `LinksOutdated`; update the link index first when it does.
 
-    The query sees all links at the position that it reads at; files that changed between the update
-    and the query need no other update, unless they are many. Raises `StoreUnavailable`, also when
-    the updates take longer than `CATCH_UP_SECONDS`: these are done, and the query is not.
+    The query sees all links at the position that it reads at. Raises `StoreUnavailable`, also when
+    the updates take longer than `CATCH_UP_SECONDS`. What was indexed until then remains.
     """
     deadline = trio.current_time() + CATCH_UP_SECONDS
     while True:
@@ -111,7 +110,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Backlog:
+class _PendingIndex:
     """The workspaces that an index lacks changes of.
 
     Attributes:
@@ -149,7 +148,7 @@ class IndexingJob:
         self._store = store
         self._changed: set[WorkspaceId] = set()
         self._wake = trio.Event()
-        self._backlogs = (_Backlog(LINKS, LINKS_QUIET), _Backlog(WORDS, WORDS_QUIET))
+        self._backlogs = (_PendingIndex(LINKS, LINKS_QUIET), _PendingIndex(WORDS, WORDS_QUIET))
         self._next_look = -math.inf
 
     def wake(self, workspace_id: WorkspaceId) -> None:

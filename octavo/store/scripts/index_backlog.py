@@ -217,14 +217,11 @@ async def unindexed_files(
     max_files: int,
     max_bytes: int,
 ) -> list[FileId] | None:
-    """Return the files that changed since ``index`` was updated; None when these are too many.
-
-    A single file may have more than ``max_bytes`` of text.
-    """
+    """Return the files that changed since ``index`` was updated; None when these are too many."""
     found = await _backlog(transaction, workspace_id, index, max_files, max_bytes)
     if found is None:
         return []
-    return None if found.more else [*found.files]
+    return None if found.more or found.size > max_bytes else [*found.files]
 
 
 async def live_heads(

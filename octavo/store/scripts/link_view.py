@@ -30,7 +30,7 @@ from octavo.store.transaction import Transaction
 MAX_FILES = 100
 """That the index may lack."""
 MAX_BYTES = 64 * 1024
-"""Of their texts; a single file may have more."""
+"""Of their texts."""
 
 # Of the files under one key, the one with the fewest folders is meant, and then the first path.
 _RANKED = f"""

@@ -268,6 +268,15 @@ class Links:
         assert await incoming(notebook, "a") == [("c", "a")]
         assert not await notebook.is_waiting(LINKS)
 
+    async def test_query_is_refused_while_a_long_text_is_unindexed(
+        self, notebook: Notebook
+    ) -> None:
+        notebook.linking = False
+        await notebook.write("a", "[[a]] " + "word " * (link_view.MAX_BYTES // 5))
+        with pytest.raises(LinksOutdated):
+            await notebook.store.read_much(link_queries.outgoing_links(VAULT, FileId("a")))
+        assert await outgoing(notebook, "a") == [("a", "a.md")]
+
     async def test_file_of_a_popular_name_that_moved_away_is_not_meant(
         self, notebook: Notebook
     ) -> None:
