@@ -105,6 +105,8 @@ POLL_SECONDS = 600.0
 RETRY_SECONDS = 5.0
 """Seconds between a failure of the store and the next attempt."""
 SHORTEST_PAUSE = 0.01
+OVERTAKEN_PAUSE = 1.0
+"""Seconds in which the job does nothing when others index the same files."""
 
 _log = logging.getLogger(__name__)
 
@@ -129,10 +131,8 @@ class _PendingIndex:
             self.due = min(self.due, trio.current_time() + self.quiet)
 
     def stepped(self, done: StepDone) -> None:
-        """Continue soon, but leave the workspaces that others are indexing to them for a while."""
-        self.workspaces = {*done.left}
+        self.workspaces = {*done.left, *done.overtaken}
         self.due = trio.current_time() if self.workspaces else math.inf
-        self.add(done.overtaken)
 
 
 class IndexingJob:
@@ -177,10 +177,12 @@ class IndexingJob:
         began = trio.current_time()
         backlog = next((each for each in self._backlogs if each.due <= began), None)
         if backlog is not None:
-            backlog.stepped(
-                await index_some(self._store, backlog.index, sorted(backlog.workspaces))
-            )
-            await trio.sleep(max(SHORTEST_PAUSE, trio.current_time() - began))
+            done = await index_some(self._store, backlog.index, sorted(backlog.workspaces))
+            backlog.stepped(done)
+            took = trio.current_time() - began
+            # A query that indexes the same files waits for them.
+            pause = OVERTAKEN_PAUSE if done.overtaken else max(SHORTEST_PAUSE, took)
+            await trio.sleep(pause)
 
     async def _wait(self) -> None:
         """Wait until a step or a look is due, and receive the changes until then."""

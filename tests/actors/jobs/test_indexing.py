@@ -10,11 +10,13 @@ from octavo.actors.jobs import indexing
 from octavo.actors.jobs.indexing import (
     CATCH_UP_SECONDS,
     LINKS_QUIET,
+    OVERTAKEN_PAUSE,
     POLL_SECONDS,
     RETRY_SECONDS,
     WORDS_QUIET,
     IndexingJob,
     catch_up,
+    index_some,
     read_links,
 )
 from octavo.model.identity import FileId, WorkspaceId
@@ -118,6 +120,28 @@ async def test_links_of_a_new_change_are_indexed_before_the_words_of_earlier_one
         while await left(engine, LINKS):
             assert await left(engine, WORDS) == [VAULT]
             await trio.sleep(0.01)
+        nursery.cancel_scope.cancel()
+
+
+async def test_indexer_pauses_while_a_query_indexes_the_same_files(
+    engine: InlineStore, autojump_clock: trio.abc.Clock
+) -> None:
+    await create_workspace(engine)
+    store = FaultyStore(engine)
+    async with serving(engine) as rig, trio.open_nursery() as nursery:
+        await push_many(rig)
+
+        async def index_some_links() -> None:
+            await index_some(engine, LINKS, [VAULT])
+
+        store.before_write = index_some_links
+        nursery.start_soon(IndexingJob(store).run)
+        await trio.sleep(LINKS_QUIET + OVERTAKEN_PAUSE / 2)
+        assert store.writes == 1
+        assert await left(engine, LINKS) == [VAULT]
+        await trio.sleep(OVERTAKEN_PAUSE)
+        assert store.writes == 3
+        assert await left(engine, LINKS) == []
         nursery.cancel_scope.cancel()
 
 
