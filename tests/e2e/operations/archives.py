@@ -8,6 +8,7 @@ import httpx
 
 from tests.e2e.operations.attachments import PNG
 from tests.e2e.operations.cases import produces
+from tests.e2e.operations.common import sent_in_part
 from tests.e2e.operations.world import World, fresh_id
 
 OCTETS = {"content-type": "application/octet-stream"}
@@ -101,6 +102,14 @@ def part_sent_to_an_import_that_is_done(world: World) -> httpx.Response:
 def too_large_a_part_sent(world: World) -> httpx.Response:
     place = started(world)
     response = send(world, place, bytes(PART_SIZE + 1))
+    world.ask("DELETE", place)
+    return response
+
+
+@produces("putImportPart", "body_timeout")
+def part_that_stops(world: World) -> httpx.Response:
+    place = started(world)
+    response = sent_in_part(world, "PUT", f"{place}/parts/1", OCTETS["content-type"], b"half")
     world.ask("DELETE", place)
     return response
 

@@ -98,23 +98,40 @@ def with_too_much(world: World, described: Documented) -> httpx.Response:
 
 
 def with_a_body_that_stops(world: World, described: Documented) -> httpx.Response:
-    url = world.http.base_url
+    place, method = target(described, world.workspace), described["method"]
     media_type = next(iter(described["requestBody"]["content"]))
+    sender = credentials(world, described)
+    return sent_in_part(world, method, place, media_type, b"{", sender)
+
+
+def sent_in_part(
+    world: World,
+    method: str,
+    place: str,
+    media_type: str,
+    start: bytes,
+    sender: dict[str, str] | None = None,
+) -> httpx.Response:
+    """Send the start of a longer body, as the owner unless ``sender`` has other credentials."""
+    url = world.http.base_url
+    sender = sender or world.owner.by_key
     head = (
-        f"{described['method']} {target(described, world.workspace)} HTTP/1.1\r\nhost: a\r\n"
-        f"authorization: {credentials(world, described)['authorization']}\r\n"
+        f"{method} {place} HTTP/1.1\r\nhost: a\r\n"
+        f"authorization: {sender['authorization']}\r\n"
         "sync-protocol: 1\r\n"
-        f"content-type: {media_type}\r\ncontent-length: 100\r\n\r\n{{"
+        f"content-type: {media_type}\r\ncontent-length: 1000\r\n\r\n"
     )
     with socket.create_connection((url.host, url.port), timeout=PATIENCE) as plain:
-        plain.sendall(head.encode())
+        plain.sendall(head.encode() + start)
         received = b"".join(iter(lambda: plain.recv(65536), b""))
-    first, _, rest = received.partition(b"\r\n")
-    lines, _, body = rest.partition(b"\r\n\r\n")
-    headers = dict(line.split(": ", 1) for line in lines.decode().split("\r\n"))
-    request = httpx.Request(described["method"], str(url))
-    status = int(first.split()[1])
-    response = httpx.Response(status, headers=headers, content=body, request=request)
+    lines, _, body = received.partition(b"\r\n\r\n")
+    first, *fields = lines.decode().split("\r\n")
+    response = httpx.Response(
+        int(first.split()[1]),
+        headers=dict(line.split(": ", 1) for line in fields),
+        content=body,
+        request=httpx.Request(method, str(url)),
+    )
     response.elapsed = timedelta()
     return response
 
