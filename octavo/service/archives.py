@@ -51,7 +51,14 @@ def add_archives(
         removed=attachments.collection.wake,
     )
     imports = Imports(
-        store, attachments.writer, attachments.staging, jobs, runner, now=now, new_id=new_id
+        store,
+        attachments.writer,
+        attachments.staging,
+        jobs,
+        runner,
+        now=now,
+        new_id=new_id,
+        prepare=workers.prepare,
     )
     exports = Exports(store, attachments.blobs, jobs, new_id=new_id)
     return Archives(imports, exports)

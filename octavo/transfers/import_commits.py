@@ -251,7 +251,8 @@ class ImportCommits:
 
 
 def _text(note: CheckedNote) -> NoteText:
-    return NoteText(decompressed(note.stored, note.path), note.size, note.digest)
+    text = decompressed(note.stored, note.path)
+    return NoteText(text, note.size, note.digest, note.stored)
 
 
 async def _next(batches: Iterator[T]) -> T | None:

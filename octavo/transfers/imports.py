@@ -51,6 +51,7 @@ class Imports:
         runner: imports an archive.
         now: the clock, in seconds of Unix time.
         new_id: returns an id.
+        prepare: called when there is work for the runner soon.
     """
 
     def __init__(
@@ -63,7 +64,9 @@ class Imports:
         *,
         now: Callable[[], float],
         new_id: Callable[[], str],
+        prepare: Callable[[], None],
     ) -> None:
+        self._prepare = prepare
         self._store = store
         self._writer = writer
         self._staging = staging
@@ -87,6 +90,7 @@ class Imports:
         )
         if not await self._store.write(script):
             raise TooManyImports(OPEN_IMPORTS)
+        self._prepare()
         return import_id
 
     async def find(

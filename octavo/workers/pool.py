@@ -40,10 +40,17 @@ class WorkerPool:
         ahead: bool = True,
     ) -> None:
         self._ahead = ahead
+        self._size = size
         self._limiter = trio.CapacityLimiter(size)
         self._seconds = seconds
         self._start = partial(start_worker, preloaded, max_memory, max_seconds)
         self._idle: list[Worker] = []
+        self._wanted = trio.Event()
+
+    @property
+    def idle(self) -> int:
+        """The number of processes that wait for work."""
+        return len(self._idle)
 
     async def run(self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         """Return the result of ``function``, a function of a module, for ``arguments``.
@@ -83,22 +90,34 @@ class WorkerPool:
             return result
 
     async def serve(self) -> None:
-        """Start a process if it is wanted ahead, and end all processes when cancelled.
+        """Start processes that are wanted ahead, and end all processes when cancelled.
 
         A process that can't be started is logged; it is tried again when one is needed.
         """
         try:
             if self._ahead:
                 await self._start_one()
-            await trio.sleep_forever()
+            while True:
+                await self._wanted.wait()
+                self._wanted = trio.Event()
+                async with trio.open_nursery() as nursery:
+                    for _ in range(self._size - len(self._idle)):
+                        nursery.start_soon(self._start_one)
         finally:
             while self._idle:
                 await self._idle.pop().end()
 
+    def prepare(self) -> None:
+        """Start all processes, because there will be work soon."""
+        self._wanted.set()
+
     async def _start_one(self) -> None:
         async with self._limiter:
+            # Work that came first may have started one, and finished.
+            if len(self._idle) + self._limiter.borrowed_tokens > self._size:
+                return
             try:
-                self._idle.append(await self._worker())
+                self._idle.append(await self._start())
             except WorkerFailed as error:
                 _log.warning("%s; it is tried again when one is needed", error)
 

@@ -47,5 +47,14 @@ def archives_rig(
         run_inline,
         removed=lambda: None,
     )
-    imports = Imports(store, images.writer, images.staging, jobs, runner, now=now, new_id=new_id)
+    imports = Imports(
+        store,
+        images.writer,
+        images.staging,
+        jobs,
+        runner,
+        now=now,
+        new_id=new_id,
+        prepare=lambda: None,
+    )
     return ArchivesRig(jobs, imports, Exports(store, images.blobs, jobs, new_id=new_id))

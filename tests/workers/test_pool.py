@@ -86,6 +86,28 @@ async def test_work_beyond_its_limits_is_reported(job: object, message: str) -> 
         nursery.cancel_scope.cancel()
 
 
+async def test_processes_are_started_ahead_when_work_is_announced() -> None:
+    pool = WorkerPool(2, seconds=60, ahead=False)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pool.serve)
+        await trio.testing.wait_all_tasks_blocked()
+        pool.prepare()
+        while pool.idle < 2:  # noqa: ASYNC110 - processes start, of which nothing else tells
+            await trio.sleep(0.01)
+        pool.prepare()
+        await trio.testing.wait_all_tasks_blocked()
+        found: set[int] = set()
+
+        async def ask() -> None:
+            found.add(await pool.run(jobs.pid))
+
+        async with trio.open_nursery() as asking:
+            for _ in range(2):
+                asking.start_soon(ask)
+        assert len(found) == pool.idle == 2
+        nursery.cancel_scope.cancel()
+
+
 async def test_each_call_has_its_own_processor_time() -> None:
     pool = WorkerPool(1, seconds=60, max_seconds=1)
     async with trio.open_nursery() as nursery:

@@ -10,11 +10,16 @@ MARKDOWN = "text/markdown; charset=utf-8"
 
 
 class NoteText(NamedTuple):
-    """The Markdown of a note; ``size`` and ``digest`` are those of its UTF-8 encoding."""
+    """The Markdown of a note; ``size`` and ``digest`` are those of its UTF-8 encoding.
+
+    ``stored`` are the bytes by which the store represents it (`octavo.store.compression`), if they
+    are known already.
+    """
 
     text: str
     size: int
     digest: Digest
+    stored: bytes | None = None
 
 
 def note_text(text: str) -> NoteText:

@@ -5,6 +5,7 @@ makes the same files under the same identifiers: what was committed before is re
 """
 
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 from hashlib import sha256
 from typing import Literal
 
@@ -20,12 +21,17 @@ def derived_id(import_id: str, kind: Literal["file", "object", "changeset"], num
     It has the time of the import, and sorts by the number among those of its kind. The rest is
     taken from digests: only those can guess it that know the import.
     """
-    milliseconds = int(import_id[_TIME].replace("-", ""), 16)
-    of_kind = sha256(f"{import_id} {kind}".encode()).digest()
+    milliseconds, of_kind = _common(import_id, kind)
     of_one = sha256(f"{import_id} {kind} {number}".encode()).digest()
     # The first three bytes are shortened to 18 bits.
-    entropy = of_kind[:3] + number.to_bytes(4, "big") + of_one[: RANDOM_BYTES - 7]
-    return uuid7(milliseconds, entropy)
+    return uuid7(milliseconds, of_kind + number.to_bytes(4, "big") + of_one[: RANDOM_BYTES - 7])
+
+
+@lru_cache(maxsize=64)
+def _common(import_id: str, kind: str) -> tuple[int, bytes]:
+    """Return what the identifiers of one kind have in common: time, and the start of the rest."""
+    digest = sha256(f"{import_id} {kind}".encode()).digest()
+    return int(import_id[_TIME].replace("-", ""), 16), digest[:3]
 
 
 def taken_paths(present: Iterable[str], new: Collection[str], most: int = 10) -> list[str]:
