@@ -9,6 +9,7 @@ import pytest
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.people import client, register
 from tests.e2e.server import PATIENCE, start
+from tests.e2e.test_archives import OCTETS, packed, unpacked
 from tests.fakes.faulty_object_store import FaultyObjectStore, faulty_object_store
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.s3_server import BUCKET, ENVIRONMENT, SECRET, s3_endpoint, set_environment
@@ -62,6 +63,39 @@ def test_images_are_stored_there_and_notes_do_not_need_it(faulty: FaultyObjectSt
     assert code == 0
     assert any(NO_RETRY in line for line in log)
     assert not any(SECRET in line or "Signature" in line for line in log)
+
+
+def test_import_waits_for_the_store_and_loses_nothing(faulty: FaultyObjectStore) -> None:
+    files = {"a.md": b"![](attachments/p.png)", "attachments/p.png": PNG}
+    with (
+        data_folder() as folder,
+        running(folder, "--blobs", f"s3://{BUCKET}/imports") as octavo,
+        client(octavo.url, register(octavo.url, octavo.invitation())) as http,
+    ):
+        workspace = http.post("/api/workspaces", json={"name": "Notes"}).json()["id"]
+        base = f"/api/workspaces/{workspace}"
+        place = f"{base}/imports/{http.post(f'{base}/imports', json={}).json()['importId']}"
+        part = packed(files)
+        faulty.fault = "refusal"
+        refused = http.put(f"{place}/parts/1", content=part, headers=OCTETS)
+        assert (refused.status_code, refused.json()["code"]) == (503, "storage_unavailable")
+        faulty.fault = None
+        assert http.put(f"{place}/parts/1", content=part, headers=OCTETS).status_code == 200
+        faulty.fault = "refusal"
+        refused = http.post(f"{place}/complete")
+        assert (refused.status_code, refused.json()["code"]) == (503, "storage_unavailable")
+        assert http.get(f"{base}/files").json()["items"] == []
+        faulty.fault = None
+        done = http.post(f"{place}/complete")
+        assert done.status_code == 200, done.text
+        assert unpacked(http.get(f"{base}/export").content) == files
+        [image] = http.get(f"{base}/files", params={"prefix": "attachments/"}).json()["items"]
+        content = f"{base}/files/{image['id']}/content"
+        assert http.get(content, headers={"range": "bytes=10-19"}).content == PNG[10:20]
+        assert http.get(f"{content}?width=160").headers["content-type"] == "image/webp"
+        assert [*(folder / "staging").iterdir()] == []
+        code, _ = octavo.stop()
+    assert code == 0
 
 
 def test_store_without_an_account_is_refused_at_the_start(
