@@ -12,6 +12,7 @@ from octavo.accounts.attempts import RATES, Attempts
 from octavo.accounts.audit import RefusedAttempts
 from octavo.accounts.invitations import FIRST_INVITATION_LASTS
 from octavo.accounts.passwords import HASH_SECONDS, Passwords
+from octavo.attachments import image_work
 from octavo.http.api.session_cookie import cleared_cookie
 from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
 from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
@@ -59,6 +60,10 @@ OF_ACCOUNT = SIGN_IN.account
 assert OF_ACCOUNT is not None
 
 QUOTED = [
+    (
+        f"with {image_work.MAX_MEMORY // MIB} MiB of address space and "
+        f"{image_work.MAX_SECONDS} seconds of processor time"
+    ),
     f"After {HASH_SECONDS:g} seconds a process is killed",
     (
         f"429 after {OF_ACCOUNT.count} attempts for an address or {SIGN_IN.client.count} from a "
