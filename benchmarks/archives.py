@@ -1,35 +1,41 @@
-"""The cost of imports and exports without a database: survey, checks, and the zip of an export.
+"""The cost of imports and exports, of a server and without a database, and of uploads.
 
-Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. An import runs in two worker
-processes, as in the server; its time is that of the clock. Memory is the peak of a process that
-does all the steps, after its imports.
+Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. Without a database, an import
+is its survey and its checks in two worker processes, by the clock; memory is the peak of a process
+that does all the steps, after its imports. Those of a server are in `benchmarks.served_archives`.
 
-    python benchmarks/archives.py [--quick]
+    python benchmarks/archives.py [--quick] [--only workers|server]
 """
 
 from __future__ import annotations
 
-import argparse
-import io
-import json
-import random
-import subprocess
 import sys
-import tempfile
-import time
-import zipfile
-from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
-import trio
+ROOT = Path(__file__).parent.parent
+# The folder of this script has a module named http, which would hide the standard one.
+sys.path[0] = str(ROOT)
 
-from octavo.archives import note_check, survey
-from octavo.archives.checked_files import checked_notes
-from octavo.archives.export_layout import ExportLayout
-from octavo.archives.survey import ArchiveLimits, SurveyResult
-from octavo.archives.zip_writer import ZipWriter
-from octavo.workers import WorkerPool
+import argparse  # noqa: E402
+import io  # noqa: E402
+import json  # noqa: E402
+import random  # noqa: E402
+import subprocess  # noqa: E402
+import tempfile  # noqa: E402
+import time  # noqa: E402
+import zipfile  # noqa: E402
+from collections.abc import Callable, Iterator  # noqa: E402
+from functools import partial  # noqa: E402
+
+import trio  # noqa: E402
+
+from benchmarks import served_archives  # noqa: E402
+from octavo.archives import note_check, survey  # noqa: E402
+from octavo.archives.checked_files import checked_notes  # noqa: E402
+from octavo.archives.export_layout import ExportLayout  # noqa: E402
+from octavo.archives.survey import ArchiveLimits, SurveyResult  # noqa: E402
+from octavo.archives.zip_writer import ZipWriter  # noqa: E402
+from octavo.workers import WorkerPool  # noqa: E402
 
 LIMITS: ArchiveLimits = {"entries": 200_000, "total": 1 << 33, "note": 1 << 21, "image": 1 << 25}
 LINKS = 3
@@ -178,7 +184,13 @@ def best(rounds: int, work: Callable[[], object]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="less work, under 20 seconds")
-    quick = parser.parse_args().quick
+    parser.add_argument("--only", default="", help="one group: workers or server")
+    given = parser.parse_args()
+    quick = given.quick
+    if given.only in ("", "server"):
+        served_archives.measure(quick)
+    if given.only == "server":
+        return
     trio.run(bench_import, 2000 if quick else 10_000, 2 if quick else 5)
     bench_memory(5000 if quick else 100_000)
     bench_export(2000 if quick else 10_000, 3)

@@ -82,11 +82,15 @@ class Service:
 
 
 @contextmanager
-def service(core: int, *options: str, root: Path = ROOT) -> Iterator[Service]:
-    """Serve the checkout ``root`` on one core, with a data folder in a temporary folder."""
+def service(core: int | None, *options: str, root: Path = ROOT) -> Iterator[Service]:
+    """Serve the checkout ``root`` on one core, with a data folder in a temporary folder.
+
+    None stands for every core.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        command = [*pinned(core), sys.executable, "-m", "octavo", "serve", "--bind"]
+        command = [] if core is None else [*pinned(core)]
+        command += [sys.executable, "-m", "octavo", "serve", "--bind"]
         command += ["127.0.0.1:0", "--data-dir", str(folder / "data"), "--public-url", ORIGIN]
         command += ["--connections-per-client", "5000", "--log-format", "json"]
         command += ["--requests-per-connection", "1000000000", *options]
