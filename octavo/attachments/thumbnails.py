@@ -9,9 +9,9 @@ from octavo.attachments.blob_writer import BlobWriter
 from octavo.attachments.image_work import ImageWork
 from octavo.model.files.image import UnacceptableImage
 from octavo.store import Store
-from octavo.store.blobs import BlobKey, BlobStore, Staging
+from octavo.store.blobs import BlobKey, BlobsFull, BlobStore, Staging
 from octavo.store.scripts.images import add_thumbnail, thumbnail_of
-from octavo.workers import WorkerFailed
+from octavo.workers import WorkerFailed, WorkOutOfSpace
 
 MEDIA_TYPE = "image/webp"
 """The media type of every thumbnail."""
@@ -64,7 +64,7 @@ class Thumbnails:
             BlobMissing: the image was removed meanwhile.
             BlobsUnavailable: the blob store failed.
             StoreUnavailable: the database failed.
-            WorkerFailed: there is no process that makes it, or it takes too much time or memory.
+            WorkerFailed: it can't be made: there is no process, or not enough time, memory or room.
         """
         while True:
             found = await self._store.read(thumbnail_of(image, width))
@@ -87,9 +87,9 @@ class Thumbnails:
             await self._blobs.fetch(image, path)
             try:
                 written = await self._work.make_thumbnail(path, width, out)
-            except UnacceptableImage as refusal:
-                # It was accepted when it was uploaded: this is not a mistake of the caller.
-                raise WorkerFailed(f"a thumbnail can't be made: {refusal}") from refusal
-            key = await self._writer.put(written)
+                key = await self._writer.put(written)
+            except (UnacceptableImage, WorkOutOfSpace, BlobsFull) as error:
+                # The image was accepted, and the caller stores nothing: it is not its mistake.
+                raise WorkerFailed(f"a thumbnail can't be made: {error}") from error
         await self._store.write(add_thumbnail(image, width, key))
         return StoredThumbnail(key, written.size)

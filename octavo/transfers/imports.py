@@ -89,7 +89,7 @@ class Imports:
             import_id, workspace_id, account_id, self._expiry(), OPEN_IMPORTS
         )
         if not await self._store.write(script):
-            raise TooManyImports(OPEN_IMPORTS)
+            raise TooManyImports(await self._store.read(rows.open_imports(account_id)))
         self._prepare()
         return import_id
 

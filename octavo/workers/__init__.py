@@ -5,6 +5,6 @@ the environment with the server. Only JSON comes back from them.
 """
 
 from octavo.workers.pool import WorkerPool
-from octavo.workers.worker import WorkerFailed, WorkRefused, WorkTooLarge
+from octavo.workers.worker import WorkerFailed, WorkOutOfSpace, WorkRefused, WorkTooLarge
 
-__all__ = ["WorkRefused", "WorkTooLarge", "WorkerFailed", "WorkerPool"]
+__all__ = ["WorkOutOfSpace", "WorkRefused", "WorkTooLarge", "WorkerFailed", "WorkerPool"]

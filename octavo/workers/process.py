@@ -55,6 +55,8 @@ def _respond(line: bytes) -> dict[str, object]:
     except ValueError as error:
         # The function refuses its arguments.
         return {"refused": str(error), "kind": type(error).__name__}
+    except OSError as error:
+        return {"failed": f"{type(error).__name__}: {error}", "errno": error.errno}
     except MemoryError:
         return {"exceeded": "it needs more memory than a worker process may have"}
     except Exception as error:  # noqa: BLE001 - the server is to learn of any

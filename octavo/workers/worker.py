@@ -1,5 +1,6 @@
 """One worker process, as the server sees it."""
 
+import errno
 import json
 import os
 import signal
@@ -21,6 +22,7 @@ _PROGRAM = (
     "import json, sys; sys.path[:], arguments = json.loads(sys.argv[1]);"
     f" from {process.__name__} import main; main(*arguments)"
 )
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 # Of a decoder that crafted data has crashed, or that took too much processor time.
 _CAUSED_BY_WORK = frozenset(
     {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV, signal.SIGXCPU}
@@ -34,6 +36,10 @@ T = TypeVar("T")
 
 class WorkerFailed(Exception):
     """The work was not done: the process could not be started, was killed, or took too long."""
+
+
+class WorkOutOfSpace(WorkerFailed):
+    """The disk that the work writes to is full."""
 
 
 class WorkTooLarge(WorkerFailed):
@@ -88,6 +94,8 @@ class Worker:
             raise WorkRefused(str(response.get("kind")), str(response["refused"]))
         if "exceeded" in response:
             raise WorkTooLarge(str(response["exceeded"]))
+        if response.get("errno") in _FULL:
+            raise WorkOutOfSpace(f"a worker process failed: {response.get('failed')}")
         if "result" not in response:
             raise WorkerFailed(f"a worker process failed: {response.get('failed')}")
         result: T = response["result"]  # type: ignore[assignment]

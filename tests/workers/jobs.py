@@ -1,5 +1,6 @@
 """Functions that worker processes call."""
 
+import errno
 import os
 import signal
 import sys
@@ -73,3 +74,7 @@ def calculate(seconds: float = 60.0) -> float:
 def crash() -> None:
     """Crash as a decoder may."""
     os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def fill_the_disk() -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")

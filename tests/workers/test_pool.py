@@ -8,7 +8,7 @@ import pytest
 import trio
 import trio.testing
 
-from octavo.workers import WorkerFailed, WorkerPool, WorkRefused, WorkTooLarge
+from octavo.workers import WorkerFailed, WorkerPool, WorkOutOfSpace, WorkRefused, WorkTooLarge
 from tests.workers import jobs
 
 
@@ -106,6 +106,11 @@ async def test_processes_are_started_ahead_when_work_is_announced() -> None:
                 asking.start_soon(ask)
         assert len(found) == pool.idle == 2
         nursery.cancel_scope.cancel()
+
+
+async def test_full_disk_is_reported(pool: WorkerPool) -> None:
+    with pytest.raises(WorkOutOfSpace, match="No space left"):
+        await pool.run(jobs.fill_the_disk)
 
 
 async def test_each_call_has_its_own_processor_time() -> None:

@@ -14,7 +14,7 @@ import trio
 
 from octavo.model.identity import AccountId
 from octavo.store import Store, StoreError
-from octavo.store.scripts.archive_jobs import free_slot, renew_slot, take_slot
+from octavo.store.scripts.archive_jobs import free_all_slots, free_slot, renew_slot, take_slot
 
 LEASE_SECONDS = 60.0
 """Seconds after which the slot of a job that does not renew it is free."""
@@ -74,9 +74,13 @@ class ArchiveJobs:
         store: the database.
         now: the clock, in seconds of Unix time.
         most: how many jobs may run at once in the installation.
+        alone: no other process runs jobs: slots that one left when it died are freed at the start.
     """
 
-    def __init__(self, store: Store, now: Callable[[], float], most: int) -> None:
+    def __init__(
+        self, store: Store, now: Callable[[], float], most: int, *, alone: bool = False
+    ) -> None:
+        self._alone = alone
         self._store = store
         self._now = now
         self._most = most
@@ -84,6 +88,11 @@ class ArchiveJobs:
 
     async def run(self) -> None:
         """Run jobs until cancelled, which cancels them."""
+        if self._alone:
+            try:
+                await self._store.write(free_all_slots())
+            except StoreError as error:
+                _log.info("slots of archive jobs are freed later: %s", error)
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             try:

@@ -20,7 +20,7 @@ from octavo.http.contract.content_disposition import content_disposition
 from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import Header, InvalidRequest, NotFound
-from octavo.http.contract.reply import NotModified, Stream
+from octavo.http.contract.reply import NoBytes, NotModified, Stream
 from octavo.model.etag import entity_tag
 from octavo.model.files.image import MEDIA_TYPES
 from octavo.model.identity import FileId, RevisionId
@@ -138,7 +138,7 @@ class ContentOperations:
             (b"accept-ranges", b"bytes"),
             (b"content-disposition", content_disposition(content.shown, content.name)),
         )
-        chunks = await self._open(content, wanted)
+        chunks = NoBytes() if call.method == "HEAD" else await self._open(content, wanted)
         if wanted is None:
             return Stream(chunks, content.media_type, content.size, sent)
         span = (b"content-range", wanted.content_range(content.size))

@@ -1,7 +1,5 @@
 """Export a workspace as a zip archive."""
 
-from collections.abc import AsyncIterator
-
 from octavo.accounts.caller import Caller
 from octavo.http.api.access import Access
 from octavo.http.api.archive_problems import ARCHIVE_JOB_PROBLEMS
@@ -11,7 +9,7 @@ from octavo.http.contract.content_disposition import content_disposition
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.problems import NotFound
-from octavo.http.contract.reply import Stream
+from octavo.http.contract.reply import NoBytes, Stream
 from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.transfers.exports import ExportFormat, Exports
 
@@ -65,7 +63,7 @@ class ExportOperations:
         name = "".join("_" if each in _UNSAFE else each for each in workspace.name)
         headers = ((b"content-disposition", content_disposition("attachment", f"{name}.zip")),)
         if call.method == "HEAD":
-            return Stream(_NoBytes(), ZIP, headers=headers)
+            return Stream(NoBytes(), ZIP, headers=headers)
 
         async def permit() -> None:
             call.principal = await self._authenticator.authenticate(call)
@@ -77,13 +75,3 @@ class ExportOperations:
         except WorkspaceGone:
             raise NotFound from None
         return Stream(export.chunks, ZIP, headers=headers)
-
-
-class _NoBytes:
-    """The content of a HEAD."""
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        raise StopAsyncIteration

@@ -34,6 +34,7 @@ from octavo.http.contract.problems import (
     ServerBusy,
     UnsupportedMediaType,
 )
+from octavo.http.contract.unavailable import StorageFull
 from octavo.model.accounts.consent import ConsentDue
 from octavo.model.accounts.refusal import TooManyAttempts
 from octavo.model.etag import entity_tag
@@ -57,7 +58,7 @@ from octavo.model.refusal import (
     PathConflict,
     UnrenderableNote,
 )
-from octavo.workers import WorkerFailed
+from octavo.workers import WorkerFailed, WorkOutOfSpace
 
 
 class _Row(NamedTuple):
@@ -360,6 +361,8 @@ def problem_of(error: Exception) -> Problem | None:
             return None
         case NotExecuted():
             return WorkspaceBusy(retry_after=1)
+        case WorkOutOfSpace():
+            return StorageFull(retry_after=30)
         case WorkerFailed():
             return ServerBusy("A part of the service failed: nothing was changed. Try again.")
         case OutcomeUnknown():

@@ -56,3 +56,13 @@ class Stream:
     length: int | None = None
     headers: tuple[Header, ...] = ()
     status: int | None = None
+
+
+class NoBytes:
+    """The chunks of a `Stream` that responds to HEAD, and is not read."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        raise StopAsyncIteration

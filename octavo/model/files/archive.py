@@ -46,9 +46,10 @@ class TooManyImports(DomainError):
 
     code = "too_many_imports"
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, import_ids: list[str]) -> None:
         super().__init__(
-            f"{most} imports are open already: complete or abort one before you start another."
+            f"{len(import_ids)} imports are open already: complete or abort one before you start"
+            f" another. Their ids: {', '.join(import_ids)}."
         )
 
 

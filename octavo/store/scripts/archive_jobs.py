@@ -63,3 +63,12 @@ def free_slot(job_id: str) -> Script[None]:
         await transaction.execute("DELETE FROM archive_jobs WHERE job_id = $1::uuid", job_id)
 
     return free
+
+
+def free_all_slots() -> Script[None]:
+    """Free the slots of jobs that no process runs any more."""
+
+    async def free(transaction: Transaction) -> None:
+        await transaction.execute("DELETE FROM archive_jobs")
+
+    return free

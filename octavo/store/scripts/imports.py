@@ -86,6 +86,19 @@ def start_import(
     return insert_import
 
 
+def open_imports(account_id: AccountId) -> Script[list[str]]:
+    """Return the ids of the imports of an account that are not done."""
+
+    async def read_ids(transaction: Transaction) -> list[str]:
+        rows = await transaction.fetch_all(
+            "SELECT id FROM imports WHERE account_id = $1::uuid AND result IS NULL ORDER BY id",
+            account_id,
+        )
+        return [row[0] for row in rows]
+
+    return read_ids
+
+
 def find_import(
     import_id: str, workspace_id: WorkspaceId, account_id: AccountId, now: int
 ) -> Script[StoredImport | None]:

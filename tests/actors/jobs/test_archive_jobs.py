@@ -15,6 +15,7 @@ from octavo.actors.jobs.archive_jobs import (
     JobStopped,
 )
 from octavo.model.identity import AccountId
+from octavo.store.scripts.archive_jobs import take_slot
 from octavo.store.sqlite import open_inline
 from tests.fakes.faulty_store import FaultyStore
 
@@ -180,3 +181,13 @@ async def test_jobs_stop_with_the_service(store: FaultyStore, autojump_clock: Mo
     with pytest.raises(JobStopped):
         await result()
     assert store.writes
+
+
+async def test_slots_of_a_single_process_are_freed_when_it_starts(
+    store: FaultyStore, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    await store.write(take_slot(ANN, "j1", 0, 10**12, 2))
+    jobs = ArchiveJobs(store, trio.current_time, 2, alone=True)
+    nursery.start_soon(jobs.run)
+    await trio.testing.wait_all_tasks_blocked()
+    assert await (await jobs.start(ANN, "j2", seven))() == 7

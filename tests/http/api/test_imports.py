@@ -341,6 +341,7 @@ async def test_account_has_a_few_open_imports(api: NotesApi) -> None:
         given = await start(api)
     response = await api.owner.post(f"{api.place}/imports", {})
     assert refusal(response) == (409, "too_many_imports")
+    assert given.id in response.json()["detail"]
     await given.client.delete(given.place)
     await start(api)
 
