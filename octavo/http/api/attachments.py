@@ -53,8 +53,16 @@ _FORM = {
     "type": "object",
     "title": "UploadAttachmentInput",
     "properties": {
-        "file": {"type": "string", "contentMediaType": "application/octet-stream"},
-        "declaredDigest": {"type": "string", "pattern": "^[0-9A-Fa-f]{64}$"},
+        "file": {
+            "type": "string",
+            "contentMediaType": "application/octet-stream",
+            "description": "The image, with its file name and its media type.",
+        },
+        "declaredDigest": {
+            "type": "string",
+            "pattern": "^[0-9A-Fa-f]{64}$",
+            "description": "The SHA-256 digest of the image, to be compared.",
+        },
     },
     "required": ["file"],
     "additionalProperties": False,
@@ -127,11 +135,9 @@ class AttachmentOperations:
         path="/api/workspaces/{workspaceId}/attachments",
         tag="attachments",
         summary="Upload an image",
-        description="The form has the part file, with a file name and its media type, and "
-        "optionally the field declaredDigest, the SHA-256 digest of the bytes in hexadecimal. "
-        "Accepted are PNG, JPEG, GIF and WebP images of at most 32 MiB, 16,384 pixels a side, and "
-        "50 million pixels in all frames together. The image is temporary until it is attached to "
-        "a file.",
+        description="Accepted are PNG, JPEG, GIF and WebP images of at most 32 MiB, 16,384 pixels "
+        "a side, and 50 million pixels in all frames together. The image is temporary until it is "
+        "attached to a file.",
         security=Security.SESSION_OR_KEY,
         status=201,
         problems=(NotFound, *refused_with(UnacceptableImage)),

@@ -29,7 +29,7 @@ class RevisionDocument(ContractModel):
     position: int
     """The position of its changeset in the workspace."""
     kind: Kind
-    """Always ``note`` in this version."""
+    """A Markdown note, or an image."""
     path: str | None
     """Null for a purged file."""
     digest: str | None
@@ -100,7 +100,7 @@ class WorkspaceFile(ContractModel):
     workspace_id: Identifier
     path: str | None
     kind: Kind
-    """Always ``note`` in this version."""
+    """A Markdown note, or an image."""
     state: State
     head: RevisionDocument
     text: str | None
@@ -116,7 +116,7 @@ class ListedFileSchema(ContractModel):
     workspace_id: Identifier
     path: str
     kind: Kind
-    """Always ``note`` in this version."""
+    """A Markdown note, or an image."""
     state: Literal["live", "deleted"]
     head: RevisionDocument
 
@@ -128,7 +128,7 @@ class FeedEntrySchema(ContractModel):
     file_id: Identifier
     path: str | None
     kind: Kind
-    """Always ``note`` in this version."""
+    """A Markdown note, or an image."""
     state: State
     revision_id: Identifier
     digest: str | None
