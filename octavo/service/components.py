@@ -101,7 +101,11 @@ def add_components(
     activity = Activity(store)
     audit = server_audit(store, log_audit)
     life = SessionLife(settings.session_idle_days * DAY, settings.session_absolute_days * DAY)
-    sweeper = SweepingJob(store)
+
+    def collect_blobs() -> None:
+        attachments.collection.wake()
+
+    sweeper = SweepingJob(store, swept=collect_blobs)
     # Another process may revoke a credential, and the next request must be refused.
     fresh = 0.0 if engine.postgres is not None else CACHE_SECONDS
     credentials = Credentials(

@@ -1,28 +1,18 @@
 """Delete blobs that nothing refers to any more, in the background."""
 
-import logging
 from collections.abc import Callable
 
-import trio
-
-from octavo.store import Store, StoreError
+from octavo.actors.jobs.step_loop import StepLoop
+from octavo.store import Store
 from octavo.store.blobs import BlobStore, BlobsUnavailable
 from octavo.store.scripts import blobs, uploads
 
-POLL_SECONDS = 600.0
-"""Seconds between two searches."""
-PAUSE = 0.01
-"""Seconds between two steps, which leave the database to other work."""
-FIRST_PAUSE = 1.0
-"""Seconds to wait after a failure, doubled after each further one."""
 ATTACHING_SECONDS = 3600.0
 """Seconds for which an expired upload is kept: a change that attaches it may be under way."""
 
-_log = logging.getLogger(__name__)
-
 
 class BlobCollectionJob:
-    """Collects blobs when woken, and every `POLL_SECONDS`.
+    """Collects blobs when woken, and periodically.
 
     Args:
         store: the database.
@@ -34,30 +24,15 @@ class BlobCollectionJob:
         self._store = store
         self._blobs = blobs
         self._now = now
-        self._wake = trio.Event()
+        self._loop = StepLoop("deletion of blobs", self._step, BlobsUnavailable)
 
     def wake(self) -> None:
         """Start a search immediately."""
-        self._wake.set()
+        self._loop.wake()
 
     async def run(self) -> None:
         """Collect until cancelled. A blob is deleted after nothing in the database names it."""
-        pause = FIRST_PAUSE
-        while True:
-            self._wake = trio.Event()
-            try:
-                more = await self._step()
-            except (StoreError, BlobsUnavailable) as error:
-                _log.info("deletion of blobs is postponed: %s", error)
-                await trio.sleep(pause)
-                pause = min(pause * 2, POLL_SECONDS)
-                continue
-            pause = FIRST_PAUSE
-            if more:
-                await trio.sleep(PAUSE)
-                continue
-            with trio.move_on_after(POLL_SECONDS):
-                await self._wake.wait()
+        await self._loop.run()
 
     async def _step(self) -> bool:
         now = int(self._now() * 1000)

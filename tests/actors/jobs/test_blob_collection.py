@@ -7,7 +7,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS, POLL_SECONDS, BlobCollectionJob
+from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS, BlobCollectionJob
+from octavo.actors.jobs.step_loop import POLL_SECONDS
 from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.identity import Digest
 from octavo.store.blobs import BlobKey, BlobsUnavailable, blob_key

@@ -1,12 +1,13 @@
 """The sweeper: at the start, when woken, periodically, and after a failure of the store."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from octavo.actors.jobs.sweeping import FIRST_PAUSE, POLL_SECONDS, SweepingJob
+from octavo.actors.jobs.step_loop import FIRST_PAUSE, POLL_SECONDS
+from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.store import Store
 from octavo.store.scripts import workspaces
 from octavo.store.sqlite import InlineStore, open_inline
@@ -20,6 +21,10 @@ def engine() -> Iterator[InlineStore]:
     store = open_inline()
     yield store
     store.close()
+
+
+def sweeping(store: Store, swept: Callable[[], None] = lambda: None) -> SweepingJob:
+    return SweepingJob(store, swept)
 
 
 async def left(store: Store) -> int:
@@ -43,7 +48,7 @@ async def test_leftovers_are_swept_at_the_start(
     engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     await delete_workspace(engine)
-    nursery.start_soon(SweepingJob(engine).run)
+    nursery.start_soon(sweeping(engine).run)
     await trio.sleep(1)
     assert await left(engine) == 0
 
@@ -51,7 +56,7 @@ async def test_leftovers_are_swept_at_the_start(
 async def test_deletions_are_swept_when_woken_or_at_the_next_check(
     engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
-    sweeper = SweepingJob(engine)
+    sweeper = sweeping(engine)
     nursery.start_soon(sweeper.run)
     await wait_all_tasks_blocked()
     await delete_workspace(engine)
@@ -65,13 +70,28 @@ async def test_deletions_are_swept_when_woken_or_at_the_next_check(
     assert await left(engine) == 0
 
 
+async def test_end_of_a_sweep_is_reported_when_nothing_is_left(
+    engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    found: list[bool] = []
+    await delete_workspace(engine)
+    sweeper = sweeping(engine, lambda: found.append(True))
+    nursery.start_soon(sweeper.run)
+    await trio.sleep(1)
+    assert (await left(engine), found) == (0, [True])
+    await delete_workspace(engine)
+    sweeper.wake()
+    await trio.sleep(1)
+    assert (await left(engine), found) == (0, [True, True])
+
+
 async def test_failure_of_the_store_puts_it_off(
     engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     await delete_workspace(engine)
     store = FaultyStore(engine)
     store.failures = 1
-    nursery.start_soon(SweepingJob(store).run)
+    nursery.start_soon(sweeping(store).run)
     await trio.sleep(FIRST_PAUSE / 2)
     assert await left(engine) == 1
     await trio.sleep(FIRST_PAUSE)
@@ -84,7 +104,7 @@ async def test_failures_in_a_row_put_it_off_for_longer_each_time(
     await delete_workspace(engine)
     store = FaultyStore(engine)
     store.failures = 12
-    nursery.start_soon(SweepingJob(store).run)
+    nursery.start_soon(sweeping(store).run)
     # 1, 2, 4, ... 512 seconds, then the maximum.
     await trio.sleep(1023 + 2 * POLL_SECONDS - 1)
     assert await left(engine) == 1
