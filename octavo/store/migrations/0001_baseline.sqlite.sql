@@ -285,6 +285,7 @@ CREATE TABLE uploads (
 CREATE INDEX uploads_by_blob ON uploads (blob);
 CREATE INDEX uploads_by_expiry ON uploads (expires_at);
 CREATE INDEX uploads_by_account ON uploads (account_id);
+CREATE INDEX uploads_by_workspace ON uploads (workspace_id);
 
 -- Archives that are imported in parts, and for a while the results.
 CREATE TABLE imports (

@@ -116,7 +116,7 @@ def remove(
                 account_id,
                 tombstone,
             )
-        await uploads.expire_of(transaction, account_id)
+        await uploads.end_uploads_of_account(transaction, account_id)
         await forget_clients(transaction, account_id)
         await notify_access(transaction, account_id)
         return Removal(tuple(deleted), tuple(inherited))

@@ -151,8 +151,15 @@ def expire(before: int) -> Script[bool]:
     return delete_uploads
 
 
-async def expire_of(transaction: Transaction, account_id: AccountId) -> None:
-    """End the uploads of an account."""
+async def end_uploads_of_account(transaction: Transaction, account_id: AccountId) -> None:
+    """Let the uploads of an account expire."""
     await transaction.execute(
         "UPDATE uploads SET expires_at = 0 WHERE account_id = $1::uuid", account_id
+    )
+
+
+async def end_uploads_of_workspace(transaction: Transaction, workspace_id: WorkspaceId) -> None:
+    """Let the uploads to a workspace expire."""
+    await transaction.execute(
+        "UPDATE uploads SET expires_at = 0 WHERE workspace_id = $1::uuid", workspace_id
     )

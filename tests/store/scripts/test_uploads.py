@@ -18,7 +18,7 @@ from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.files.plan import plan
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
-from octavo.model.identity import AccountId, Digest, FileId, MutationId, Position
+from octavo.model.identity import AccountId, Digest, FileId, MutationId, Position, WorkspaceId
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, blob_key
 from octavo.store.postgres import open_postgres
@@ -33,6 +33,7 @@ from tests.fakes.workspace_rig import ANN, VAULT, create_workspace
 
 HOUR = 3_600_000
 DAY = 24 * HOUR
+OTHER = WorkspaceId("other")
 Opened = Callable[[], AbstractAsyncContextManager[Store]]
 
 
@@ -235,6 +236,16 @@ class Uploads:
         while await store.write(sweep()):
             pass
         assert await collected(store, 2 * DAY) == [key]
+
+    async def test_uploads_to_a_deleted_workspace_expire_immediately(self, store: Store) -> None:
+        await store.write(workspaces.create(OTHER, "Other", ANN, 0))
+        key = await store_upload(store, upload("o1"))
+        stays = upload("o2", digest=8)._replace(workspace_id=OTHER)
+        await store_upload(store, stays)
+        assert await store.write(workspaces.delete(VAULT))
+        assert not await store.write(uploads.expire(1))
+        assert await collected(store, 2 * DAY) == [key]
+        assert await store.read(counting("uploads")) == 1
 
     async def test_deleted_blobs_are_forgotten(self, store: Store) -> None:
         given = upload("o1")
