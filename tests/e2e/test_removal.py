@@ -1,4 +1,4 @@
-"""What a removed account leaves in the database: ids and times, and nothing else of it."""
+"""What removed accounts, deleted workspaces and purged files leave: ids and times alone."""
 
 import asyncio
 import hashlib
@@ -13,6 +13,7 @@ import asyncpg  # type: ignore[import-untyped]
 import httpx
 import pytest
 import trio
+from PIL.PngImagePlugin import PngInfo
 from zstandard import ZstdDecompressor, ZstdError
 
 from octavo.model.accounts.token import digest_of, operator_token
@@ -20,11 +21,12 @@ from tests.e2e.databases import new_database
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, invited, running
 from tests.e2e.people import PASSWORD, Person, client, register
 from tests.e2e.server import PATIENCE
+from tests.fakes.image_files import encoded, picture
 
 MARK = "kolibri7351"
 GUEST = "pelikan9462@example.org"
 TOKEN = operator_token(bytes(32))
-PENDING = ("deleted_workspaces", "purged_contents", "audit_erasures")
+PENDING = ("deleted_workspaces", "purged_contents", "audit_erasures", "deleted_blobs")
 """Tables of data that is still to be removed, in steps."""
 
 Tables = dict[str, list[tuple[object, ...]]]
@@ -102,7 +104,12 @@ class Installation:
             while True:
                 tables = await trio.to_thread.run_sync(self.tables)
                 erasure = tables.get("fulltext_erasure", [(0,)])
-                if not any(tables[name] for name in PENDING) and erasure == [(0,)]:
+                left = [row for name in PENDING for row in tables[name]]
+                # Blobs that are to be checked, and uploads that were ended.
+                left += [
+                    row for name in ("blobs", "uploads") for row in tables[name] if row[-1] == 0
+                ]
+                if not left and erasure == [(0,)]:
                     return
                 await trio.sleep(0.05)
 
@@ -118,6 +125,15 @@ class Installation:
         files = [each for each in self.octavo.folder.rglob("*") if each.is_file()]
         return contents(self.tables()) + b"".join(each.read_bytes() for each in files)
 
+    def stored_digests(self) -> list[str]:
+        """The digests of the files in the folder of the blobs, in their order."""
+        files = [each for each in (self.octavo.folder / "blobs").rglob("*") if each.is_file()]
+        return sorted(hashlib.sha256(each.read_bytes()).hexdigest() for each in files)
+
+    def staged(self) -> list[Path]:
+        """The files on their way to the blob store."""
+        return [*(self.octavo.folder / "staging").rglob("*")]
+
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def installation(request: pytest.FixtureRequest) -> Iterator[Installation]:
@@ -131,6 +147,53 @@ def installation(request: pytest.FixtureRequest) -> Iterator[Installation]:
             options += ("--database", database)
         octavo = stack.enter_context(running(folder, *options))
         yield Installation(octavo, register(octavo.url, octavo.invitation()), database)
+
+
+def marked_image(number: int) -> bytes:
+    """A PNG with the mark in a chunk of text, which the server leaves as it is."""
+    info = PngInfo()
+    info.add_text("Comment", f"{MARK} {number}")
+    return encoded(picture((300, 200), seed=number), "PNG", pnginfo=info)
+
+
+@dataclass
+class Pictures:
+    """Uploads and attaches images with the key of a person."""
+
+    http: httpx.Client
+    person: Person
+    base: str
+
+    def ask(self, method: str, path: str, **given: Any) -> httpx.Response:  # noqa: ANN401
+        headers = {**self.person.by_key, **given.pop("headers", {})}
+        response = self.http.request(method, self.base + path, headers=headers, **given)
+        assert response.is_success, response.text
+        return response
+
+    def upload(self, data: bytes) -> str:
+        response = self.ask("POST", "/attachments", files={"file": ("a.png", data, "image/png")})
+        return str(response.json()["objectId"])
+
+    def attach(self, data: bytes, path: str, old: Any = None) -> Any:  # noqa: ANN401
+        """Attach an image to a new file, or to that of the change ``old``; return the change."""
+        body = {"path": f"attachments/{path}"}
+        headers = {}
+        if old is not None:
+            body["fileId"] = old["fileId"]
+            headers["if-match"] = f'"{old["revision"]["id"]}"'
+        place = f"/attachments/{self.upload(data)}/finalize"
+        return self.ask("POST", place, json=body, headers=headers).json()
+
+    def show(self, change: Any, width: int | None = None) -> bytes:  # noqa: ANN401
+        """The image of a change, or a thumbnail of it, which is stored then."""
+        query = "" if width is None else f"?width={width}"
+        return self.ask("GET", f"/files/{change['fileId']}/content{query}").content
+
+    def purge(self, change: Any) -> None:  # noqa: ANN401
+        """Delete the file of a change, and purge it."""
+        place = f"/files/{change['fileId']}"
+        self.ask("DELETE", place, headers={"if-match": f'"{change["revision"]["id"]}"'})
+        self.ask("POST", f"{place}/purge", json={})
 
 
 def live(installation: Installation, ann: Person) -> None:
@@ -162,6 +225,12 @@ def live(installation: Installation, ann: Person) -> None:
             if number % 3 == 1:
                 assert http.delete(f"{base}/files/{note['fileId']}", headers=headers).is_success
         assert MARK in str(done("GET", f"{base}/search?q={MARK}"))
+        pictures = Pictures(http, ann, base)
+        first = pictures.attach(marked_image(0), f"{MARK}.png")
+        pictures.show(first, 160)
+        pictures.attach(marked_image(1), f"{MARK}.png", first)
+        # One that was not attached.
+        pictures.upload(marked_image(2))
         invited_to = {"role": "reader", "address": GUEST}
         done("POST", f"{base}/invitations", json=invited_to)
         done("POST", "/api/invitations", installation.root, json={"address": ann.address})
@@ -200,6 +269,8 @@ def test_nothing_of_a_removed_account_is_left(installation: Installation, way: s
     ann = register(octavo.url, invited(octavo.folder, *octavo.options[2:]))
     live(installation, ann)
     before = installation.tables()
+    # Two revisions, an upload, and a thumbnail.
+    assert len(installation.stored_digests()) == 4
     rows = [row for row in before["accounts"] if ann.address in row]
     [password] = [each for each in rows[0] if str(each).startswith("$argon2id$")]
     secrets = [ann.key, ann.cookie.partition("=")[2]]
@@ -222,6 +293,7 @@ def test_nothing_of_a_removed_account_is_left(installation: Installation, way: s
         *(each.hex().encode() for each in digests),
     ]
     assert [each for each in searched if each.lower() in left] == []
+    assert (installation.stored_digests(), installation.staged()) == ([], [])
     # The audit keeps ids and times.
     after = installation.tables()
     account_id = ann.account_id.replace("-", "")
@@ -260,3 +332,57 @@ def test_revisions_in_workspaces_of_others_stay_without_a_name(installation: Ins
     assert (before["authorName"], after["authorName"]) == ("Somebody", None)
     assert before["author"] == after["author"] == ann.account_id
     assert before["digest"] == after["digest"]
+
+
+def everything_of_images(installation: Installation) -> bytes:
+    """Stop the server, and return what its database and its data folder contain."""
+    assert installation.octavo.stop() == (0, [])
+    return installation.everything()
+
+
+def test_nothing_of_the_images_of_a_purged_file_is_left(installation: Installation) -> None:
+    shared, only = marked_image(0), marked_image(1)
+    with client(installation.octavo.url) as http:
+        ours, others = (new_workspace(http, installation.root, name) for name in ("A", "B"))
+        first = ours.attach(shared, "a.png")
+        # The one of an earlier revision, and a thumbnail of it.
+        second = ours.attach(only, "a.png", first)
+        ours.show(second, 160)
+        third = ours.attach(shared, "a.png", second)
+        kept = others.attach(shared, "b.png")
+        both = [hashlib.sha256(each).hexdigest() for each in (shared, only)]
+        assert {*both} < {*installation.stored_digests()}
+        ours.purge(third)
+        trio.run(installation.swept)
+        # Another workspace has one of them.
+        assert installation.stored_digests() == both[:1]
+        assert others.show(kept) == shared
+        others.purge(kept)
+        trio.run(installation.swept)
+    assert (installation.stored_digests(), installation.staged()) == ([], [])
+    assert MARK.encode() not in everything_of_images(installation)
+
+
+def test_nothing_of_the_images_of_a_deleted_workspace_is_left(installation: Installation) -> None:
+    shared, only, uploaded = (marked_image(number) for number in range(3))
+    with client(installation.octavo.url) as http:
+        ours, others = (new_workspace(http, installation.root, name) for name in ("A", "B"))
+        first = ours.attach(only, "a.png")
+        ours.show(first, 480)
+        ours.attach(shared, "a.png", first)
+        ours.upload(uploaded)
+        kept = others.attach(shared, "b.png")
+        ours.ask("DELETE", "")
+        trio.run(installation.swept)
+        assert installation.stored_digests() == [hashlib.sha256(shared).hexdigest()]
+        assert others.show(kept) == shared
+        others.ask("DELETE", "")
+        trio.run(installation.swept)
+    assert (installation.stored_digests(), installation.staged()) == ([], [])
+    assert MARK.encode() not in everything_of_images(installation)
+
+
+def new_workspace(http: httpx.Client, person: Person, name: str) -> Pictures:
+    made = http.post("/api/workspaces", json={"name": name}, headers=person.by_key)
+    assert made.is_success, made.text
+    return Pictures(http, person, f"/api/workspaces/{made.json()['id']}")
