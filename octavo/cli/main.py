@@ -22,8 +22,8 @@ _COMMANDS = {
     "account": ("octavo.cli.account", "List, show, lock, change and remove accounts."),
     "recover": ("octavo.cli.recover", "Print a link to choose a new password for an account."),
     "mail": ("octavo.cli.mail", "Test the mail settings."),
-    "backup": ("octavo.cli.backup", "Write a verified copy of the database."),
-    "restore": ("octavo.cli.restore", "Put a backup in place of the database."),
+    "backup": ("octavo.cli.backup", "Write a verified copy of the database and the images."),
+    "restore": ("octavo.cli.restore", "Put a backup in place of the database and the images."),
     "actors": ("octavo.cli.actors", "Show the actors of the running service."),
     "settings": ("octavo.cli.settings", "Show every setting: what it is, and where it comes from."),
     "operator-token": (

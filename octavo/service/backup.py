@@ -1,29 +1,48 @@
-"""``octavo backup``: a verified copy of the database, also while the server runs.
+"""``octavo backup``: a verified copy of the database and its blobs, also while the server runs.
 
 The command copies by itself, on a connection of its own, instead of asking the server: a long copy
 then costs the server no thread, and works the same when none runs.
+
+A backup ``FILE`` is a database file; its blobs are in the folder ``FILE.blobs``, in the layout of
+the data folder. Blobs are added to that folder before the file appears, and those that the file no
+longer names are removed afterwards: at every moment, also after a crash, the folder has each blob
+that the file names. Blobs that an earlier backup in the same folder has become hard links to those,
+so that backups with different names share them. They are never links to those of the data folder: a
+change of owner or mode must not affect the server.
 """
 
+import errno
 import os
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import AsyncExitStack, closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import trio
 
+from octavo.service.blob_transfer import BlobTransfer, remove_unnamed
+from octavo.service.blobs import FOLDER
 from octavo.service.engine import require_installation
 from octavo.service.interruption import in_thread
 from octavo.service.partial_file import partial_file, publish
 from octavo.settings import Settings
 from octavo.store import StoreError, StoreFull
+from octavo.store.blobs.deletion_lock import deletion_held_off
 from octavo.store.sqlite import DATABASE
 from octavo.store.sqlite.backup import COMPANIONS, LOGS, Contents, DatabaseSnapshot, Verification
 
+BLOBS = ".blobs"
+"""What is appended to the name of a backup for the folder of its blobs."""
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
 
 class BackupFailed(Exception):
-    """Nothing was backed up or restored; the text says why, in one line."""
+    """Nothing was backed up or restored; the problems say why, in one line each."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +50,7 @@ class Progress:
     """How far a step has come.
 
     Attributes:
-        step: what is done now: ``writing``, ``checking``.
+        step: what is done now: ``writing``, ``checking``, ``blobs``.
         total: estimated size in bytes; None when the step can't be measured.
     """
 
@@ -45,50 +64,124 @@ Report = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A finished backup: the file, its size in bytes, and what it holds."""
+    """A finished backup.
+
+    Attributes:
+        file: the copy of the database.
+        size: its size in bytes.
+        contents: what the database holds.
+        blobs: the copied blobs; None if they were left out.
+    """
 
     file: Path
     size: int
     contents: Contents
+    blobs: BlobTransfer | None
 
 
-async def back_up(settings: Settings, target: Path, *, replace: bool, report: Report) -> Backup:
-    """Copy the database to ``target``, an absolute path, verified and with mode 0600.
+async def back_up(
+    settings: Settings, target: Path, *, replace: bool, blobs: bool, report: Report
+) -> Backup:
+    """Copy the database to ``target``, an absolute path, and its blobs to the folder next to it.
 
-    The copy has every change that was acknowledged before the call. ``target`` appears when it
-    is complete and durable; ``replace`` allows one that exists to be replaced. Raises
-    `BackupFailed`; then, and when cancelled, nothing is left behind.
+    The copy has every change that was acknowledged before the call. It is verified, and only its
+    owner can read it. ``target`` appears when it is complete and durable; ``replace`` allows one
+    that exists to be replaced. ``blobs`` False leaves the blobs out. Blobs that are missing or
+    damaged do not prevent the backup; the result names them.
+
+    Raises `BackupFailed`; then, and when cancelled, nothing is left behind.
     """
     if settings.database is not None:
         raise BackupFailed(
             "the data is in PostgreSQL: back it up with"
-            f" pg_dump --format=custom --file={target} {settings.database}"
+            f" pg_dump --format=custom --file={target} {settings.database},"
+            ' and copy the blobs (docs/operation.md, "Backup of PostgreSQL")'
         )
     database = settings.data_dir.absolute() / DATABASE
+    source = settings.data_dir.absolute() / FOLDER
     size = 0
     target = without_links(target)
     try:
         await require_installation(settings.data_dir)
         _check_target(target, database, replace=replace)
-        with closing(DatabaseSnapshot(database)) as snapshot, partial_file(target) as path:
+        async with AsyncExitStack() as stack:
+            if blobs:
+                waiting = partial(report, Progress("waiting for another backup", 0, None))
+                await stack.enter_async_context(deletion_held_off(source, waiting))
+            snapshot = stack.enter_context(closing(DatabaseSnapshot(database)))
+            path = stack.enter_context(partial_file(target))
             size = snapshot.size
             watch = growth(path, "writing", size, report)
             await in_thread(partial(snapshot.write, path), snapshot.interrupt, watch)
             report(Progress("checking", 0, None))
             with closing(Verification(path)) as verification:
                 contents = await in_thread(verification.run, verification.interrupt)
-            written = await trio.to_thread.run_sync(publish, path, target)
+            transfer = None
+            if blobs:
+                folder = blobs_of(target)
+                transfer = BlobTransfer(path, folder, [source], _other_backups(folder))
+                size += transfer.total
+                stack.enter_context(transfer)
+                await transferred(transfer, report)
+            try:
+                written = await trio.to_thread.run_sync(publish, path, target)
+            finally:
+                if transfer is not None and not path.exists():
+                    transfer.keep()
+        if blobs:
+            await trio.to_thread.run_sync(_remove_unnamed, target)
     except StoreFull:
-        raise BackupFailed(
-            f"the disk of {target} is full: the backup takes about {megabytes(size)}"
-        ) from None
+        raise _disk_full(target, size) from None
     except StoreError as error:
         raise BackupFailed(
             f"the database {database} can't be copied to {target}: {error}"
         ) from None
     except (OSError, UnicodeError) as error:
+        if isinstance(error, OSError) and error.errno in _FULL:
+            raise _disk_full(target, size) from None
         raise BackupFailed(f"{target} can't be written: {reason(error)}") from None
-    return Backup(target, written, contents)
+    return Backup(target, written, contents, transfer)
+
+
+async def transferred(transfer: BlobTransfer, report: Report) -> None:
+    """Run a transfer, and report its progress; if cancelled, it ends soon."""
+
+    def look() -> None:
+        report(Progress("blobs", transfer.done, transfer.total))
+
+    if transfer.number:
+        look()
+        await in_thread(transfer.run, transfer.interrupt, look)
+
+
+def blobs_of(backup: Path) -> Path:
+    """Return the folder of the blobs of a backup."""
+    return Path(f"{backup}{BLOBS}")
+
+
+def _other_backups(folder: Path) -> list[Path]:
+    """Return the folders of the blobs of other backups next to ``folder``, the newest first."""
+    others = [
+        each
+        for each in folder.parent.glob(f"*{BLOBS}")
+        if each != folder and each.is_dir() and not each.is_symlink()
+    ]
+    return sorted(others, key=lambda each: each.stat().st_mtime, reverse=True)
+
+
+def _remove_unnamed(target: Path) -> None:
+    folder = blobs_of(target)
+    try:
+        remove_unnamed(folder, target)
+    except OSError as error:
+        raise BackupFailed(
+            f"{target} is complete, but blobs that it does not name can't be removed from"
+            f" {folder}: {reason(error)}"
+        ) from None
+
+
+def _disk_full(target: Path, size: int) -> BackupFailed:
+    return BackupFailed(f"the disk of {target} is full: the backup takes about {megabytes(size)}")
 
 
 def _check_target(target: Path, database: Path, *, replace: bool) -> None:
@@ -106,6 +199,9 @@ def _check_target(target: Path, database: Path, *, replace: bool) -> None:
         )
     if target.exists() and not replace:
         raise BackupFailed(f"{target} exists: name another file, or replace it with --replace")
+    folder = blobs_of(target)
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise BackupFailed(f"{folder} is not a folder: remove it, or name another file")
     for end in LOGS:
         # SQLite would apply it to the backup.
         if Path(f"{target}{end}").exists():

@@ -1,4 +1,9 @@
-"""``octavo restore``: put a verified backup in place of the database."""
+"""``octavo restore``: put a verified backup in place of the database and its blobs.
+
+Blobs are added to the data folder before the database is replaced, and those that the new database
+does not name leave it afterwards: they are moved next to the former database, which is a backup
+like any other then.
+"""
 
 import os
 import shutil
@@ -13,7 +18,18 @@ from threading import Event
 import trio
 
 from octavo.control.folder import DataFolderError, DataFolderInUse, holding
-from octavo.service.backup import BackupFailed, Progress, Report, growth, reason, without_links
+from octavo.service.backup import (
+    BackupFailed,
+    Progress,
+    Report,
+    blobs_of,
+    growth,
+    reason,
+    transferred,
+    without_links,
+)
+from octavo.service.blob_transfer import BlobTransfer, described_faults, move_unnamed
+from octavo.service.blobs import FOLDER
 from octavo.service.entropy import now
 from octavo.service.interruption import in_thread
 from octavo.service.partial_file import partial_file, publish, sync
@@ -32,10 +48,14 @@ class Restored:
     Attributes:
         replaced: where the former database is now; None when there was none.
         contents: what the restored database holds.
+        blobs: the blobs that it names; None if they were left out.
+        replaced_blobs: where blobs are now that the database does not name; None without any.
     """
 
     replaced: Path | None
     contents: Contents
+    blobs: BlobTransfer | None
+    replaced_blobs: Path | None
 
 
 class _Copy:
@@ -67,17 +87,24 @@ class _Copy:
         self._interrupted.set()
 
 
-async def restore(settings: Settings, source: Path, *, report: Report) -> Restored:
+async def restore(
+    settings: Settings, source: Path, *, blobs: bool, incomplete: bool, report: Report
+) -> Restored:
     """Replace the database in the data folder by a backup, which is verified first.
 
     ``source`` is the absolute path of the backup; the logs of a plain copy are applied to it. The
     former database stays in the folder under a dated name, with the logs that could not be applied
-    to it. Raises `BackupFailed`; then, and when cancelled, the former database is in place.
+    to it, and with the blobs that only it names.
+
+    ``blobs`` False leaves the blobs as they are. A backup whose blobs are damaged or missing is
+    refused unless ``incomplete``; a blob that the data folder has needs not be in the backup.
+    Raises `BackupFailed`; then, and when cancelled, the former database is in place.
     """
     if settings.database is not None:
         raise BackupFailed(
             "the data is in PostgreSQL: stop every server, and restore a dump of pg_dump with"
-            f" pg_restore --clean --if-exists --dbname={settings.database} {source}"
+            f" pg_restore --clean --if-exists --dbname={settings.database} {source},"
+            ' and the blobs (docs/operation.md, "Backup of PostgreSQL")'
         )
     folder = settings.data_dir.absolute()
     database = folder / DATABASE
@@ -98,12 +125,58 @@ async def restore(settings: Settings, source: Path, *, report: Report) -> Restor
             await in_thread(copy.run, copy.interrupt, watch)
             report(Progress("checking", 0, None))
             contents = await _verified(source, path)
-            replaced = await trio.to_thread.run_sync(_replace, database, path)
+            transfer = None
+            if blobs:
+                transfer = stack.enter_context(_transfer(source, path, folder))
+                await transferred(transfer, report)
+                if transfer.lacking and not incomplete:
+                    raise BackupFailed(*_refusal(source, transfer))
+            try:
+                replaced = await trio.to_thread.run_sync(_replace, database, path)
+            finally:
+                if transfer is not None and not path.exists():
+                    transfer.keep()
+            replaced_blobs = None
+            if blobs:
+                aside = blobs_of(replaced or _aside(database))
+                if await trio.to_thread.run_sync(_move_unnamed, folder, database, aside):
+                    replaced_blobs = aside
         except StoreError as error:
             raise BackupFailed(str(error)) from None
         except OSError as error:
             raise BackupFailed(f"{source} can't be restored to {folder}: {reason(error)}") from None
-    return Restored(replaced, contents)
+    return Restored(replaced, contents, transfer, replaced_blobs)
+
+
+def _transfer(source: Path, path: Path, folder: Path) -> BlobTransfer:
+    """Return the transfer of the blobs that ``path``, a copy of ``source``, names."""
+    source = without_links(source)
+    sources = [blobs_of(source)]
+    if source.name == DATABASE:
+        # A plain copy of a data folder.
+        sources.append(source.parent / FOLDER)
+    return BlobTransfer(path, folder / FOLDER, sources)
+
+
+def _refusal(source: Path, transfer: BlobTransfer) -> list[str]:
+    return [
+        f"{source} can't be restored: blobs that it names are missing or damaged",
+        *described_faults(transfer),
+        (
+            "restore without them with --incomplete; if the blobs are in an object store, restore"
+            " the database alone with --database-only"
+        ),
+    ]
+
+
+def _move_unnamed(folder: Path, database: Path, target: Path) -> bool:
+    try:
+        return move_unnamed(folder / FOLDER, database, target)
+    except OSError as error:
+        raise BackupFailed(
+            f"the backup is in place, but blobs that it does not name can't be moved to {target}:"
+            f" {reason(error)}; restore again to repeat that"
+        ) from None
 
 
 def _size_of(source: Path, database: Path) -> int:

@@ -175,6 +175,7 @@ def build_tree(
             "actors": lambda: render_tree(root.tree()),
             "public_url": lambda: settings.public_url,
             "engine": lambda: "sqlite" if settings.database is None else "postgresql",
+            "blobs": lambda: "object store" if settings.blobs else "folder",
         }
         await serve_control(control_listener, commands)
 

@@ -76,7 +76,7 @@ def test_log_that_the_disk_cannot_take_leaves_the_former_with_it(
         def close(self) -> None:
             """Close nothing."""
 
-    monkeypatch.setattr(backup, "_connect", lambda path: Failing())
+    monkeypatch.setattr(backup, "connect_file", lambda path: Failing())
     before = names(database.parent)
     with pytest.raises(StoreUnavailable, match=r"can't be applied to it .* mend its disk"):
         restore._replace(database, database.with_name("copy"))

@@ -18,6 +18,7 @@ CHUNK = 256 * 1024
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 _SUFFIX = 8
+_KEY = re.compile(f"[0-9a-f]{{64}}-[0-9a-f]{{{_SUFFIX}}}")
 
 
 class BlobsUnavailable(Exception):
@@ -83,6 +84,11 @@ def blob_key(digest: Digest, entropy: bytes) -> BlobKey:
     if not _DIGEST.fullmatch(digest) or len(entropy) < _SUFFIX // 2:
         raise ValueError("a key needs a SHA-256 digest and entropy of 4 bytes")
     return BlobKey(f"{digest}-{entropy.hex()[:_SUFFIX]}")
+
+
+def is_blob_key(text: str) -> bool:
+    """Return whether ``text`` has the form of the key of a blob."""
+    return _KEY.fullmatch(text) is not None
 
 
 def digest_of_key(key: BlobKey) -> Digest:

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 
 import trio
@@ -12,8 +12,10 @@ from octavo.store.blobs.blob_store import (
     BlobKey,
     BlobMissing,
     BlobsUnavailable,
+    is_blob_key,
     path_of_key,
 )
+from octavo.store.blobs.deletion_lock import deleting
 from octavo.store.blobs.staging import disk_failures
 
 
@@ -30,19 +32,7 @@ class LocalBlobs:
     async def put(self, key: BlobKey, source: Path) -> None:
         """See `octavo.store.blobs.BlobStore`. The file is moved; it must be durable already."""
         with disk_failures():
-            await trio.to_thread.run_sync(self._put, self._path(key), source)
-
-    def _put(self, path: Path, source: Path) -> None:
-        made = []
-        folder = path.parent
-        while not folder.is_dir():
-            made.append(folder)
-            folder = folder.parent
-        for each in reversed(made):
-            each.mkdir(mode=0o700, exist_ok=True)
-            _sync(each.parent)
-        source.replace(path)
-        _sync(path.parent)
+            await trio.to_thread.run_sync(move_to_blob, self._folder, key, source)
 
     async def read(
         self, key: BlobKey, start: int = 0, stop: int | None = None
@@ -88,14 +78,15 @@ class LocalBlobs:
             shutil.copyfileobj(source, written, CHUNK)
 
     async def delete(self, key: BlobKey) -> None:
-        """See `octavo.store.blobs.BlobStore`."""
+        """See `octavo.store.blobs.BlobStore`. Fails while a backup copies the blobs."""
         path = self._path(key)
 
         def remove() -> None:
-            path.unlink(missing_ok=True)
             if path.parent.is_dir():
-                # Otherwise the blob could be back after a crash.
-                _sync(path.parent)
+                with deleting(self._folder):
+                    path.unlink(missing_ok=True)
+                    # Otherwise the blob could be back after a crash.
+                    _sync(path.parent)
 
         with disk_failures():
             await trio.to_thread.run_sync(remove)
@@ -115,6 +106,40 @@ class LocalBlobs:
 
     def _path(self, key: BlobKey) -> Path:
         return self._folder / path_of_key(key)
+
+
+def move_to_blob(folder: Path, key: BlobKey, source: Path) -> None:
+    """Move a durable file into a folder of blobs, durably; folders are created. Raises OSError."""
+    path = folder / path_of_key(key)
+    made = []
+    parent = path.parent
+    while not parent.is_dir():
+        made.append(parent)
+        parent = parent.parent
+    for each in reversed(made):
+        each.mkdir(mode=0o700, exist_ok=True)
+        _sync(each.parent)
+    source.replace(path)
+    _sync(path.parent)
+
+
+def keys_in(folder: Path) -> Iterator[BlobKey]:
+    """Yield the keys of the blobs in a folder, which may be missing; other files are ignored.
+
+    Yielded blobs may be removed meanwhile. Raises OSError.
+    """
+    for outer in _entries(folder):
+        for inner in _entries(folder / outer):
+            for name in _entries(folder / outer / inner):
+                if is_blob_key(name) and path_of_key(BlobKey(name)) == f"{outer}/{inner}/{name}":
+                    yield BlobKey(name)
+
+
+def _entries(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def _sync(folder: Path) -> None:

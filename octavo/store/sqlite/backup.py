@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 from octavo.store.errors import StoreUnavailable, StoreUnusable
 from octavo.store.migrations import APPLIED, pending, shipped
-from octavo.store.sqlite.connection import BUSY_SECONDS
 from octavo.store.sqlite.failures import failure, primary_code
+from octavo.store.sqlite.file_connection import connect_file
 
 LOGS = ("-journal", "-wal")
 """What SQLite appends to the name of a database for its logs.
@@ -57,7 +56,7 @@ class DatabaseSnapshot:
     """
 
     def __init__(self, source: Path) -> None:
-        self._connection = _connect(source)
+        self._connection = connect_file(source)
         try:
             [page_size] = self._connection.execute("PRAGMA page_size").fetchone()
             [pages] = self._connection.execute("PRAGMA page_count").fetchone()
@@ -97,7 +96,7 @@ class Verification:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._connection = _connect(path)
+        self._connection = connect_file(path)
 
     def run(self) -> Contents:
         """Read the whole file and return what it holds.
@@ -162,7 +161,7 @@ def fold_logs(path: Path) -> bool:
     process has the database open, or its disk is full or fails.
     """
     try:
-        with closing(_connect(path)) as connection:
+        with closing(connect_file(path)) as connection:
             [mode] = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
     except sqlite3.Error as error:
         code = primary_code(error)
@@ -175,16 +174,3 @@ def fold_logs(path: Path) -> bool:
             " mend its disk, or move the database and its logs away, then restore"
         ) from error
     return bool(mode == "delete")
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    # A path that is not there must not become an empty database.
-    address = f"file:{quote(str(path))}?mode=rw"
-    try:
-        connection = sqlite3.connect(
-            address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
-    except sqlite3.Error as error:
-        raise failure(error) from error
-    connection.execute("PRAGMA trusted_schema = OFF")
-    return connection
