@@ -140,3 +140,11 @@ def invited(folder: Path, *options: str) -> str:
     found = re.fullmatch(re.escape(PUBLIC) + _LINK + r"\n", printed)
     assert found is not None, printed
     return unquote(found[1])
+
+
+def run(command: str, folder: Path, *arguments: str) -> tuple[int, str, str]:
+    """The exit code of a command on a data folder, its output, and its errors."""
+    given = ("--data-dir", str(folder), *arguments)
+    with start(*given, folder=folder.parent, command=command, stdout=subprocess.PIPE) as process:
+        printed, errors = process.communicate(timeout=PATIENCE)
+    return process.returncode, printed, errors

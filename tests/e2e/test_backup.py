@@ -21,7 +21,7 @@ from octavo.store.sqlite import open_sqlite
 from octavo.store.sqlite.backup import LOGS
 from tests.e2e.databases import change, integrity, interrupt_transaction
 from tests.e2e.disks import in_tiny_disk, limit_files, needs_mount
-from tests.e2e.octavo_process import Octavo, data_folder, running
+from tests.e2e.octavo_process import Octavo, data_folder, run, running
 from tests.e2e.people import async_client, register
 from tests.e2e.plain_client import PlainClient
 from tests.e2e.saves import Save, Workload
@@ -35,14 +35,6 @@ FILLING = 40_000_000
 
 HALF_WRITTEN = "UPDATE ballast SET bytes = randomblob(length(bytes) + 1)"
 """A change of the ballast that an interrupted transaction makes."""
-
-
-def run(command: str, folder: Path, *arguments: str) -> tuple[int, str, str]:
-    """The exit code of a command on a data folder, its output, and its errors."""
-    given = ("--data-dir", str(folder), *arguments)
-    with start(*given, folder=folder.parent, command=command, stdout=subprocess.PIPE) as process:
-        printed, errors = process.communicate(timeout=PATIENCE)
-    return process.returncode, printed, errors
 
 
 def installed(folder: Path) -> None:
