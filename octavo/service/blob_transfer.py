@@ -35,7 +35,7 @@ class BlobFault(NamedTuple):
     reason: str
 
 
-class _Unusable(Exception):
+class _UnusableBlob(Exception):
     """A source does not have the bytes of a blob; the text says why."""
 
 
@@ -93,7 +93,7 @@ class BlobTransfer:
                 before = self.done
                 try:
                     self._add(blob)
-                except _Unusable as fault:
+                except _UnusableBlob as fault:
                     self.lacking += 1
                     if len(self.faults) < MOST_FAULTS:
                         self.faults.append(BlobFault(blob.key, str(fault)))
@@ -161,13 +161,13 @@ class BlobTransfer:
         for source in sources:
             try:
                 self._copy(source, blob)
-            except _Unusable as fault:
+            except _UnusableBlob as fault:
                 self._partial.unlink(missing_ok=True)
                 # A damaged copy says more than a missing one.
                 reason = str(fault) if reason == "is missing" else reason
             else:
                 return
-        raise _Unusable(reason)
+        raise _UnusableBlob(reason)
 
     def _copy(self, source: Path, blob: NamedBlob) -> None:
         with _opened(source) as opened, open(os.open(self._partial, _WRITE, 0o600), "wb") as to:
@@ -179,7 +179,7 @@ class BlobTransfer:
                 to.write(chunk)
                 self.done += len(chunk)
             if digest.hexdigest() != blob.digest:
-                raise _Unusable("is damaged")
+                raise _UnusableBlob("is damaged")
             to.flush()
             os.fsync(to.fileno())
 
@@ -236,23 +236,23 @@ def _has(path: Path, blob: NamedBlob) -> bool:
                 return False
             for chunk in _chunks(opened):
                 digest.update(chunk)
-    except _Unusable:
+    except _UnusableBlob:
         return False
     return Digest(digest.hexdigest()) == blob.digest
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[int]:
-    """Open a regular file, not through a symbolic link. Raises `_Unusable`."""
+    """Open a regular file, not through a symbolic link. Raises `_UnusableBlob`."""
     try:
         opened = os.open(path, _READ)
     except FileNotFoundError:
-        raise _Unusable("is missing") from None
+        raise _UnusableBlob("is missing") from None
     except OSError as error:
-        raise _Unusable(f"can't be read ({error.strerror})") from None
+        raise _UnusableBlob(f"can't be read ({error.strerror})") from None
     try:
         if not stat.S_ISREG(os.fstat(opened).st_mode):
-            raise _Unusable("is not a file")
+            raise _UnusableBlob("is not a file")
         yield opened
     finally:
         os.close(opened)
@@ -263,7 +263,7 @@ def _chunks(opened: int) -> Iterator[bytes]:
         try:
             chunk = os.read(opened, _CHUNK)
         except OSError as error:
-            raise _Unusable(f"can't be read ({error.strerror})") from None
+            raise _UnusableBlob(f"can't be read ({error.strerror})") from None
         if not chunk:
             return
         yield chunk

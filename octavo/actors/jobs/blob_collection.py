@@ -5,7 +5,7 @@ from collections.abc import Callable
 from octavo.actors.jobs.step_loop import StepLoop
 from octavo.store import Store
 from octavo.store.blobs import BlobStore, BlobsUnavailable
-from octavo.store.scripts import blobs, uploads
+from octavo.store.scripts import blobs, imports, uploads
 
 ATTACHING_SECONDS = 3600.0
 """Seconds for which an expired upload is kept: a change that attaches it may be under way."""
@@ -37,6 +37,8 @@ class BlobCollectionJob:
     async def _step(self) -> bool:
         now = int(self._now() * 1000)
         if await self._store.write(uploads.expire(now - int(ATTACHING_SECONDS * 1000))):
+            return True
+        if await self._store.write(imports.expire_imports(now)):
             return True
         more = await self._store.write(blobs.check_some(now))
         keys = await self._store.read(blobs.to_delete())

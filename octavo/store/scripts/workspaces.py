@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 from octavo.model.accounts.refusal import AccountGone
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.model.workspace import MAX_OWNED, Role, TooManyWorkspaces, Workspace
-from octavo.store.scripts import accounts, uploads
+from octavo.store.scripts import accounts, imports, uploads
 from octavo.store.scripts.process_notices import notify_deletion
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction
@@ -106,6 +106,7 @@ def delete(workspace_id: WorkspaceId) -> Script[bool]:
             return False
         await transaction.execute("DELETE FROM workspaces WHERE id = $1::uuid", workspace_id)
         await uploads.end_uploads_of_workspace(transaction, workspace_id)
+        await imports.end_imports_of_workspace(transaction, workspace_id)
         await notify_deletion(transaction, workspace_id)
         return True
 

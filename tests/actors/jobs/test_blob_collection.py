@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS, BlobCollectionJob
 from octavo.actors.jobs.step_loop import POLL_SECONDS
 from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.identity import Digest
 from octavo.store.blobs import BlobKey, BlobsUnavailable, blob_key
-from octavo.store.scripts import blobs, uploads
+from octavo.store.scripts import blobs, imports, uploads
 from octavo.store.sqlite import InlineStore, open_inline
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace
 
@@ -109,3 +109,23 @@ async def test_search_starts_when_woken(
     job.wake()
     await trio.sleep(1)
     assert kept.deleted == [KEY]
+
+
+async def test_import_that_expired_is_removed_with_its_parts(
+    engine: InlineStore, autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    await create_workspace(engine)
+    recorded = Blobs()
+    import_id = "01900000-0000-7000-8000-000000000001"
+    await engine.write(imports.start_import(import_id, VAULT, ANN, 1000, 1))
+    await engine.write(blobs.reserve([blobs.NewBlob(KEY, DIGEST, 1, 0)], give_up_at=10**9))
+    await engine.write(imports.put_part(import_id, 1, KEY, 0, 2000))
+    job = BlobCollectionJob(engine, recorded, trio.current_time)
+    nursery.start_soon(job.run)
+    await trio.sleep(1.5)
+    assert recorded.deleted == []
+    await trio.sleep(1)
+    job.wake()
+    await wait_all_tasks_blocked()
+    await trio.sleep(1)
+    assert recorded.deleted == [KEY]

@@ -10,7 +10,7 @@ from octavo.model.identity import AccountId, Digest
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, blob_key
 from octavo.store.postgres import open_postgres
-from octavo.store.scripts import blobs, imports
+from octavo.store.scripts import blobs, imports, workspaces
 from octavo.store.scripts.archive_jobs import free_slot, take_slot
 from octavo.store.sqlite import open_inline
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace
@@ -122,6 +122,16 @@ class Imports:
         assert not await store.write(imports.expire_imports(DAY))
         assert await found(store) is not None
         await store.write(imports.expire_imports(DAY + 1))
+        assert await found(store) is None
+        assert await collected(store) == [key]
+
+
+    async def test_imports_end_with_their_workspace(self, store: Store) -> None:
+        await started(store)
+        key = await stored_blob(store, 1)
+        await store.write(imports.put_part(FIRST, 1, key, 0, DAY))
+        assert await store.write(workspaces.delete(VAULT))
+        await store.write(imports.expire_imports(1))
         assert await found(store) is None
         assert await collected(store) == [key]
 
