@@ -16,6 +16,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -248,15 +249,7 @@ def measure(quick: bool) -> None:
             times = [export_of(served, caller.workspace)[0] for _ in range(rounds)]
         report(f"export/{count} notes", count / statistics.median(times), "notes/s")
         report("export/notes/memory above idle", memory.peak, "MiB")
-        during: list[float] = []
-        without: list[float] = []
-        for _ in range(rounds):
-            complete = caller.import_of(file)
-            without += saved_during(served, lambda: time.sleep(3))
-            during += saved_during(served, complete)
-        report("saves without an import/p99", percentile(without, 99), "ms")
-        report("saves during an import/p99", percentile(during, 99), "ms")
-        report("saves during an import/ratio", percentile(during, 99) / percentile(without, 99), "")
+        others(served, caller, file, rounds)
         file = folder / "images.zip"
         size = archive_of_images(file, images)
         report("images/bytes", size / MEBIBYTE, "MiB")
@@ -277,6 +270,30 @@ def measure(quick: bool) -> None:
         report("export/images", sent / MEBIBYTE / seconds, "MiB/s")
         report("export/images/memory above idle", memory.peak, "MiB")
         uploads(served, 8 if quick else UPLOADS)
+
+
+def others(served: Service, caller: Caller, file: Path, rounds: int) -> None:
+    """Measure the saves of another without and during jobs, in alternating rounds."""
+    without: list[float] = []
+    during: dict[str, list[float]] = {"an import": [], "exports": []}
+    for _ in range(rounds):
+        complete = caller.import_of(file)
+        without += saved_during(served, lambda: time.sleep(3))
+        during["an import"] += saved_during(served, complete)
+        without += saved_during(served, lambda: time.sleep(3))
+        exports = partial(export_again_and_again, served, caller.workspace)
+        during["exports"] += saved_during(served, exports)
+    least = percentile(without, 99)
+    report("saves alone/p99", least, "ms")
+    for name, seconds in during.items():
+        report(f"saves during {name}/p99", percentile(seconds, 99), "ms")
+        report(f"saves during {name}/p99 of alone", percentile(seconds, 99) / least, "ratio")
+
+
+def export_again_and_again(served: Service, workspace: str) -> None:
+    until = time.perf_counter() + 3
+    while time.perf_counter() < until:
+        export_of(served, workspace)
 
 
 def uploads(served: Service, count: int) -> None:

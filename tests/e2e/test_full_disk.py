@@ -1,19 +1,27 @@
 """A disk that fails under a running server: readiness reports it, and the server still stops."""
 
 import errno
+import io
+import random
 import resource
 import subprocess
 import time
+import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.e2e.databases import change
 from tests.e2e.disks import in_tiny_disk, needs_mount
-from tests.e2e.octavo_process import Octavo, data_folder, running
+from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
 from tests.e2e.people import client, register
 from tests.e2e.server import PATIENCE, command_line, environment
+from tests.fakes.image_files import encoded, picture
+
+PNG = encoded(picture((30, 20)), "PNG")
 
 
 def readiness(octavo: Octavo) -> tuple[int, dict[str, str]]:
@@ -153,6 +161,65 @@ def test_server_on_a_read_only_disk_reports_it_and_stops_cleanly(
             finally:
                 process.kill()
     assert (code, [line for line in output if "Traceback" in line]) == (0, [])
+
+
+@needs_mount
+def test_images_and_imports_without_room_are_refused_and_leave_nothing() -> None:
+    with data_folder() as folder:
+        given = ["--bind", "127.0.0.1:0", "--data-dir", str(folder / "data")]
+        given += ["--public-url", PUBLIC]
+        with subprocess.Popen(
+            [*in_tiny_disk(str(folder), 12_000), *command_line("serve"), *given],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        ) as process:
+            octavo = Octavo(process, folder, ())
+            try:
+                octavo.wait_until_listening()
+                person = register(octavo.url, octavo.invitation())
+                with client(octavo.url, person) as http:
+                    without_room(http, Path(f"/proc/{process.pid}/root{folder}/data"))
+                code, output = octavo.stop()
+            finally:
+                process.kill()
+    assert (code, [line for line in output if "Traceback" in line]) == (0, [])
+
+
+def without_room(http: httpx.Client, data: Path) -> None:
+    workspace = http.post("/api/workspaces", json={"name": "Notes"}).json()["id"]
+    base = f"/api/workspaces/{workspace}"
+    octets = {"content-type": "application/octet-stream"}
+
+    def upload(size: int) -> httpx.Response:
+        files = {"file": ("a.png", PNG + bytes(size), "image/png")}
+        return http.post(f"{base}/attachments", files=files)
+
+    def complete(notes: int, size: int) -> httpx.Response:
+        written = io.BytesIO()
+        with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+            for number in range(notes):
+                archive.writestr(f"{number}.md", random.Random(number).randbytes(size).hex())
+        started = http.post(f"{base}/imports", json={}).json()["importId"]
+        place = f"{base}/imports/{started}"
+        sent = http.put(f"{place}/parts/1", content=written.getvalue(), headers=octets)
+        response = http.post(f"{place}/complete") if sent.is_success else sent
+        http.delete(place)
+        return response
+
+    # The last has room for its parts, and none for what is made of them.
+    for attempt in (
+        partial(upload, 12_000_000),
+        partial(complete, 26, 500_000),
+        partial(complete, 11, 500_000),
+    ):
+        refused = attempt()
+        assert (refused.status_code, refused.json()["code"]) == (507, "storage_full")
+        assert [*(data / "staging").iterdir()] == []
+        assert http.get(f"{base}/files").json()["items"] == []
+    assert upload(1000).status_code == 201
+    assert complete(2, 1000).status_code == 200
 
 
 def test_damaged_text_is_refused_until_it_is_purged_and_the_others_are_served() -> None:

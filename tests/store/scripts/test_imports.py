@@ -125,7 +125,6 @@ class Imports:
         assert await found(store) is None
         assert await collected(store) == [key]
 
-
     async def test_imports_end_with_their_workspace(self, store: Store) -> None:
         await started(store)
         key = await stored_blob(store, 1)
