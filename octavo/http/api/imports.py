@@ -26,6 +26,7 @@ from octavo.model.files.archive import (
 )
 from octavo.model.identity import WorkspaceId
 from octavo.model.workspace import grants
+from octavo.store.blobs.blob_store import digest_of_key
 from octavo.store.scripts.imports import StoredImport
 from octavo.transfers.import_run import ImportResult, read_result
 from octavo.transfers.imports import MAX_PARTS, PART_SIZE, Imports
@@ -64,21 +65,6 @@ class ImportWorkspaceResult(ContractModel):
     """The position of the workspace after the import."""
 
 
-class ImportSchema(ContractModel):
-    """An import, and how far it is."""
-
-    import_id: Identifier
-    state: Literal["started", "running", "done"]
-    """``started`` means that parts can be sent, and the import completed, also again."""
-    parts: list[int]
-    """The numbers of the parts that were received; empty when it is done."""
-    read: int
-    """Bytes of files that came in."""
-    total: int
-    """Bytes of all files; 0 until they are known."""
-    result: ImportWorkspaceResult | None
-
-
 class ImportPartSchema(ContractModel):
     """A part that was received."""
 
@@ -87,6 +73,25 @@ class ImportPartSchema(ContractModel):
     """In bytes."""
     digest: str
     """The SHA-256 digest of its bytes, hexadecimal."""
+
+
+class ImportSchema(ContractModel):
+    """An import, and how far it is."""
+
+    import_id: Identifier
+    state: Literal["started", "running", "done"]
+    """``started`` means that parts can be sent, and the import completed, also again."""
+    parts: list[int]
+    """The numbers of the parts that were received; empty when it is done."""
+    received: list[ImportPartSchema]
+    """The same parts with their sizes and digests, so that an interrupted client sends the others;
+    empty unless the state is ``started``.
+    """
+    read: int
+    """Bytes of files that came in."""
+    total: int
+    """Bytes of all files; 0 until they are known."""
+    result: ImportWorkspaceResult | None
 
 
 class ImportPath(WorkspacePath):
@@ -236,6 +241,11 @@ def _import(found: StoredImport) -> ImportSchema:
         import_id=found.import_id,
         state=state,
         parts=[each.number for each in found.parts],
+        received=[
+            ImportPartSchema(number=each.number, size=each.size, digest=digest_of_key(each.key))
+            for each in found.parts
+            if state == "started"
+        ],
         read=found.read,
         total=found.total,
         result=None if found.result is None else _result(read_result(found.result)),

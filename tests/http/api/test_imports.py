@@ -3,6 +3,7 @@
 import io
 import zipfile
 from collections.abc import Mapping
+from hashlib import sha256
 
 import pytest
 import trio
@@ -112,6 +113,10 @@ async def test_parts_come_in_any_order_and_again(api: NotesApi) -> None:
     assert (sent.json()["number"], sent.json()["size"]) == (1, half)
     state = (await given.read()).json()
     assert (state["state"], state["parts"], state["total"]) == ("started", [1, 2], 0)
+    assert state["received"] == [
+        {"number": number, "size": len(part), "digest": sha256(part).hexdigest()}
+        for number, part in ((1, data[:half]), (2, data[half:]))
+    ]
     assert (await given.complete()).status == 200
     assert set(await contents(api)) == {"a.md", "attachments/p.png"}
 
@@ -123,6 +128,7 @@ async def test_result_is_kept_and_the_parts_are_not(api: NotesApi) -> None:
     assert (await given.complete()).json() == first.json()
     state = (await given.read()).json()
     assert (state["state"], state["parts"], state["result"]) == ("done", [], first.json())
+    assert state["received"] == []
     assert state["read"] == state["total"] == 4
     assert refusal(await given.send(1, b"x")) == (409, "import_not_open")
     assert [*api.images.folder.iterdir()] == []

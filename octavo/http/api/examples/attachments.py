@@ -69,6 +69,7 @@ ATTACHMENTS: dict[str, Example] = {
             "importId": _IMPORT,
             "state": "running",
             "parts": [1, 2],
+            "received": [],
             "read": 20_115_331,
             "total": 52_428_112,
             "result": None,
