@@ -12,9 +12,12 @@ except ModuleNotFoundError as error:
         "octavo.client needs httpx: run .venv/bin/pip install -e '.[client]' in the clone of Octavo"
     ) from None
 
-from octavo.client.changes import Create, Delete, Operation, Purge, Restore, Save, Update
+from octavo.client.archive_responses import ImportSummary, UploadInfo
+from octavo.client.changes import Attach, Create, Delete, Operation, Purge, Restore, Save, Update
 from octavo.client.client import Client
 from octavo.client.errors import (
+    ArchiveCut,
+    ArchiveDiffers,
     ClientError,
     ConnectionFailed,
     EpochMismatchError,
@@ -29,6 +32,8 @@ from octavo.client.errors import (
     UnexpectedResponse,
     WorkspaceGoneError,
 )
+from octavo.client.images import FileContent
+from octavo.client.importing import ImportProgress
 from octavo.client.mirror import Mirror, Note
 from octavo.client.note_document import NoteDocument
 from octavo.client.notices import Changed, Gone, Notices
@@ -36,6 +41,9 @@ from octavo.client.retrying import EntropySource, Retrying
 from octavo.client.workspace import WorkspaceClient
 
 __all__ = [
+    "ArchiveCut",
+    "ArchiveDiffers",
+    "Attach",
     "Changed",
     "Client",
     "ClientError",
@@ -44,8 +52,11 @@ __all__ = [
     "Delete",
     "EntropySource",
     "EpochMismatchError",
+    "FileContent",
     "Gone",
     "HeadMovedError",
+    "ImportProgress",
+    "ImportSummary",
     "ListeningEnded",
     "Mirror",
     "NotFoundError",
@@ -64,6 +75,7 @@ __all__ = [
     "UnavailableError",
     "UnexpectedResponse",
     "Update",
+    "UploadInfo",
     "WorkspaceClient",
     "WorkspaceGoneError",
 ]

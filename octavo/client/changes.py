@@ -10,6 +10,7 @@ from octavo.model.files.changeset import SaveNote as Save
 from octavo.model.identity import FileId, RevisionId
 
 __all__ = [
+    "Attach",
     "Create",
     "Delete",
     "Operation",
@@ -70,7 +71,24 @@ class Restore:
     revision_id: RevisionId | None = None
 
 
-Operation = Create | Update | Save | Delete | Restore | Purge
+@dataclass(frozen=True, slots=True)
+class Attach:
+    """Make an uploaded image a file, or the next revision of one.
+
+    Attributes:
+        file_id: the image file to replace, or an id chosen for a new one.
+        object_id: the upload, which can be attached once.
+        path: below ``attachments/``, with an ending of the type of the image.
+        if_match: the expected head of an existing file; None for a new one.
+    """
+
+    file_id: FileId
+    object_id: str
+    path: str
+    if_match: RevisionId | None = None
+
+
+Operation = Create | Update | Save | Delete | Restore | Attach | Purge
 
 
 def encoded(operations: Sequence[Operation]) -> list[dict[str, Any]]:
@@ -100,6 +118,15 @@ def _encoded(each: Operation) -> dict[str, Any]:
         case Restore(_, if_match, path, revision_id):
             more = present_members(path=path, revisionId=revision_id)
             return {"op": "restore", "fileId": file_id, "ifMatch": if_match, **more}
+        case Attach(_, object_id, path, if_match):
+            more = present_members(ifMatch=if_match)
+            return {
+                "op": "attach",
+                "fileId": file_id,
+                "objectId": object_id,
+                "path": path,
+                **more,
+            }
         case Purge():
             return {"op": "purge", "fileId": file_id}
         case _:

@@ -14,6 +14,7 @@ from uuid import UUID
 import httpx
 import trio
 
+from octavo.client.content import ContentStream, RequestContent
 from octavo.client.errors import (
     ClientError,
     ConnectionFailed,
@@ -30,7 +31,8 @@ Effect = Literal["none", "repeatable", "single"]
 """The effect of a request: none, the same if it is sent twice, or another one each time."""
 
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-_TEMPORARY = frozenset((429, 503))
+TEMPORARY = frozenset((429, 503))
+"""Statuses after which a request is sent again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,10 @@ class Request:
         path: the path below the URL of the server.
         body: the JSON body.
         mutation_id: the mutation id, which is also in the body.
+        content: the body, if it is no JSON.
+        temporary: the statuses after which it is sent again.
+        attempts: the maximum number of times it is sent; None for that of the retry policy.
+        patient: wait for the response without a time limit.
     """
 
     method: str
@@ -50,6 +56,31 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     effect: Effect = "none"
     mutation_id: MutationId | None = None
+    content: RequestContent | None = None
+    temporary: frozenset[int] = TEMPORARY
+    attempts: int | None = None
+    patient: bool = False
+
+
+class StreamedBody:
+    """The body of a response, as it arrives.
+
+    Attributes:
+        status: the status of the response.
+        headers: its headers.
+    """
+
+    def __init__(self, response: httpx.Response, chunks: AsyncIterator[bytes]) -> None:
+        self.status = response.status_code
+        self.headers = response.headers
+        self._chunks = chunks
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        """Return the next bytes. Raises `ConnectionFailed` if the rest is missing."""
+        return await anext(self._chunks)
 
 
 class ApiConnection:
@@ -111,7 +142,7 @@ class ApiConnection:
             failures += 1
             asked: float | None = None
             try:
-                response = await self._http.send(self._made(request))
+                response = await self._exchange(request)
             except httpx.RequestError as error:
                 sent = not isinstance(error, _NOT_SENT)
                 in_doubt |= sent and request.effect != "none"
@@ -123,14 +154,14 @@ class ApiConnection:
                 in_doubt |= response.status_code >= 500 and request.effect != "none"
                 problem = _problem(response, response.content, in_doubt=in_doubt)
                 asked = problem.retry_after
-                if problem.status not in _TEMPORARY or (asked or 0) > self.retrying.patience:
+                if problem.status not in request.temporary or (asked or 0) > self.retrying.patience:
                     raise problem
                 if not self._again(request, failures, safe=problem.status == 429):
                     raise problem
             await trio.sleep(self.retrying.wait(failures, self.entropy, asked))
 
     @asynccontextmanager
-    async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def stream(self, request: Request) -> AsyncIterator[StreamedBody]:
         """Provide the body of the response as it arrives.
 
         The request is retried until the response starts. The iterator raises `ConnectionFailed` if
@@ -150,7 +181,7 @@ class ApiConnection:
             try:
                 if response.is_success:
                     async with aclosing(_chunks(content)) as chunks:
-                        yield chunks
+                        yield StreamedBody(response, chunks)
                     return
                 problem = _problem(response, await _whole(content), in_doubt=False)
             finally:
@@ -159,28 +190,49 @@ class ApiConnection:
                     # Exhausts the generators within httpx, which can't be closed otherwise.
                     await _whole(content)
             asked = problem.retry_after
-            passing = problem.status in _TEMPORARY and (asked or 0) <= self.retrying.patience
+            passing = problem.status in request.temporary and (asked or 0) <= self.retrying.patience
             if not passing or not self._again(request, failures, safe=True):
                 raise problem
             await trio.sleep(self.retrying.wait(failures, self.entropy, asked))
 
     def _again(self, request: Request, failures: int, *, safe: bool) -> bool:
-        return failures < self.retrying.attempts and (safe or request.effect != "single")
+        attempts = request.attempts or self.retrying.attempts
+        return failures < attempts and (safe or request.effect != "single")
+
+    async def _exchange(self, request: Request) -> httpx.Response:
+        made = self._made(request)
+        if request.content is None:
+            return await self._http.send(made)
+        async with request.content.open() as chunks:
+            made.stream = ContentStream(chunks)
+            return await self._http.send(made)
 
     def _made(self, request: Request) -> httpx.Request:
+        headers = {**self.credential, **request.headers}
+        if request.content is not None:
+            headers["content-type"] = request.content.media_type
+            size = request.content.size
+            if size is None:
+                headers["transfer-encoding"] = "chunked"
+            else:
+                headers["content-length"] = str(size)
+        extensions = {}
+        if request.patient:
+            extensions["timeout"] = {**self._http.timeout.as_dict(), "read": None}
         made = self._http.build_request(
             request.method,
             request.path,
             params=dict(request.query),
-            headers={**self.credential, **request.headers},
+            headers=headers,
             json=request.body,
+            extensions=extensions,
         )
-        made.stream = _Content(made.content)
+        made.stream = ContentStream(_Whole(made.content))
         return made
 
 
-class _Content(httpx.AsyncByteStream):
-    """A request body. httpx uses a generator, which is left unclosed when sending fails."""
+class _Whole:
+    """Iterates over one chunk."""
 
     def __init__(self, content: bytes) -> None:
         self._rest = [content] if content else []

@@ -4,8 +4,10 @@
 
     ClientError
      ├ ConnectionFailed      no complete response arrived
-     │  └ SnapshotCut        the snapshot ended before its last line
+     │  ├ SnapshotCut        the snapshot ended before its last line
+     │  └ ArchiveCut         the export ended before its last record
      ├ UnexpectedResponse      the response violates the contract
+     ├ ArchiveDiffers        the import that is continued has another archive
      ├ ListeningEnded        the server ended the notification stream
      ├ WorkspaceGoneError    the workspace no longer exists or is not visible
      └ ProblemError          an error response of the server (RFC 9457), by its code
@@ -49,6 +51,14 @@ class ConnectionFailed(ClientError):
 
 class SnapshotCut(ConnectionFailed):
     """The last line of a snapshot is missing, so the copy is incomplete: start again."""
+
+
+class ArchiveCut(ConnectionFailed):
+    """The end of an export is missing, so nothing was written: start again."""
+
+
+class ArchiveDiffers(ClientError):
+    """The import that is continued has parts of another archive: start a new one."""
 
 
 class UnexpectedResponse(ClientError):

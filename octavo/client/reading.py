@@ -1,13 +1,18 @@
 """Read the files of a workspace."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal, TypeVar
 
 from octavo.client.changes import present_members
 from octavo.client.connection import ApiConnection, Request
+from octavo.client.exporting import ExportedFiles, export_archive
 from octavo.client.findings import BackLink, Hits, LinkPage, LinksOfFile
+from octavo.client.images import FileContent, read_content
 from octavo.client.paging import Page, Pages
+from octavo.client.partial_download import partial_download
 from octavo.client.responses import (
     Difference,
     FilePage,
@@ -126,6 +131,82 @@ class WorkspaceReader:
     def unresolved_links(self) -> AsyncIterator[BackLink]:
         """Iterate over the links that don't resolve to a file (listUnresolvedLinks)."""
         return self._pages(LinkPage, "/links/unresolved")
+
+    def read_content(
+        self,
+        file_id: FileId,
+        *,
+        revision_id: RevisionId | None = None,
+        width: Literal[160, 480, 1280] | None = None,
+        start: int = 0,
+        stop: int | None = None,
+    ) -> AbstractAsyncContextManager[FileContent]:
+        """Read the bytes of a file as they arrive (getFileContent).
+
+        ::
+
+            async with workspace.read_content(file_id) as content:
+                async for chunk in content:
+                    ...
+
+        A response that has started is not retried: `ConnectionFailed` means that bytes are missing.
+
+        Args:
+            file_id: an image, or a note.
+            revision_id: a revision of the file; None for its head.
+            width: return a thumbnail of an image as WebP, at most as wide in pixels.
+            start: the first byte.
+            stop: the byte after the last one; None for the end.
+
+        Raises `ValueError` for an empty range.
+        """
+        return read_content(
+            self.connection, f"{self.path}/files/{file_id}", revision_id, width, start, stop
+        )
+
+    async def download(
+        self,
+        file_id: FileId,
+        target: Path,
+        *,
+        revision_id: RevisionId | None = None,
+        width: Literal[160, 480, 1280] | None = None,
+    ) -> int:
+        """Write the bytes of a file to ``target``, and return their number; see `read_content`.
+
+        ``target`` appears, or is replaced, when it is complete and durable. Raises OSError.
+        """
+        reading = self.read_content(file_id, revision_id=revision_id, width=width)
+        async with (
+            reading as content,
+            partial_download(target, self.connection.entropy) as file,
+        ):
+            async for chunk in content:
+                await file.write(chunk)
+        return file.size
+
+    async def export_archive(
+        self,
+        target: Path,
+        *,
+        format: ExportedFiles = "all",  # noqa: A002  # the name of the parameter
+        progress: Callable[[int], object] = lambda _: None,
+    ) -> int:
+        """Write the workspace as a zip archive to ``target`` (exportWorkspace).
+
+        ``target`` appears, or is replaced, when it is complete and durable, and only its owner can
+        read it. An export that has started is not retried: `ConnectionFailed`, such as
+        `ArchiveCut`, means that nothing was written. Raises OSError.
+
+        Args:
+            target: the file.
+            format: ``notes`` leaves out images; ``history`` adds the earlier revisions.
+            progress: called with the number of bytes so far; must not raise.
+
+        Returns:
+            The size of the archive in bytes.
+        """
+        return await export_archive(self.connection, self.path, target, format, progress)
 
     def _pages(self, kind: type[Page[T]], path: str, **query: str | None) -> Pages[T]:
         async def page(after: str | None) -> Page[T]:

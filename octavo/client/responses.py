@@ -65,6 +65,7 @@ class RevisionInfo(ResponseModel):
     path: str | None
     digest: str | None
     size: int
+    media_type: str | None
     author: AccountId
     created_at: datetime
     mutation_id: MutationId

@@ -1,13 +1,20 @@
 """One workspace: changes to its files, and notifications, snapshots and the feed."""
 
 from base64 import b64encode
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+import trio
+
+from octavo.client.archive_responses import ImportSummary, UploadInfo
 from octavo.client.changes import Delete, Operation, encoded, present_members
 from octavo.client.connection import ApiConnection, Request
+from octavo.client.content import Source
 from octavo.client.errors import NotFoundError
+from octavo.client.images import upload_image
+from octavo.client.importing import ArchiveImport, ImportProgress, import_archive
 from octavo.client.notices import Notices
 from octavo.client.reading import WorkspaceReader
 from octavo.client.responses import ChangesetResult, FeedPage, FileChange, NoteSave
@@ -140,6 +147,89 @@ class WorkspaceClient(WorkspaceReader):
     async def purge(self, file_id: FileId, mutation_id: MutationId | None = None) -> FileChange:
         """Remove the contents of a deleted file permanently (purgeFile)."""
         return await self._ask(FileChange, "POST", f"/files/{file_id}/purge", {}, mutation_id)
+
+    # Images and archives
+
+    async def upload_image(self, source: Source, name: str, media_type: str) -> UploadInfo:
+        """Upload an image, which becomes a file with `attach` (uploadAttachment).
+
+        It is temporary: an upload that is not attached expires. Chunks can be sent only once, so an
+        upload from an iterator is not retried. Raises OSError if the file can't be read.
+
+        Args:
+            source: the file, its bytes, or chunks of them; neither is held in memory as a whole.
+            name: the file name; its ending must be one of the type.
+            media_type: such as ``image/png``.
+        """
+        return await upload_image(self.connection, self.path, source, name, media_type)
+
+    async def attach(
+        self,
+        object_id: str,
+        path: str,
+        file_id: FileId | None = None,
+        if_match: RevisionId | None = None,
+        mutation_id: MutationId | None = None,
+    ) -> FileChange:
+        """Make an uploaded image the file at ``path``, or the next revision (finalizeAttachment).
+
+        Args:
+            object_id: the upload, which can be attached once.
+            path: below ``attachments/``, with an ending of the type of the image.
+            file_id: the image file to replace, or an id chosen for a new one.
+            if_match: the head of the file to replace; `HeadMovedError` if it is another one.
+            mutation_id: repeats a change.
+        """
+        body = present_members(path=path, fileId=file_id)
+        target = f"/attachments/{object_id}/finalize"
+        return await self._ask(FileChange, "POST", target, body, mutation_id, if_match)
+
+    async def import_archive(
+        self,
+        source: Source,
+        *,
+        size: int = 0,
+        import_id: str | None = None,
+        progress: Callable[[ImportProgress], object] = lambda _: None,
+        abort_on_cancel: bool = False,
+    ) -> ImportSummary:
+        """Import a zip archive: send it in parts, complete the import, wait for the result.
+
+        Nothing is committed before the whole archive was sent and checked. The import survives
+        lost connections and restarts of the server, within the limits of `Retrying`. If it fails or
+        is cancelled, call again with its ``import_id``: parts that the server has are not sent
+        again, and files that were imported are not imported again. If it is cancelled while
+        the server imports, the import goes on.
+
+        Args:
+            source: the archive; chunks of it are read once, and a part is held in memory.
+            size: its size in bytes, or more, if ``source`` is chunks; 0 if it is not known.
+            import_id: continue this import, with the same archive.
+            progress: called with the progress, first with the id of the import; must not raise.
+            abort_on_cancel: remove the import if this call is cancelled.
+
+        Raises:
+            ArchiveDiffers: the import has parts of another archive.
+            OSError: the file can't be read.
+            ClientError: as other methods.
+        """
+        if isinstance(source, Path):
+            size = (await trio.Path(source).stat()).st_size
+        elif isinstance(source, bytes):
+            size = len(source)
+        importing = ArchiveImport(self.connection, self.path, size, progress)
+        return await import_archive(importing, source, import_id, abort_on_cancel=abort_on_cancel)
+
+    async def abort_import(self, import_id: str) -> None:
+        """Remove an import with its parts, if it exists (abortWorkspaceImport).
+
+        Files that were imported stay.
+        """
+        await self.connection.send(
+            Request("DELETE", f"{self.path}/imports/{import_id}", effect="repeatable")
+        )
+
+    # Results
 
     async def receipt(self, mutation_id: MutationId) -> ChangesetResult | None:
         """Return the result of a change; None if it was not accepted so far (getReceipt)."""

@@ -1,0 +1,51 @@
+"""Exports are written to a file that is complete, or not at all."""
+
+import os
+from pathlib import Path
+
+import httpx
+import pytest
+from trio.testing import MockClock
+
+from octavo.archives.export_layout import ExportLayout
+from octavo.archives.zip_writer import ZipWriter
+from octavo.client import ArchiveCut, RateLimitedError
+from tests.fakes.stub_server import Stub, problem, workspace_of
+
+
+def archive() -> bytes:
+    writer = ZipWriter(ExportLayout())
+    return writer.note("a.md", b"one") + writer.end()
+
+
+async def test_export_is_written_with_its_size_reported(tmp_path: Path) -> None:
+    stub = Stub([lambda: httpx.Response(200, content=archive())])
+    sizes: list[int] = []
+    async with stub.client() as client:
+        size = await workspace_of(client).export_archive(
+            tmp_path / "a.zip", format="history", progress=sizes.append
+        )
+    assert (tmp_path / "a.zip").read_bytes() == archive()
+    assert size == sizes[-1] == len(archive())
+    assert dict(stub.requests[0].url.params) == {"format": "history"}
+
+
+@pytest.mark.parametrize("missing", [1, 30, len(archive())])
+async def test_cut_export_leaves_what_was_there(missing: int, tmp_path: Path) -> None:
+    """A proxy may end a response as if it were complete."""
+    (tmp_path / "a.zip").write_bytes(b"old")
+    cut = archive()[:-missing]
+    async with Stub([lambda: httpx.Response(200, content=cut)]).client() as client:
+        with pytest.raises(ArchiveCut):
+            await workspace_of(client).export_archive(tmp_path / "a.zip")
+    assert os.listdir(tmp_path) == ["a.zip"]
+    assert (tmp_path / "a.zip").read_bytes() == b"old"
+
+
+async def test_refused_export_writes_nothing(tmp_path: Path, autojump_clock: MockClock) -> None:
+    stub = Stub([lambda: problem(429, "archive_job_running", 10)])
+    async with stub.client(attempts=2) as client:
+        with pytest.raises(RateLimitedError):
+            await workspace_of(client).export_archive(tmp_path / "a.zip")
+    assert len(stub.requests) == 2
+    assert os.listdir(tmp_path) == []
