@@ -14,8 +14,9 @@ from octavo.archives.export_layout import HISTORY, ExportLayout
 from octavo.model.files.image import media_type_of_name
 from octavo.model.files.path import kind_of
 
-EntryKind = Literal["note", "image", "folder", "settings", "history", "other"]
 LeftOut = Literal["settings", "history", "other"]
+FileKind = Literal["note", "image"] | LeftOut
+EntryKind = FileKind | Literal["folder"]
 LEFT_OUT: tuple[LeftOut, ...] = ("settings", "history", "other")
 
 # Names are compared in lower case. Folders of Obsidian, Logseq, version control, file systems and
@@ -69,6 +70,10 @@ class Selection:
         """
         if path.endswith("/"):
             return "folder" if not entry.size else "other"
+        return self.kind_of_file(path)
+
+    def kind_of_file(self, path: str) -> FileKind:
+        """Return the kind of a file at ``path``."""
         if self._history is not None and path.startswith(self._history):
             return "history"
         if not self.is_export and _is_settings(path):

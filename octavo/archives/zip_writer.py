@@ -1,4 +1,4 @@
-"""Write a zip archive as a stream: the bytes of an export, without doing I/O.
+"""Write a zip archive as a stream, such as an export, without doing I/O.
 
 Every byte is final when it is returned, and depends only on the files, their order and the version
 of zlib: times are fixed. Sizes are in front of the data, which programs that read a stream need.
@@ -33,11 +33,12 @@ class ZipWriter:
     Paths are valid and differ; the order of calls is the order of the files.
 
     Args:
-        layout: the layout of the export, which the comment of the archive describes.
+        layout: the layout of an export, which the comment of the archive describes; None for an
+            archive of other files.
     """
 
-    def __init__(self, layout: ExportLayout) -> None:
-        self._comment = layout.comment()
+    def __init__(self, layout: ExportLayout | None) -> None:
+        self._comment = b"" if layout is None else layout.comment()
         self._directory = bytearray()
         self._entries = 0
         self._position = 0

@@ -25,7 +25,7 @@ from octavo.control.client import ControlFailed, NoServer, ask
 from octavo.control.serving import COMMAND_SECONDS
 from octavo.model.accounts.administration import LONGEST_REASON
 from octavo.service.account_commands import AccountCommandFailed, run_beside
-from octavo.service.backup import megabytes
+from octavo.service.progress import megabytes
 from octavo.settings import Settings
 
 _ADDRESS = 36

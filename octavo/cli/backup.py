@@ -13,9 +13,10 @@ from octavo.cli.output import Failed, say
 from octavo.cli.progress import ProgressDisplay
 from octavo.cli.reading import read, takes_settings
 from octavo.control.client import ControlFailed, ask
-from octavo.service.backup import BackupFailed, back_up, blobs_of, megabytes
+from octavo.service.backup import BackupFailed, back_up, blobs_of
 from octavo.service.blob_transfer import described_faults
 from octavo.service.interruption import Interrupted, until_signal
+from octavo.service.progress import megabytes
 from octavo.store.sqlite.backup import Contents
 
 

@@ -24,6 +24,8 @@ _COMMANDS = {
     "mail": ("octavo.cli.mail", "Test the mail settings."),
     "backup": ("octavo.cli.backup", "Write a verified copy of the database and the images."),
     "restore": ("octavo.cli.restore", "Put a backup in place of the database and the images."),
+    "import": ("octavo.cli.import_archive", "Import a folder or a zip archive into a workspace."),
+    "export": ("octavo.cli.export_archive", "Write a workspace to a zip archive."),
     "actors": ("octavo.cli.actors", "Show the actors of the running service."),
     "settings": ("octavo.cli.settings", "Show every setting: what it is, and where it comes from."),
     "operator-token": (

@@ -3,15 +3,20 @@
 import sys
 
 from octavo.cli.output import draw, tell
-from octavo.service.backup import Progress, megabytes
+from octavo.service.progress import Progress, megabytes
 
 _WIDTH = 30
 
 
 class ProgressDisplay:
-    """Shows reports of progress; use it as a context manager, which clears the bar."""
+    """Shows reports of progress; use it as a context manager, which clears the bar.
 
-    def __init__(self) -> None:
+    Args:
+        lines: announce each step in a line where there is no terminal.
+    """
+
+    def __init__(self, *, lines: bool = True) -> None:
+        self._lines = lines
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
         self._step = ""
         self._drawn = 0
@@ -27,7 +32,7 @@ class ProgressDisplay:
         """Show ``progress``. Never raises."""
         if self._terminal:
             self._draw(bar(progress))
-        elif progress.step != self._step:
+        elif self._lines and progress.step != self._step:
             tell(line(progress))
         self._step = progress.step
 
@@ -40,7 +45,11 @@ class ProgressDisplay:
 def bar(progress: Progress) -> str:
     """Return the bar of ``progress``; the estimated size may be exceeded."""
     if not progress.total:
-        return f"{progress.step} …"
+        return (
+            f"{progress.step} {megabytes(progress.done)} …"
+            if progress.done
+            else f"{progress.step} …"
+        )
     share = min(progress.done / progress.total, 1.0)
     filled = round(share * _WIDTH)
     sizes = f"{megabytes(progress.done)} of {megabytes(progress.total)}"

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
         send_test_message,
     )
     from octavo.service.running import run, start_log
+    from octavo.service.workspace_transfers import (
+        ServerAccess,
+        TransferFailed,
+        WorkspaceTransfers,
+    )
 
 _MODULES = {
     "StoreEngine": "engine",
@@ -34,6 +39,9 @@ _MODULES = {
     "open_engine": "engine",
     "run": "running",
     "start_log": "running",
+    "ServerAccess": "workspace_transfers",
+    "TransferFailed": "workspace_transfers",
+    "WorkspaceTransfers": "workspace_transfers",
 }
 
 __all__ = [
@@ -41,8 +49,11 @@ __all__ = [
     "InvitationRefused",
     "MailNotSent",
     "RecoveryRefused",
+    "ServerAccess",
     "StoreEngine",
+    "TransferFailed",
     "UnusableAddress",
+    "WorkspaceTransfers",
     "invite",
     "new_id",
     "open_engine",

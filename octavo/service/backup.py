@@ -26,6 +26,7 @@ from octavo.service.blobs import FOLDER
 from octavo.service.engine import require_installation
 from octavo.service.interruption import in_thread
 from octavo.service.partial_file import partial_file, publish
+from octavo.service.progress import Progress, Report, megabytes
 from octavo.settings import Settings
 from octavo.store import StoreError, StoreFull
 from octavo.store.blobs.deletion_lock import deletion_held_off
@@ -43,23 +44,6 @@ class BackupFailed(Exception):
     def __init__(self, *problems: str) -> None:
         super().__init__("\n".join(problems))
         self.problems = problems
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a step has come.
-
-    Attributes:
-        step: what is done now: ``writing``, ``checking``, ``blobs``.
-        total: estimated size in bytes; None when the step can't be measured.
-    """
-
-    step: str
-    done: int
-    total: int | None
-
-
-Report = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +208,6 @@ def growth(path: Path, step: str, total: int, report: Report) -> Callable[[], No
             report(Progress(step, path.stat().st_size, total))
 
     return look
-
-
-def megabytes(size: int) -> str:
-    """Return a number of bytes for people."""
-    return f"{size / 1e6:.1f} MB" if size < 1e7 else f"{size / 1e6:,.0f} MB"
 
 
 def reason(error: Exception) -> str:

@@ -49,3 +49,8 @@ def new_entropy() -> bytes:
 def jitter() -> float:
     """Return a number within [0, 1), for pauses; it may be guessable."""
     return random.random()
+
+
+def system_random() -> random.Random:
+    """Return a generator of unguessable randomness, for `octavo.client`."""
+    return random.SystemRandom()

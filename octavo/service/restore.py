@@ -20,8 +20,6 @@ import trio
 from octavo.control.folder import DataFolderError, DataFolderInUse, holding
 from octavo.service.backup import (
     BackupFailed,
-    Progress,
-    Report,
     blobs_of,
     growth,
     reason,
@@ -33,6 +31,7 @@ from octavo.service.blobs import FOLDER
 from octavo.service.entropy import now
 from octavo.service.interruption import in_thread
 from octavo.service.partial_file import partial_file, publish, sync
+from octavo.service.progress import Progress, Report
 from octavo.settings import Settings
 from octavo.store import StoreError, StoreFull, StoreUnusable
 from octavo.store.sqlite import DATABASE

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 PREFIX = "OCTAVO_"
 CONFIG_VARIABLE = f"{PREFIX}CONFIG"
 CONFIG_OPTION = "--config"
+KEY_VARIABLE = f"{PREFIX}KEY"
+"""The API key of commands that are clients of a server; no setting."""
 
 # A slip of a letter or two is near; a name that only shares the prefix is not.
 _NEAR = 0.85

@@ -11,7 +11,15 @@ from typing import Any
 from pydantic.fields import FieldInfo
 from pydantic_settings import PydanticBaseSettingsSource, TomlConfigSettingsSource
 
-from octavo.settings.names import CONFIG_VARIABLE, PREFIX, is_of_a_platform, meant, option, variable
+from octavo.settings.names import (
+    CONFIG_VARIABLE,
+    KEY_VARIABLE,
+    PREFIX,
+    is_of_a_platform,
+    meant,
+    option,
+    variable,
+)
 from octavo.settings.settings import Settings
 
 _NAMES = tuple(Settings.model_fields)
@@ -116,7 +124,7 @@ def _text(value: object) -> str | None:
 
 
 def _misspelled(environment: Mapping[str, str]) -> Iterator[str]:
-    known = {CONFIG_VARIABLE, *map(variable, _NAMES)}
+    known = {CONFIG_VARIABLE, KEY_VARIABLE, *map(variable, _NAMES)}
     for name, value in sorted(environment.items()):
         if name in known or not name.startswith(PREFIX) or is_of_a_platform(name, value):
             continue

@@ -24,6 +24,8 @@ COMMANDS = [
     "mail",
     "backup",
     "restore",
+    "import",
+    "export",
     "actors",
     "settings",
     "operator-token",

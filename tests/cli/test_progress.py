@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from octavo.cli.progress import ProgressDisplay, bar
-from octavo.service.backup import Progress
+from octavo.service.progress import Progress
 
 
 class Terminal(io.StringIO):
@@ -31,6 +31,7 @@ class Terminal(io.StringIO):
             "copying  [##############################] 100%  2.0 MB of 1.0 MB",
         ),
         (Progress("checking", 0, None), "checking …"),
+        (Progress("receiving", 12_000_000, None), "receiving 12 MB …"),
     ],
 )
 def test_bar_shows_share_and_sizes(progress: Progress, expected: str) -> None:
@@ -56,3 +57,11 @@ def test_other_output_gets_a_line_for_each_step(capsys: pytest.CaptureFixture[st
         display(Progress("writing", 2, 2_000_000))
         display(Progress("checking", 0, None))
     assert capsys.readouterr() == ("", "octavo: writing 2.0 MB\noctavo: checking\n")
+
+
+def test_other_output_gets_no_lines_if_they_are_not_wanted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with ProgressDisplay(lines=False) as display:
+        display(Progress("sending", 1, 2_000_000))
+    assert capsys.readouterr() == ("", "")

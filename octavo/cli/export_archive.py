@@ -1,0 +1,67 @@
+"""``octavo export``: write a workspace to a zip archive."""
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import click
+import trio
+
+from octavo import service
+from octavo.cli.help import Command, example
+from octavo.cli.output import Failed, say
+from octavo.cli.progress import ProgressDisplay
+from octavo.cli.server_key import read_key, server_access, takes_server
+from octavo.service.interruption import Interrupted, until_signal
+from octavo.service.progress import megabytes
+
+
+@click.command(
+    "export",
+    cls=Command,
+    help="Write a workspace to the zip archive FILE, which appears when it is complete, and only "
+    "its owner can read it. An import takes it unchanged.",
+    epilog=example(
+        "octavo export recipes.zip --server https://notes.example.org \\",
+        "    --workspace Recipes --replace --key-file ~/.octavo-key",
+    ),
+)
+@click.argument("file", metavar="FILE")
+@takes_server
+@click.option(
+    "--format",
+    "export_format",
+    type=click.Choice(["all", "notes", "history"]),
+    default="all",
+    show_default=True,
+    help="all files, notes alone, or all files with their earlier revisions",
+)
+@click.option("--replace", is_flag=True, help="replace FILE if it exists")
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    file: str,
+    server: str,
+    workspace: str,
+    key_file: str | None,
+    export_format: Literal["all", "notes", "history"],
+    replace: bool,
+) -> None:
+    """Export, and print the size. Raises `Failed`."""
+    target = Path(os.path.abspath(file))
+    access = server_access(server, read_key(context, key_file))
+    if target.exists() and not target.is_file():
+        raise Failed(f"{target} is not a file: name a file")
+    if target.exists() and not replace:
+        raise Failed(f"{target} exists: name another file, or replace it with --replace")
+    try:
+        with ProgressDisplay(lines=False) as report:
+            transfers = service.WorkspaceTransfers(access, workspace, report)
+            size = trio.run(until_signal, partial(transfers.export_to, target, export_format))
+    except service.TransferFailed as error:
+        raise Failed(*error.problems) from None
+    except Interrupted:
+        raise Failed("interrupted: nothing was written") from None
+    say(f"{target}: {megabytes(size)}")
