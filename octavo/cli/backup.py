@@ -9,7 +9,7 @@ import click
 import trio
 
 from octavo.cli.help import Command, example
-from octavo.cli.output import Failed, say
+from octavo.cli.output import Failed, counted, say
 from octavo.cli.progress import ProgressDisplay
 from octavo.cli.reading import read, takes_settings
 from octavo.control.client import ControlFailed, ask
@@ -87,8 +87,3 @@ def described(contents: Contents) -> str:
         f"{counted(contents.accounts, 'account')}, {counted(contents.workspaces, 'workspace')},"
         f" {counted(contents.files, 'file')}, schema version {contents.schema}"
     )
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, which takes an s in the plural."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

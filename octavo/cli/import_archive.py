@@ -9,7 +9,7 @@ import trio
 
 from octavo import service
 from octavo.cli.help import Command, example
-from octavo.cli.output import Failed, say
+from octavo.cli.output import Failed, counted, say
 from octavo.cli.progress import ProgressDisplay
 from octavo.cli.server_key import read_key, server_access, takes_server
 from octavo.service.interruption import Interrupted, until_signal
@@ -67,11 +67,15 @@ def command(
         if transfers.import_id is not None:
             problems = (*problems, f"to continue, add --resume {transfers.import_id}")
         raise Failed(*problems)
-    left_out = [f"{number} {kind}" for kind, number in done.left_out.items() if number]
+    say(described(done))
+
+
+def described(done: "service.ImportReport") -> str:
+    """Return what was imported, for people."""
+    left_out = [f"{number:,} {kind}" for kind, number in done.left_out.items() if number]
     if done.links:
-        left_out.append(f"{done.links} symbolic links")
+        left_out.append(counted(done.links, "symbolic link"))
     rest = f"; left out: {', '.join(left_out)}" if left_out else ""
-    say(
-        f"{done.workspace}: {done.summary.notes:,} notes and {done.summary.attachments:,} images"
-        f" imported{rest}"
-    )
+    notes = counted(done.summary.notes, "note")
+    images = counted(done.summary.attachments, "image")
+    return f"{done.workspace}: imported {notes} and {images}{rest}"

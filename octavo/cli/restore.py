@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 import trio
 
-from octavo.cli.backup import counted, described
+from octavo.cli.backup import described
 from octavo.cli.help import Command, example
-from octavo.cli.output import Failed, say
+from octavo.cli.output import Failed, counted, say
 from octavo.cli.progress import ProgressDisplay
 from octavo.cli.reading import read, takes_settings
 from octavo.service.backup import BackupFailed

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from octavo.service.running import run, start_log
     from octavo.service.workspace_transfers import (
+        ImportReport,
         ServerAccess,
         TransferFailed,
         WorkspaceTransfers,
@@ -39,12 +40,14 @@ _MODULES = {
     "open_engine": "engine",
     "run": "running",
     "start_log": "running",
+    "ImportReport": "workspace_transfers",
     "ServerAccess": "workspace_transfers",
     "TransferFailed": "workspace_transfers",
     "WorkspaceTransfers": "workspace_transfers",
 }
 
 __all__ = [
+    "ImportReport",
     "InvalidAddress",
     "InvitationRefused",
     "MailNotSent",

@@ -109,8 +109,8 @@ def test_permissions_that_are_missing_are_named(
             raise PermissionError(13, "Permission denied")
         return opened(path, flags)
 
-    monkeypatch.setattr(folder_archive.os, "scandir", refuse_folder)
-    monkeypatch.setattr(folder_archive.os, "open", refuse_file)
+    monkeypatch.setattr(os, "scandir", refuse_folder)
+    monkeypatch.setattr(os, "open", refuse_file)
     assert sorted(list_folder(root).problems) == [
         f"{root}/b.md: Permission denied",
         f"{root}/closed: Permission denied",

@@ -22,6 +22,7 @@ SERVER = {
     "pycrdt",
     "markdown_it",
 }
+CLIENT = {"httpx", "trio_websocket", "octavo.client", "octavo.store.sqlite"}
 ANY = {"trio", "pydantic", "octavo.settings", "octavo.service.engine"}
 
 _IMPORTED = re.compile(r"import time: +\d+ \| +\d+ \| +([a-zA-Z0-9_.]+)\n")
@@ -55,6 +56,8 @@ def loaded(*command: str, until: str = "") -> set[str]:
     [
         (("--help",), PAGES | POSTGRES | SERVER | ANY, 130),
         (("settings",), PAGES | POSTGRES | SERVER | {"trio"}, 360),
+        (("import", "--help"), PAGES | POSTGRES | SERVER | CLIENT, 440),
+        (("export", "--help"), PAGES | POSTGRES | SERVER | CLIENT, 440),
         (("backup", "--help"), PAGES | POSTGRES | SERVER - {"pycrdt"}, 520),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

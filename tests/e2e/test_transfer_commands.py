@@ -1,0 +1,191 @@
+"""``octavo import`` and ``octavo export`` against a real server, which may stop among them."""
+
+import base64
+import re
+import signal
+import subprocess
+import zipfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.client.test_restart import free_port
+from tests.e2e.octavo_process import Octavo, data_folder, running
+from tests.e2e.operations.attachments import PNG
+from tests.e2e.people import Person, client, register
+from tests.e2e.server import PATIENCE, command_line, environment
+
+VAULT: dict[str, bytes] = {
+    "Tea.md": b"# Tea\r\n\r\n[[Cup]] and ![[cup.png]]\r\n",
+    "notes/Cup.md": "\ufeffüber [Tea](../Tea.md)".encode(),
+    "notes/Plain.md": b"",
+    "images/cup.png": PNG,
+    ".obsidian/app.json": b"{}",
+    "plan.pdf": b"%PDF",
+}
+IMPORTED: dict[str, bytes] = {
+    "Tea.md": b"# Tea\r\n\r\n[Cup](notes/Cup.md) and ![cup.png](attachments/images/cup.png)\r\n",
+    "notes/Cup.md": VAULT["notes/Cup.md"],
+    "notes/Plain.md": b"",
+    "attachments/images/cup.png": PNG,
+}
+# The line of a log about the first of several parts.
+FIRST_PART = r"path=\S*/imports/([0-9a-f-]+)/parts/1 status=200 .* bytesIn=8388608 "
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[Octavo, Person]]:
+    with data_folder() as folder, running(folder) as octavo:
+        yield octavo, register(octavo.url, octavo.invitation())
+
+
+def start(url: str, person: Person, command: str, *options: str) -> "subprocess.Popen[str]":
+    given = ("--server", url, *options)
+    return subprocess.Popen(
+        [*command_line(command), *given],
+        env={**environment(), "OCTAVO_KEY": person.key},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
+    with process:
+        printed, errors = process.communicate(timeout=3 * PATIENCE)
+    return process.returncode, printed, errors
+
+
+def run(url: str, person: Person, command: str, *options: str) -> tuple[int, str, str]:
+    return ended(start(url, person, command, *options))
+
+
+def fill(root: Path, files: dict[str, bytes]) -> Path:
+    for path, data in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(data)
+    return root
+
+
+def large_vault(root: Path) -> tuple[Path, dict[str, bytes]]:
+    """A folder whose archive has several parts: text that does not become much smaller."""
+    random = Random(7)
+    notes = {
+        f"{number:02}.md": base64.encodebytes(random.randbytes(1_400_000)) for number in range(24)
+    }
+    return fill(root, notes), notes
+
+
+def exported(url: str, person: Person, workspace: str, target: Path) -> dict[str, bytes]:
+    done = run(url, person, "export", str(target), "--workspace", workspace)
+    assert (done[0], done[2]) == (0, "")
+    with zipfile.ZipFile(target) as read:
+        return {name: read.read(name) for name in read.namelist()}
+
+
+def sent_parts(octavo: Octavo, import_id: str) -> list[int]:
+    """The numbers of the parts that were received, from the log."""
+    place = re.compile(rf"method=PUT path=\S*/{import_id}/parts/(\d+) status=200 ")
+    return [int(found[1]) for line in octavo.log.all if (found := place.search(line))]
+
+
+def test_folder_becomes_a_workspace_and_an_archive(
+    served: tuple[Octavo, Person], tmp_path: Path
+) -> None:
+    octavo, person = served
+    vault = fill(tmp_path / "vault", VAULT)
+    (vault / "link.md").symlink_to(vault / "Tea.md")
+    code, printed, errors = run(
+        octavo.url, person, "import", str(vault), "--workspace", "Round trip", "--create"
+    )
+    assert (code, errors) == (0, "")
+    assert printed == (
+        "Round trip: imported 3 notes and 1 image; left out: 1 settings, 1 other, 1 symbolic link\n"
+    )
+    archive = tmp_path / "round.zip"
+    assert exported(octavo.url, person, "Round trip", archive) == IMPORTED
+    code, printed, errors = run(
+        octavo.url, person, "import", str(archive), "--workspace", "Again", "--create"
+    )
+    assert (code, printed, errors) == (0, "Again: imported 3 notes and 1 image\n", "")
+    assert exported(octavo.url, person, "Again", tmp_path / "again.zip") == IMPORTED
+
+
+def test_interrupted_import_is_continued(served: tuple[Octavo, Person], tmp_path: Path) -> None:
+    octavo, person = served
+    vault, notes = large_vault(tmp_path / "vault")
+    given = ("import", str(vault), "--workspace", "Continued", "--create")
+    process = start(octavo.url, person, *given)
+    import_id = octavo.log.find(FIRST_PART)
+    process.send_signal(signal.SIGINT)
+    code, printed, errors = ended(process)
+    assert (code, printed) == (1, "")
+    assert errors == f"octavo: interrupted\noctavo: to continue, add --resume {import_id}\n"
+    code, printed, errors = run(octavo.url, person, *given, "--resume", import_id)
+    assert (code, errors) == (0, "")
+    assert printed == f"Continued: imported {len(notes)} notes and 0 images\n"
+    parts = sent_parts(octavo, import_id)
+    assert parts.count(1) == 1
+    assert sorted(set(parts)) == list(range(1, max(parts) + 1))
+    assert max(parts) >= 3
+    assert exported(octavo.url, person, "Continued", tmp_path / "a.zip") == notes
+
+
+def test_import_outlives_a_server_that_is_killed(tmp_path: Path) -> None:
+    vault, notes = large_vault(tmp_path / "vault")
+    with data_folder() as folder, ExitStack() as servers:
+        options = ("--bind", f"127.0.0.1:{free_port()}")
+        octavo = servers.enter_context(running(folder, *options))
+        person = register(octavo.url, octavo.invitation())
+        process = start(
+            octavo.url, person, "import", str(vault), "--workspace", "Notes", "--create"
+        )
+        octavo.log.find(FIRST_PART)
+        octavo.kill()
+        octavo = servers.enter_context(running(folder, *options))
+        code, printed, errors = ended(process)
+        assert (code, errors) == (0, "")
+        assert printed == f"Notes: imported {len(notes)} notes and 0 images\n"
+        assert exported(octavo.url, person, "Notes", tmp_path / "a.zip") == notes
+
+
+def test_refused_archive_is_removed_from_the_server(
+    served: tuple[Octavo, Person], tmp_path: Path
+) -> None:
+    octavo, person = served
+    vault = fill(tmp_path / "vault", {"a.md": b"\xff"})
+    given = ("import", str(vault), "--workspace", "Refused", "--create")
+    for _ in range(6):
+        code, printed, errors = run(octavo.url, person, *given)
+        assert (code, printed) == (1, "")
+        assert "a.md" in errors
+        assert "archive_invalid" in errors
+        assert "--resume" not in errors
+
+
+def test_workspace_is_found_by_its_name_or_its_id(
+    served: tuple[Octavo, Person], tmp_path: Path
+) -> None:
+    octavo, person = served
+    with client(octavo.url, person) as http:
+        ids = [http.post("/api/workspaces", json={"name": "Twins"}).json()["id"] for _ in range(2)]
+    target = str(tmp_path / "a.zip")
+    code, _, errors = run(octavo.url, person, "export", target, "--workspace", "Twins")
+    assert code == 1
+    assert all(each in errors for each in ids)
+    code, _, errors = run(octavo.url, person, "export", target, "--workspace", "None")
+    assert code == 1
+    assert "there is no workspace None: this account has " in errors
+    done = run(octavo.url, person, "export", target, "--workspace", ids[0].upper())
+    assert (done[0], done[2]) == (0, "")
+    code, _, errors = run(octavo.url, person, "export", target, "--workspace", ids[0])
+    assert (code, errors) == (
+        1,
+        f"octavo: {target} exists: name another file, or replace it with --replace\n",
+    )
+    done = run(octavo.url, person, "export", target, "--workspace", ids[0], "--replace")
+    assert (done[0], done[2]) == (0, "")

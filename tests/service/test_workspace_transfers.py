@@ -1,0 +1,204 @@
+"""`octavo import` and `octavo export`: errors that people can act on, and what is left behind."""
+
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from octavo.archives.export_layout import ExportLayout
+from octavo.archives.zip_writer import ZipWriter
+from octavo.cli import main
+from octavo.client import Retrying
+from octavo.service import workspace_transfers
+from tests.fakes.foreign_server import WORKSPACE_ID, Responses, listed, refused, responding
+
+KEY = {"OCTAVO_KEY": "octk_key"}
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    once = Retrying(attempts=1)
+    monkeypatch.setattr(workspace_transfers, "_FIRST_CONTACT", once)
+    monkeypatch.setattr(workspace_transfers, "_RETRYING", once)
+
+
+def export(url: str, *options: str, workspace: str = "Notes") -> int:
+    given = ["export", "a.zip", "--server", url, "--workspace", workspace, *options]
+    return main(given, KEY)
+
+
+def bring(url: str, source: str, *options: str, workspace: str = "Notes") -> int:
+    return main(["import", source, "--server", url, "--workspace", workspace, *options], KEY)
+
+
+def archive() -> bytes:
+    writer = ZipWriter(ExportLayout())
+    return writer.note("a.md", b"one") + writer.end()
+
+
+def test_export_is_written_and_its_size_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    responses: Responses = {"GET workspaces": listed("Notes"), "GET export": (200, archive())}
+    with responding(responses) as (url, _):
+        assert export(url) == 0
+    assert Path("a.zip").read_bytes() == archive()
+    assert capsys.readouterr() == (f"{os.path.abspath('a.zip')}: 0.0 MB\n", "")
+
+
+@pytest.mark.parametrize("missing", [1, 50])
+def test_cut_export_is_refused_and_leaves_the_earlier_one(
+    missing: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("a.zip").write_bytes(b"earlier")
+    cut = archive()[:-missing]
+    responses: Responses = {"GET workspaces": listed("Notes"), "GET export": (200, cut)}
+    with responding(responses) as (url, _):
+        assert export(url, "--replace") == 1
+    assert os.listdir() == ["a.zip"]
+    assert Path("a.zip").read_bytes() == b"earlier"
+    assert "the archive has no end" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("target", ["a.zip", "none/a.zip"])
+def test_export_that_can_not_be_written_sends_nothing_or_names_the_file(
+    target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("a.zip").mkdir()
+    responses: Responses = {"GET workspaces": listed("Notes"), "GET export": (200, archive())}
+    with responding(responses) as (url, _):
+        assert main(["export", target, "--server", url, "--workspace", "Notes"], KEY) == 1
+    assert f"octavo: {os.path.abspath(target)} " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("responses", "said"),
+    [
+        ({"GET workspaces": refused(401, "not_signed_in")}, "the key is not valid, or has expired"),
+        ({"GET workspaces": refused(423, "account_locked")}, "the server refused: Why. (account_l"),
+        ({"GET workspaces": (200, b"<html>")}, "does not respond as Octavo does"),
+        (
+            {"GET workspaces": listed("Tea", "Cup")},
+            "there is no workspace Notes: this account has Cup, Tea",
+        ),
+        ({"GET workspaces": listed()}, "there is no workspace Notes: this account has none"),
+        (
+            {"GET workspaces": listed("Notes", "Notes")},
+            f"there are 2 workspaces with this name: give one of the ids {WORKSPACE_ID}, ",
+        ),
+    ],
+)
+def test_refusal_exits_with_1_and_one_line(
+    responses: Responses, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with responding(responses) as (url, _):
+        assert export(url) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert said in line
+    assert "octk" not in line
+
+
+def test_server_that_is_away_exits_with_1_and_its_address(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with responding({}) as (url, _):
+        pass
+    assert export(url) == 1
+    assert capsys.readouterr().err.startswith(f"octavo: the connection to {url} failed: ")
+
+
+def test_address_that_is_none_exits_with_1(capsys: pytest.CaptureFixture[str]) -> None:
+    assert export("notes.example.org") == 1
+    assert "the URL of the server has to be like https://" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "can't be read: No such file or directory"),
+        (b"no archive", "is neither a folder nor a complete zip archive"),
+        (archive()[:-40], "is neither a folder nor a complete zip archive"),
+    ],
+)
+def test_source_that_is_no_archive_is_refused_before_anything_is_sent(
+    content: bytes | None, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if content is not None:
+        Path("b.zip").write_bytes(content)
+    with responding({}) as (url, asked):
+        assert bring(url, "b.zip") == 1
+    assert asked == []
+    assert f"{os.path.abspath('b.zip')} {said}" in capsys.readouterr().err
+
+
+def test_files_that_can_not_be_read_are_named_before_anything_is_sent(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("vault").mkdir()
+    os.mkfifo("vault/a.md")
+    os.mkfifo("vault/b.md")
+    with responding({}) as (url, asked):
+        assert bring(url, "vault") == 1
+    assert asked == []
+    assert capsys.readouterr().err.splitlines() == [
+        f"octavo: {os.path.abspath('vault/a.md')}: not a regular file",
+        f"octavo: {os.path.abspath('vault/b.md')}: not a regular file",
+        "octavo: nothing was sent",
+    ]
+
+
+def test_unknown_id_is_not_created_as_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("vault").mkdir()
+    with responding({"GET workspaces": listed("Tea")}) as (url, asked):
+        assert bring(url, "vault", "--create", workspace=WORKSPACE_ID[:-1] + "f") == 1
+    assert [kind for kind, _ in asked] == ["GET workspaces"]
+    assert "there is no workspace" in capsys.readouterr().err
+
+
+def test_import_that_fails_says_how_to_continue(capsys: pytest.CaptureFixture[str]) -> None:
+    with zipfile.ZipFile("b.zip", "w") as packed:
+        packed.writestr("a.md", "one")
+    started = b'{"importId": "%s", "partSize": 1000, "maxParts": 9}' % WORKSPACE_ID.encode()
+    responses: Responses = {
+        "GET workspaces": listed("Notes"),
+        "POST imports": (201, started),
+        "PUT 1": refused(503, "storage_unavailable"),
+    }
+    with responding(responses) as (url, _):
+        assert bring(url, "b.zip") == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "octavo: the server refused: Why. (storage_unavailable)",
+        f"octavo: to continue, add --resume {WORKSPACE_ID}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("responses", "said"),
+    [
+        ({f"GET {WORKSPACE_ID}": refused(404, "not_found")}, f"there is no import {WORKSPACE_ID} "),
+        (
+            {
+                f"GET {WORKSPACE_ID}": (
+                    200,
+                    b"""{"importId": "i", "state": "started", "read": 0, "total": 0, "result": null,
+                    "received": [{"number": 9, "size": 1, "digest": ""}]}""",
+                ),
+                "PUT 1": (200, b'{"number": 1, "size": 22, "digest": "%s"}'),
+            },
+            "start a new import, without --resume",
+        ),
+    ],
+)
+def test_import_that_can_not_be_continued_says_so(
+    responses: Responses, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("b.zip").write_bytes(b"PK\x05\x06" + bytes(18))
+    digest = "8739c76e681f900923b900c9df0ef75cf421d39cabb54650c4b9ad19b6a76d85"
+    known = {
+        kind: (status, body.replace(b"%s", digest.encode()))
+        for kind, (status, body) in responses.items()
+    }
+    with responding({"GET workspaces": listed("Notes"), **known}) as (url, _):
+        assert bring(url, "b.zip", "--resume", WORKSPACE_ID) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert said in line
