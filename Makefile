@@ -74,7 +74,7 @@ BUILD_REQUIRES = $(BIN)/python -c \
 	'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")'
 
 lock: dev ## write both lock files anew; ARGS=--upgrade takes the newest versions
-	@$(BUILD_REQUIRES) | $(COMPILE) --output-file requirements.lock
+	@$(BUILD_REQUIRES) | $(COMPILE) --extra client --output-file requirements.lock
 	@$(BUILD_REQUIRES) | $(COMPILE) --extra testing --extra dev \
 		--constraint requirements.lock --output-file requirements-dev.lock
 
