@@ -12,7 +12,7 @@ from octavo.cli import main
 from octavo.http.api.registry import explained_problems
 from octavo.settings import read_settings
 from octavo.settings.description import describe, shown
-from octavo.settings.names import CONFIG_VARIABLE
+from octavo.settings.names import CONFIG_VARIABLE, KEY_VARIABLE
 from tests.project.source import ROOT, modules
 
 PAGES = [
@@ -82,7 +82,7 @@ def test_configuration_has_every_setting_once() -> None:
 def test_pages_name_no_unknown_setting() -> None:
     named = {name for page in PAGES for name in re.findall(r"`(OCTAVO_[A-Z0-9_]+)", read(page))}
     tests = {"OCTAVO_TEST_OBJECT_STORE", "OCTAVO_TEST_POSTGRES"}
-    assert named <= {each.variable for each in describe()} | {CONFIG_VARIABLE} | tests
+    assert named <= {each.variable for each in describe()} | {CONFIG_VARIABLE, KEY_VARIABLE} | tests
 
 
 def test_configuration_example_of_a_file_is_accepted(
