@@ -1,8 +1,8 @@
 """``octavo import`` and ``octavo export``: transfers between files and a workspace of any server.
 
 They are clients, with a key of an account: the server checks the role, counts the storage, and
-shows who imported. The machine of the server has nothing to add: who may read its database has
-`octavo backup`.
+records the author. They have no mode that reads the database of the machine: it would bypass these
+checks, and `octavo backup` copies a whole installation.
 """
 
 import zipfile
