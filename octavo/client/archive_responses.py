@@ -63,6 +63,14 @@ class PartInfo(ResponseModel):
 
 
 @dataclass(frozen=True, slots=True)
+class ImportFailure(ResponseModel):
+    """Why an import was refused: the code of the problem, and the reason for people."""
+
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
 class ImportState(ResponseModel):
     """The state of an import.
 
@@ -70,11 +78,13 @@ class ImportState(ResponseModel):
         received: the parts that the server has, while parts can be sent.
         read: bytes of files that were imported.
         total: bytes of all files; 0 until they are known.
+        failure: None unless it was refused; it can be completed again.
     """
 
     import_id: str
-    state: Literal["started", "running", "done"]
+    state: Literal["started", "running", "done", "failed"]
     received: tuple[PartInfo, ...]
     read: int
     total: int
     result: ImportSummary | None
+    failure: ImportFailure | None

@@ -61,6 +61,18 @@ class ArchiveDiffers(ClientError):
     """The import that is continued has parts of another archive: start a new one."""
 
 
+class ImportRefused(ClientError):
+    """The server has refused the archive, and its response was lost.
+
+    Attributes:
+        code: the code of the problem.
+    """
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code = code
+
+
 class UnexpectedResponse(ClientError):
     """The response violates the contract: another program, or a newer protocol."""
 

@@ -20,6 +20,7 @@ from octavo.client.errors import (
     ArchiveDiffers,
     ClientError,
     ConnectionFailed,
+    ImportRefused,
     ProblemError,
     UnexpectedResponse,
 )
@@ -168,6 +169,8 @@ class ArchiveImport:
                     raise
                 state = await self._settled()
                 self._result = state.result
+                if state.failure is not None and isinstance(error, ConnectionFailed):
+                    raise ImportRefused(state.failure.code, state.failure.detail) from error
                 failures = 1 if state.read > read else failures + 1
                 read = state.read
                 if self._result is None:

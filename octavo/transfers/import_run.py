@@ -18,6 +18,7 @@ from octavo.archives.checked_files import checked_images, checked_notes
 from octavo.model.files.archive import ImportMissing, PathsTaken
 from octavo.model.files.imported import taken_paths
 from octavo.model.identity import WorkspaceId
+from octavo.model.refusal import DomainError
 from octavo.store import StoreUnavailable
 from octavo.store.blobs import BlobMissing, BlobStore, BlobsUnavailable, Staging
 from octavo.store.scripts import imports as rows
@@ -108,8 +109,20 @@ class ImportRunner:
     async def run(self, given: rows.StoredImport, permit: Permit) -> ImportResult:
         """Import an archive; see `octavo.transfers.imports.Imports.complete`.
 
-        If cancelled, it can be completed again.
+        The reason of a refusal is stored, for a client that does not receive it. If cancelled, the
+        import can be completed again.
         """
+        store = self._services.store
+        if given.failure is not None:
+            await store.write(rows.record_failure(given.import_id, None))
+        try:
+            return await self._run(given, permit)
+        except DomainError as refusal:
+            failure = json.dumps({"code": refusal.code, "detail": refusal.detail})
+            await store.write(rows.record_failure(given.import_id, failure))
+            raise
+
+    async def _run(self, given: rows.StoredImport, permit: Permit) -> ImportResult:
         async with self._staging.folder(given.import_id) as folder:
             checked = await self._checked(given, folder)
             commits = ImportCommits(self._services, given, checked.size, permit)

@@ -12,6 +12,7 @@ from octavo.client import (
     ArchiveDiffers,
     ConnectionFailed,
     ImportProgress,
+    ImportRefused,
     ProblemError,
     UnavailableError,
 )
@@ -310,3 +311,14 @@ async def test_part_that_arrives_changed_is_an_error() -> None:
     async with stub.client() as client:
         with pytest.raises(Exception, match="part 1 was changed on its way"):
             await workspace_of(client).import_archive(b"zip")
+
+
+async def test_refusal_whose_response_was_lost_is_raised(autojump_clock: MockClock) -> None:
+    failure = {"code": "archive_invalid", "detail": "a.md: It is not UTF-8."}
+    stub = StubImports(failures={"POST /complete": [breaking(httpx.ReadError)]})
+    stub.state, stub.failure = "failed", failure
+    async with stub.client() as client:
+        with pytest.raises(ImportRefused, match=r"archive_invalid: a\.md") as refused:
+            await workspace_of(client).import_archive(ARCHIVE)
+    assert refused.value.code == "archive_invalid"
+    assert stub.requests.count("POST /complete") == 1

@@ -35,6 +35,7 @@ class StubImports(httpx.AsyncBaseTransport):
     requests: list[str] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     state: str = "started"
+    failure: dict[str, str] | None = None
     read: int = 0
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -85,6 +86,7 @@ class StubImports(httpx.AsyncBaseTransport):
             "read": self.read,
             "total": 100,
             "result": RESULT if self.state == "done" else None,
+            "failure": self.failure,
         }
 
     def archive(self) -> bytes:

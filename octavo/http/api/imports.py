@@ -1,5 +1,6 @@
 """Import zip archives into workspaces, in parts."""
 
+import json
 from functools import partial
 from typing import Literal
 from uuid import UUID
@@ -75,12 +76,22 @@ class ImportPartSchema(ContractModel):
     """The SHA-256 digest of its bytes, hexadecimal."""
 
 
+class ImportFailureSchema(ContractModel):
+    """Why an import was refused."""
+
+    code: str
+    """The code of the problem."""
+    detail: str
+
+
 class ImportSchema(ContractModel):
     """An import, and how far it is."""
 
     import_id: Identifier
-    state: Literal["started", "running", "done"]
-    """``started`` means that parts can be sent, and the import completed, also again."""
+    state: Literal["started", "running", "done", "failed"]
+    """``started`` means that parts can be sent, and the import completed; ``failed`` means the same
+    after a refusal.
+    """
     parts: list[int]
     """The numbers of the parts that were received; empty when it is done."""
     received: list[ImportPartSchema]
@@ -92,6 +103,8 @@ class ImportSchema(ContractModel):
     total: int
     """Bytes of all files; 0 until they are known."""
     result: ImportWorkspaceResult | None
+    failure: ImportFailureSchema | None
+    """Null unless it failed."""
 
 
 class ImportPath(WorkspacePath):
@@ -234,9 +247,15 @@ class ImportOperations:
 
 
 def _import(found: StoredImport) -> ImportSchema:
-    state: Literal["started", "running", "done"] = "running" if found.running else "started"
+    state: Literal["started", "running", "done", "failed"] = "started"
+    failure = None
     if found.result is not None:
         state = "done"
+    elif found.running:
+        state = "running"
+    elif found.failure is not None:
+        state = "failed"
+        failure = ImportFailureSchema(**json.loads(found.failure))
     return ImportSchema(
         import_id=found.import_id,
         state=state,
@@ -244,11 +263,12 @@ def _import(found: StoredImport) -> ImportSchema:
         received=[
             ImportPartSchema(number=each.number, size=each.size, digest=digest_of_key(each.key))
             for each in found.parts
-            if state == "started"
+            if state in ("started", "failed")
         ],
         read=found.read,
         total=found.total,
         result=None if found.result is None else _result(read_result(found.result)),
+        failure=failure,
     )
 
 

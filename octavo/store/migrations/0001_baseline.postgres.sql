@@ -299,6 +299,8 @@ CREATE TABLE imports (
     files BIGINT NOT NULL,
     -- JSON; NULL until it is done.
     result TEXT,
+    -- Why it was refused at the last time, as JSON; NULL otherwise.
+    failure TEXT,
     expires_at BIGINT NOT NULL
 );
 CREATE INDEX imports_by_expiry ON imports (expires_at);

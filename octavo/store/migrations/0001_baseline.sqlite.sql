@@ -299,6 +299,8 @@ CREATE TABLE imports (
     files INTEGER NOT NULL,
     -- JSON; NULL until it is done.
     result TEXT,
+    -- Why it was refused at the last time, as JSON; NULL otherwise.
+    failure TEXT,
     expires_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX imports_by_expiry ON imports (expires_at);

@@ -23,12 +23,12 @@ _RUNNING = """
     EXISTS (SELECT 1 FROM archive_jobs WHERE job_id = imports.id AND renewed_until >= {now})
 """
 _FIND = f"""
-    SELECT id, workspace_id, account_id, read, total, files, result, expires_at,
+    SELECT id, workspace_id, account_id, read, total, files, result, failure, expires_at,
         CASE WHEN {_RUNNING.format(now="$4")} THEN 1 ELSE 0 END
     FROM imports WHERE id = $1::uuid AND workspace_id = $2::uuid AND account_id = $3::uuid
 """
 _KEEP_FOR_PART = f"""
-    UPDATE imports SET expires_at = $2
+    UPDATE imports SET expires_at = $2, failure = NULL
     WHERE id = $1::uuid AND result IS NULL AND NOT {_RUNNING.format(now="$3")}
 """
 _PARTS = """
@@ -57,6 +57,7 @@ class StoredImport(NamedTuple):
         total: the bytes of all its files; 0 until they are known.
         files: the number of files that were committed.
         result: the result as JSON; None until it is done.
+        failure: why it was refused at the last time, as JSON; None otherwise.
         expires_at: in ms.
         running: its job runs.
         parts: the parts that were uploaded, by their numbers.
@@ -69,6 +70,7 @@ class StoredImport(NamedTuple):
     total: int
     files: int
     result: str | None
+    failure: str | None
     expires_at: int
     running: bool
     parts: tuple[ImportPart, ...]
@@ -109,8 +111,8 @@ def find_import(
         if row is None:
             return None
         parts = await transaction.fetch_all(_PARTS, import_id)
-        running, found = bool(row[8]), tuple(_part(each) for each in parts)
-        return StoredImport._make((*row[:8], running, found))
+        running, found = bool(row[9]), tuple(_part(each) for each in parts)
+        return StoredImport._make((*row[:9], running, found))
 
     return read_import
 
@@ -147,6 +149,16 @@ def record_progress(import_id: str, read: int, total: int, files: int) -> Script
         return await transaction.execute(sql, import_id, read, total, files) > 0
 
     return update_progress
+
+
+def record_failure(import_id: str, failure: str | None) -> Script[None]:
+    """Record why an import was refused, as JSON; None when it is tried again."""
+
+    async def update_failure(transaction: Transaction) -> None:
+        sql = "UPDATE imports SET failure = $2 WHERE id = $1::uuid"
+        await transaction.execute(sql, import_id, failure)
+
+    return update_failure
 
 
 def finish_import(import_id: str, result: str, expires_at: int) -> Script[None]:

@@ -185,6 +185,20 @@ async def test_archive_is_refused_with_the_name_and_the_reason(
     assert [*api.images.folder.iterdir()] == []
 
 
+async def test_refusal_is_kept_for_who_lost_the_response(api: NotesApi) -> None:
+    given = await start(api)
+    await given.send(1, archive({"a.md": b"\xff"}))
+    refused = (await given.complete()).json()
+    state = (await given.read()).json()
+    assert (state["state"], state["parts"]) == ("failed", [1])
+    assert state["failure"] == {"code": refused["code"], "detail": refused["detail"]}
+    assert [each["number"] for each in state["received"]] == [1]
+    await given.send(1, archive({"a.md": "fine"}))
+    state = (await given.read()).json()
+    assert (state["state"], state["failure"]) == ("started", None)
+    assert (await given.complete()).status == 200
+
+
 async def test_paths_of_the_workspace_are_not_taken(api: NotesApi) -> None:
     await api.note("A.md", "mine")
     await api.note("folder/b.md", "mine")

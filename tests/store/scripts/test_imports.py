@@ -53,7 +53,7 @@ class Imports:
 
     async def test_import_is_found_by_its_account_alone(self, store: Store) -> None:
         await started(store)
-        assert await found(store) == (FIRST, VAULT, ANN, 0, 0, 0, None, DAY, False, ())
+        assert await found(store) == (FIRST, VAULT, ANN, 0, 0, 0, None, None, DAY, False, ())
         stranger = imports.find_import(FIRST, VAULT, AccountId("bob"), 0)
         assert await store.read(stranger) is None
 
@@ -104,6 +104,18 @@ class Imports:
         assert (there.read, there.result, there.parts) == (10, '{"notes":3}', ())
         assert not await store.write(imports.put_part(FIRST, 1, key, 0, DAY))
         assert await collected(store) == [key]
+
+    async def test_failure_is_kept_until_a_part_is_sent(self, store: Store) -> None:
+        await started(store)
+        await store.write(imports.record_failure(FIRST, "{}"))
+        there = await found(store)
+        assert there is not None
+        assert there.failure == "{}"
+        key = await stored_blob(store, 1)
+        await store.write(imports.put_part(FIRST, 1, key, 0, DAY))
+        there = await found(store)
+        assert there is not None
+        assert there.failure is None
 
     async def test_aborted_import_leaves_nothing(self, store: Store) -> None:
         await started(store)

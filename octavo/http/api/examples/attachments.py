@@ -73,6 +73,7 @@ ATTACHMENTS: dict[str, Example] = {
             "read": 20_115_331,
             "total": 52_428_112,
             "result": None,
+            "failure": None,
         }
     ),
     "completeWorkspaceImport": Example(response=_RESULT),
