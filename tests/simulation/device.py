@@ -19,6 +19,7 @@ from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.disk import ANN
 from tests.simulation.drafting import FILES, Drafts
 from tests.simulation.editor import Editor
+from tests.simulation.image_user import PICTURES, ImageUser
 from tests.simulation.ledger import SHARED, Ledger
 from tests.simulation.process import Process, Violation
 from tests.simulation.sending import Sender
@@ -35,7 +36,7 @@ from tests.simulation.specification import (
 
 WORKSPACES = (WorkspaceId("v"), WorkspaceId("w"))
 """Those that the specification covers."""
-ALL_WORKSPACES = (*WORKSPACES, SHARED)
+ALL_WORKSPACES = (*WORKSPACES, SHARED, PICTURES)
 
 
 class Mirror:
@@ -56,6 +57,7 @@ class Device:
         asking: its connection to the service.
         ledger: records what it writes into notes that are edited together.
         editing: the part of its turns, within 0..1, that is spent on these.
+        picturing: the part of the others that is spent on images.
         violated: called with each violation.
 
     Attributes:
@@ -67,6 +69,7 @@ class Device:
     asking: Asking[Process]
     ledger: Ledger
     editing: float
+    picturing: float
     violated: Violation
 
     def __post_init__(self) -> None:
@@ -76,6 +79,10 @@ class Device:
         place = (self.name, self.asking, self.ledger, self.violated)
         sender = Sender(*place, lambda receipt: self.receipts.append((SHARED, receipt)))
         self.editor = Editor(*place, sender)
+        to_pictures = Sender(
+            *place, lambda receipt: self.receipts.append((PICTURES, receipt)), PICTURES
+        )
+        self.images = ImageUser(*place, to_pictures)
         self._sent: list[tuple[Sent, Changeset]] = []
 
     async def turn(self, random: Random) -> None:
@@ -83,9 +90,12 @@ class Device:
         if random.random() < self.editing:
             await self.editor.turn(random)
             return
+        if self.picturing and random.random() < self.picturing:
+            await self.images.turn(random)
+            return
         workspace_id = random.choice(WORKSPACES)
         drawn = random.random()
-        receipts = [each for each in self.receipts if each[0] != SHARED]
+        receipts = [each for each in self.receipts if each[0] in WORKSPACES]
         if drawn < 0.1:
             await self._look(workspace_id, random)
         elif drawn < 0.25:
@@ -211,6 +221,8 @@ class Device:
 
     def _read(self, workspace_id: WorkspaceId, entry: StoredFile) -> None:
         head = entry.revision
+        if head.kind != "note":
+            return
         written = "" if entry.text is None else note_text(entry.text).digest
         if head.digest != written or (entry.text is None) != (head.state == "purged"):
             self.violated(f"{head.file_id}, {head.state} at {head.position}, reads {entry.text!r}")

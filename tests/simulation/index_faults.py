@@ -64,7 +64,7 @@ def _holding(workspace: Kept) -> dict[str, list[str]]:
     tokens = {
         head.file_id: {*tokens_of(workspace.texts[head.content_id]), *name_tokens(head.path, "")}
         for head in workspace.heads.values()
-        if head.state == "live"
+        if head.state == "live" and head.kind == "note"
     }
     parts = {
         file_id: held | {each for token in held if not token.isascii() for each in token}

@@ -54,12 +54,18 @@ def _faults_of_texts(workspace: Kept) -> Iterator[str]:
                 yield f"{name}: {revision} is left of a purged file"
             continue
         wanted.add(revision.content_id)
+        if revision.kind != "note":
+            image = workspace.images.get(revision.content_id)
+            if image != (revision.digest, revision.size):
+                yield f"{name}: {revision} has the image {image}"
+            continue
         text = workspace.texts.get(revision.content_id)
         content = None if text is None else note_text(text)
         if content is None or (content.digest, content.size) != (revision.digest, revision.size):
             yield f"{name}: {revision} has the text {text!r}"
-    if set(workspace.texts) - wanted:
-        yield f"{name}: texts of no revision: {sorted(set(workspace.texts) - wanted)}"
+    without = (workspace.texts.keys() | workspace.images.keys()) - wanted
+    if without:
+        yield f"{name}: texts and images of no revision: {sorted(without)}"
 
 
 def _faults_of_receipts(workspace: Kept) -> Iterator[str]:

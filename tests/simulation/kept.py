@@ -33,6 +33,14 @@ _TEXTS = f"""
     ) AS brought ON brought.content = contents.number
     WHERE brought.workspace IS NULL OR brought.workspace = {WORKSPACE}
 """
+# The images of a workspace, and those that no revision has.
+_IMAGES = f"""
+    SELECT images.number, brought.revision_id, blobs.digest, blobs.size
+    FROM images LEFT JOIN blobs ON blobs.key = images.blob LEFT JOIN (
+        {from_both(_BROUGHT)}
+    ) AS brought ON brought.content = images.number
+    WHERE brought.workspace IS NULL OR brought.workspace = {WORKSPACE}
+"""
 _RECEIPTS = f"""
     SELECT mutation_id, fingerprint, position, changes FROM receipts WHERE workspace = {WORKSPACE}
 """
@@ -49,7 +57,10 @@ class KeptReceipt:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """All stored data of a workspace; ``revisions`` by position, then by file."""
+    """All stored data of a workspace; ``revisions`` by position, then by file.
+
+    An image is the digest and the size of a blob.
+    """
 
     workspace_id: WorkspaceId
     position: Position
@@ -57,6 +68,7 @@ class Kept:
     heads: Mapping[FileId, Revision]
     revisions: tuple[Revision, ...]
     texts: Mapping[str, str]
+    images: Mapping[str, tuple[str, int]]
     receipts: Mapping[str, KeptReceipt]
 
 
@@ -79,6 +91,7 @@ def kept(workspace_id: WorkspaceId) -> Script[Kept]:
         revisions = [*heads, *earlier]
         only = {each.position: each.revision_id for each in revisions}
         texts = await transaction.fetch_all(_TEXTS, workspace_id)
+        images = await transaction.fetch_all(_IMAGES, workspace_id)
         receipts = await transaction.fetch_all(_RECEIPTS, workspace_id)
         return Kept(
             workspace_id,
@@ -89,6 +102,10 @@ def kept(workspace_id: WorkspaceId) -> Script[Kept]:
             {
                 str(content_id or number): decompressed(data, str(number))
                 for number, content_id, data in texts
+            },
+            {
+                str(content_id or number): ("" if digest is None else digest.hex(), size)
+                for number, content_id, digest, size in images
             },
             {
                 str(mutation): KeptReceipt(

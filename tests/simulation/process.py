@@ -16,7 +16,9 @@ from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.model.refusal import UnrenderableNote
 from tests.fakes.inline_documents import inline_documents
 from tests.simulation.bare_process import AT_ONCE, BareProcess
+from tests.simulation.blob_disk import BlobDisk
 from tests.simulation.disk import ANN, Disk
+from tests.simulation.images import ProcessImages
 from tests.simulation.ledger import POISON
 from tests.simulation.weather import FaultSchedule
 
@@ -80,10 +82,14 @@ class Process(BareProcess):
         shared: bool,
         limits: DocumentLimits,
         violated: Violation,
+        blobs: BlobDisk | None,
     ) -> None:
         super().__init__(name, disk, faults, random)
         self.hub = NoticeHub[Frame](lambda workspace_id, position: (workspace_id, position))
         self._root.add(WorkerSpec("notices", self._tell))
+        self._images: ProcessImages | None = None
+        if blobs is not None:
+            self._images = ProcessImages(self._root, self.store, blobs, faults, random, new_id)
         spec = workspaces(
             self.store,
             now=lambda: 1_790_000_000 + trio.current_time(),
@@ -96,6 +102,7 @@ class Process(BareProcess):
                 max_bytes=random.choice([0, 1 << 24]),
                 check_text=refuse_poison,
             ),
+            purged=self._wake,
         )
         self.directory = self._root.add(
             replace(
@@ -114,6 +121,16 @@ class Process(BareProcess):
         self.watcher = Watcher(disk, violated)
         for workspace_id in disk.committed:
             self.hub.subscribe(workspace_id, self.watcher)
+
+    @property
+    def images(self) -> ProcessImages:
+        """What receives and collects images, in runs with images."""
+        assert self._images is not None, "the run is without images"
+        return self._images
+
+    def _wake(self) -> None:
+        if self._images is not None:
+            self._images.wake()
 
     async def _tell(self, worker: WorkerContext) -> None:
         await self.hub.run()

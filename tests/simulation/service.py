@@ -1,8 +1,10 @@
 """The whole service in one run: processes that start and end on a disk, and their devices."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -13,17 +15,23 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.core import NotExecuted
+from octavo.actors.jobs import step_loop
+from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS
 from octavo.actors.testing import History, current_schedule, scenario_random
 from octavo.actors.workspace.messages import HeadOf
+from octavo.attachments.uploading import LIFETIME_SECONDS
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import WorkspaceId
 from octavo.store.scripts import index_backlog, link_view
 from tests.simulation.asking import Asking
-from tests.simulation.device import ALL_WORKSPACES, WORKSPACES, Device
+from tests.simulation.blob_disk import BlobDisk, DiskWithBlobs
+from tests.simulation.device import ALL_WORKSPACES, Device
 from tests.simulation.disk import Disk, found
 from tests.simulation.drafting import FILES
+from tests.simulation.image_user import PICTURES
 from tests.simulation.ledger import SHARED, Ledger
 from tests.simulation.process import Process
+from tests.simulation.sending import attempt
 from tests.simulation.specification import Accepted, Rejected, Request
 from tests.simulation.verdict import judge
 from tests.simulation.weather import FaultSchedule
@@ -32,8 +40,16 @@ DEVICES = ("a", "b", "c")
 TURNS = 8
 EDITING = 0.6
 """The turns spent on the notes that are edited together, if any."""
+PICTURING = 0.8
+"""The other turns that are spent on images, if any."""
+SPEEDS = (60, 600)
+"""How many times faster the clock of images may be: with the second, uploads expire."""
 LIMITS = (DocumentLimits(), DocumentLimits(history=2, history_free=200))
 """With the second limits, a document soon has to discard its history."""
+QUIET = LIFETIME_SECONDS + 2 * ATTACHING_SECONDS
+"""Seconds on the clock of images after which every upload has expired."""
+COLLECTING = 1
+"""Seconds between two looks whether a process has deleted everything that it can."""
 PATIENCE = 100
 """Attempts at an action that eventually succeeds."""
 
@@ -53,26 +69,31 @@ async def simulate(
     turns: Sequence[Turn] = ALL_TURNS,
     sighted: Callable[[str], None] = lambda _: None,
     together: bool | None = None,
+    images: bool | None = None,
 ) -> None:
     """Run the service under injected faults while devices take ``turns``; then judge everything.
 
     ``sighted`` is called with every notable event. ``together``: whether the devices also edit
-    notes together; drawn by the run if it is None.
+    notes together, ``images``: whether they also upload images; drawn by the run if it is None.
     """
     random = scenario_random()
     if together is None:
         # Only in some runs, as it takes twice the time.
         together = random.random() < 0.2
+    if images is None:
+        images = random.random() < 0.1
     with ExitStack() as stack:
         folder: Path | None = None
         if random.random() < 0.1:
             folder = Path(stack.enter_context(TemporaryDirectory()))
         # So that the indexes are updated in several steps, and also before queries.
         patch = stack.enter_context(pytest.MonkeyPatch.context())
+        # The jobs work when they are woken alone: time passes in any amount here.
+        patch.setattr(step_loop, "POLL_SECONDS", math.inf)
         drawn = Random(f"indexing of {current_schedule()}")
         patch.setattr(index_backlog, "_MAX_FILES", drawn.choice([1, 2, 100]))
         patch.setattr(link_view, "MAX_FILES", drawn.choice([0, 1, 100]))
-        service = Service(random, folder, together=together)
+        service = Service(random, folder, together=together, images=images)
         stack.callback(service.close)
         await service.run(turns)
         await service.judge()
@@ -83,19 +104,23 @@ async def simulate(
 class Service:
     """A disk, in ``folder`` or in memory, and one or two processes on it."""
 
-    def __init__(self, random: Random, folder: Path | None, *, together: bool) -> None:
+    def __init__(
+        self, random: Random, folder: Path | None, *, together: bool, images: bool
+    ) -> None:
         self._random = random
         self._folder = folder
         self._weather = FaultSchedule(random)
         self._history: History[Request] = History()
         self._ledger = Ledger()
         self._limits = random.choice(LIMITS)
-        self._workspaces = ALL_WORKSPACES if together else WORKSPACES
+        without = [each for each, used in ((SHARED, together), (PICTURES, images)) if not used]
+        self._workspaces = [each for each in ALL_WORKSPACES if each not in without]
         self._violations: list[str] = []
         self._ids = count()
         self._ends: list[str] = []
         self._rooms = count()
-        self._disk = Disk(self._room() / "octavo.db" if folder else None, self._weather)
+        self._blobs = BlobDisk(self._violations.append, random.choice(SPEEDS)) if images else None
+        self._disk = self._open(self._room() / "octavo.db" if folder else None)
         processes = random.choice([1, 2] if together else [1, 1, 2])
         self._processes: list[Process | None] = [None] * processes
         self._devices = {
@@ -105,6 +130,7 @@ class Service:
                 Asking(self._pick, self._weather),
                 self._ledger,
                 EDITING if together else 0,
+                PICTURING if images else 0,
                 self._violations.append,
             )
             for name in DEVICES
@@ -124,6 +150,9 @@ class Service:
                 await device.push_everywhere(self._random)
             if SHARED in self._workspaces:
                 await self._devices[DEVICES[0]].editor.make(self._random)
+            if self._blobs is not None:
+                for device in self._devices.values():
+                    await attempt(partial(device.images.make, self._random))
             self._weather.armed = True
             async with trio.open_nursery() as users:
                 for device in self._devices.values():
@@ -159,6 +188,8 @@ class Service:
         yield from self._ledger.sights
         yield from self._weather.injected
         yield from self._ends
+        if self._blobs is not None and self._blobs.deleted:
+            yield "blobs deleted"
 
     async def _use(self, device: Device, numbers: Sequence[int]) -> None:
         for number in numbers:
@@ -182,6 +213,7 @@ class Service:
             shared=len(self._processes) > 1,
             limits=self._limits,
             violated=self._violations.append,
+            blobs=self._blobs,
         )
         await nursery.start(process.run)
         self._processes[place] = process
@@ -216,6 +248,8 @@ class Service:
     async def _lose_power(self) -> None:
         """Kill all processes at one moment, and continue with the disk as it was then."""
         copy = self._disk.copied(self._room()) if self._folder else None
+        if self._blobs is not None:
+            self._blobs.lose_power()
         running = [process for process in self._processes if process is not None]
         for process in running:
             process.cut()
@@ -224,7 +258,12 @@ class Service:
         self._processes = [None] * len(self._processes)
         if copy is not None:
             self._disk.close()
-            self._disk = Disk(copy, self._weather)
+            self._disk = self._open(copy)
+
+    def _open(self, path: Path | None) -> Disk:
+        if self._blobs is None:
+            return Disk(path, self._weather)
+        return DiskWithBlobs(path, self._weather, self._blobs)
 
     def _room(self) -> Path:
         assert self._folder is not None
@@ -259,6 +298,8 @@ class Service:
         for _ in range(2):
             await self._touch_all(self._workspaces)
         await wait_all_tasks_blocked()
+        if self._blobs is not None:
+            await self._collect_all(self._blobs)
         for process in self._processes:
             if process is not None and process.watcher.told != self._disk.committed:
                 self._violations.append(
@@ -269,6 +310,18 @@ class Service:
                 for _ in range(PATIENCE):
                     if await device.synchronize(workspace_id, self._random):
                         break
+
+    async def _collect_all(self, blobs: BlobDisk) -> None:
+        """Wait until every upload has expired, and no blob is left that nobody names."""
+        await trio.sleep(QUIET / blobs.speed)
+        for process in self._processes:
+            assert process is not None, "a process was not started again"
+            for _ in range(PATIENCE):
+                process.images.wake()
+                await trio.sleep(COLLECTING)
+                if not blobs.faults_at_rest():
+                    break
+        self._violations.extend(blobs.faults_at_rest())
 
     async def _touch_all(self, workspaces: Sequence[WorkspaceId]) -> None:
         for process in self._processes:

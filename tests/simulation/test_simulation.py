@@ -8,8 +8,9 @@ from octavo.actors.testing import ScheduleFailure
 from octavo.actors.testing.plugin import Explore
 from tests.simulation.broken import BROKEN, Break
 from tests.simulation.broken_documents import BROKEN_DOCUMENTS
+from tests.simulation.broken_images import BROKEN_IMAGES
 from tests.simulation.service import ALL_TURNS, simulate
-from tests.simulation.weather import CRASHES
+from tests.simulation.weather import BLOBS, CRASHES
 
 CI_SEEDS = 200
 """The default number of schedules; they find every broken service."""
@@ -28,6 +29,12 @@ SIGHTS = {
     *(f"{end} of {number}" for end in ("stop", "cut", "power") for number in ("one", "two")),
 }
 """What has to occur under this many schedules, or the simulation tests less than it claims."""
+SIGHTS_OF_IMAGES = {
+    *("uploaded", "attached 1", "attached 2", "image read", "image purged", "upload gone"),
+    *("blobs deleted", "cancel at blobs.renamed"),
+    *(f"{kind} at {point}" for kind in ("crash", "delay") for point in BLOBS),
+}
+"""The same, of runs with images."""
 
 
 def test_service_keeps_its_guarantees_under_any_faults(explore: Explore) -> None:
@@ -38,17 +45,34 @@ def test_service_keeps_its_guarantees_under_any_faults(explore: Explore) -> None
     assert exploration.schedules < CI_SEEDS or sighted >= SIGHTS, SIGHTS - sighted
 
 
+def test_service_keeps_its_images_under_any_faults(explore: Explore) -> None:
+    sighted: set[str] = set()
+    exploration = explore(
+        lambda turns: simulate(turns, sighted.add, together=False, images=True),
+        schedules=SEEDS,
+        steps=ALL_TURNS,
+    )
+    unseen = SIGHTS_OF_IMAGES - sighted
+    assert exploration.schedules < CI_SEEDS or not unseen, unseen
+
+
 @pytest.mark.parametrize(
-    ("broken", "message", "together"),
+    ("broken", "message", "use"),
     [
-        *(pytest.param(each, message, False, id=each.__name__) for each, message in BROKEN.items()),
-        *(pytest.param(e, message, True, id=e.__name__) for e, message in BROKEN_DOCUMENTS.items()),
+        pytest.param(each, message, use, id=each.__name__)
+        for use, broken in (
+            ("notes", BROKEN),
+            ("documents", BROKEN_DOCUMENTS),
+            ("images", BROKEN_IMAGES),
+        )
+        for each, message in broken.items()
     ],
 )
 def test_broken_service_is_caught(
-    broken: Break, message: str, together: bool, explore: Explore, monkeypatch: pytest.MonkeyPatch
+    broken: Break, message: str, use: str, explore: Explore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken(monkeypatch)
+    together, images = use == "documents", use == "images"
     with pytest.raises(ScheduleFailure, match=message) as caught:
-        explore(lambda: simulate(together=together), schedules=CI_SEEDS)
+        explore(lambda: simulate(together=together, images=images), schedules=CI_SEEDS)
     assert f"--replay-schedule={caught.value.token}" in caught.value.command

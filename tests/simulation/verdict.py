@@ -15,7 +15,7 @@ from tests.simulation.document_faults import faults_of_documents
 from tests.simulation.index_faults import faults_of_indexes
 from tests.simulation.invariants import faults_of, faults_of_device, faults_of_past
 from tests.simulation.kept import Kept, KeptReceipt, feed_of, kept
-from tests.simulation.ledger import Ledger
+from tests.simulation.ledger import SHARED, Ledger
 from tests.simulation.specification import Accepted, Rejected, Request, Sent, Specification
 
 
@@ -58,7 +58,9 @@ async def judge(
     for each in everything:
         for device in devices:
             found += faults_of_device(each, device)
-    for each in everything[len(WORKSPACES) :]:
+    for each in everything:
+        if each.workspace_id != SHARED:
+            continue
         found += await faults_of_documents(disk, each, ledger, devices, limits)
     found += await faults_of_indexes(disk, everything)
     if found:

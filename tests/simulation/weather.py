@@ -18,6 +18,9 @@ CRASHES = (
     "actor.taken",
     "actor.handled",
 )
+PUTS = ("blobs.before_put", "blobs.renamed", "blobs.stored")
+DELETIONS = ("blobs.before_delete", "blobs.unlinked", "blobs.deleted")
+BLOBS = (*PUTS, *DELETIONS)
 ASKED = "*/workspaces/*"
 """The subjects of requests from devices; the other ones come from actors."""
 
@@ -42,9 +45,16 @@ class FaultSchedule:
             random.getrandbits(32),
             [
                 *(Fault("crash", point, probability=crash) for point in CRASHES),
+                *(Fault("crash", point, probability=crash) for point in PUTS),
+                # They are passed less often.
+                *(Fault("crash", point, probability=4 * crash) for point in DELETIONS),
                 Fault("crash", "actor.starting", ASKED, probability=crash),
+                Fault("cancel", "blobs.*", "upload", probability=leave),
                 Fault("cancel", "ask.*", ASKED, probability=leave),
-                *(Fault("delay", p, probability=delay, delay=0.2) for p in (*CRASHES, "ask.*")),
+                *(
+                    Fault("delay", p, probability=delay, delay=0.2)
+                    for p in (*CRASHES, *BLOBS, "ask.*")
+                ),
             ],
         )
 

@@ -1,0 +1,194 @@
+"""The blobs of a machine: what it would still have after a power failure, and what it has now."""
+
+import hashlib
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Set
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+
+import trio
+
+from octavo.attachments.blob_writer import GRACE_SECONDS
+from octavo.store.blobs import BlobKey, BlobMissing, BlobsUnavailable, StagedFile, Staging
+from octavo.store.blobs.blob_store import digest_of_key
+from tests.simulation.disk import Disk
+from tests.simulation.weather import FaultSchedule
+
+
+class BlobDisk:
+    """Blobs that outlive a process, checked against the database at every moment.
+
+    Args:
+        violated: called with each violation.
+        speed: how many times faster the clock of images is than that of everything else.
+
+    Attributes:
+        stored: the bytes of each blob.
+        durable: those that a power failure would leave.
+        deleted: the number of deletions.
+        late: blobs that were stored after their grace had ended, and may be without a row.
+    """
+
+    def __init__(self, violated: Callable[[str], None], speed: int) -> None:
+        self._violated = violated
+        self.speed = speed
+        self._named: Set[BlobKey] = frozenset()
+        self.stored: dict[BlobKey, bytes] = {}
+        self.durable: dict[BlobKey, bytes] = {}
+        self.deleted = 0
+        self.late: set[BlobKey] = set()
+
+    def committed(self, named: Set[BlobKey]) -> None:
+        """Record the blobs that the database names; each must be durable, with its bytes."""
+        self._named = named
+        self.check()
+
+    def faults_at_rest(self) -> list[str]:
+        """Return the blobs that nobody names, when what is not needed must be gone."""
+        return [
+            f"the blob {key} is still there, and nobody names it"
+            for key in sorted(self.stored.keys() | self.durable.keys())
+            if key not in self._named and key not in self.late
+        ]
+
+    def check(self) -> None:
+        """Report named blobs that are gone, or would be after a power failure."""
+        for key in sorted(self._named):
+            for where, blobs in (("now", self.stored), ("after a power failure", self.durable)):
+                data = blobs.get(key)
+                if data is None:
+                    self._violated(f"the named blob {key} is missing {where}")
+                elif hashlib.sha256(data).hexdigest() != digest_of_key(key):
+                    self._violated(f"the named blob {key} is torn {where}")
+
+    def lose_power(self) -> None:
+        """Lose what is not durable, and bring back what was not deleted durably."""
+        self.stored = dict(self.durable)
+        self.check()
+
+
+class DiskWithBlobs(Disk):
+    """A database that reports with each commit which blobs it names."""
+
+    def __init__(self, path: Path | None, faults: FaultSchedule, blobs: BlobDisk) -> None:
+        self._blobs = blobs
+        super().__init__(path, faults)
+
+    def _note(self) -> None:
+        super()._note()
+        rows = self._connection.execute("SELECT blob FROM images UNION SELECT blob FROM uploads")
+        self._blobs.committed({BlobKey(row[0]) for row in rows})
+
+
+class SimulatedFile(StagedFile):
+    """A staged file in memory. What it has from `StagedFile` computes the digest.
+
+    Attributes:
+        data: what was written.
+        durable: what a power failure would leave of it.
+        begun: when it was created, in seconds on the clock of images.
+    """
+
+    def __init__(self, path: Path, begun: float) -> None:
+        super().__init__(path, -1)
+        self.begun = begun
+        self.data = b""
+        self.durable = b""
+
+    async def _flush(self, *, durable: bool = False) -> None:
+        pending, self._pending, self._waiting = self._pending, [], 0
+        await trio.lowlevel.checkpoint()
+        for chunk in pending:
+            self._hash.update(chunk)
+            self.data += chunk
+        if durable:
+            self.durable = self.data
+
+
+class SimulatedStaging(Staging):
+    """The files of one process on their way to the blobs."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        super().__init__(Path("/staging"))
+        self._now = now
+        self.files: dict[Path, SimulatedFile] = {}
+
+    @asynccontextmanager
+    async def file(self, name: str) -> AsyncIterator[StagedFile]:
+        """See `Staging`."""
+        made = SimulatedFile(self._folder / name, self._now())
+        self.files[made.path] = made
+        try:
+            yield made
+        finally:
+            self.files.pop(made.path, None)
+
+    @asynccontextmanager
+    async def place(self, name: str) -> AsyncIterator[Path]:
+        """See `Staging`."""
+        yield self._folder / name
+
+
+class ProcessBlobs:
+    """The blobs as a process uses them: slowly, and with failures before and after an effect.
+
+    Passes the points ``blobs.*``. Implements `octavo.store.blobs.BlobStore`.
+    """
+
+    def __init__(
+        self,
+        disk: BlobDisk,
+        staging: SimulatedStaging,
+        faults: FaultSchedule,
+        random: Random,
+        now: Callable[[], float],
+    ) -> None:
+        self._now = now
+        self._disk = disk
+        self._staging = staging
+        self._faults = faults
+        self._random = random
+
+    async def put(self, key: BlobKey, source: Path) -> None:
+        """See `BlobStore`. As of a file that is renamed, and of a folder that is fsynced then."""
+        await self._reach("blobs.before_put", "upload")
+        file = self._staging.files.pop(source)
+        if self._now() >= file.begun + GRACE_SECONDS:
+            self._disk.late.add(key)
+        self._disk.stored[key] = file.data
+        await self._reach("blobs.renamed", "upload")
+        self._disk.durable[key] = file.durable
+        await self._reach("blobs.stored", "upload")
+
+    async def read(
+        self, key: BlobKey, start: int = 0, stop: int | None = None
+    ) -> AsyncGenerator[bytes, None]:
+        """See `BlobStore`."""
+        await self._reach("blobs.reading", "content")
+        if key not in self._disk.stored:
+            raise BlobMissing(key)
+        yield self._disk.stored[key][start:stop]
+
+    async def fetch(self, key: BlobKey, target: Path) -> None:
+        """Thumbnails are not simulated."""
+        raise NotImplementedError
+
+    async def delete(self, key: BlobKey) -> None:
+        """See `BlobStore`."""
+        await self._reach("blobs.before_delete", "collection")
+        self._disk.deleted += self._disk.stored.pop(key, None) is not None
+        self._disk.check()
+        await self._reach("blobs.unlinked", "collection")
+        self._disk.durable.pop(key, None)
+        self._disk.check()
+        await self._reach("blobs.deleted", "collection")
+
+    async def check(self) -> None:
+        """See `BlobStore`."""
+        await trio.lowlevel.checkpoint()
+
+    async def _reach(self, point: str, subject: str) -> None:
+        await trio.lowlevel.checkpoint()
+        await self._faults.reach(point, subject)
+        if self._faults.armed and self._random.random() < self._faults.storms:
+            raise BlobsUnavailable(f"injected at {point}")

@@ -1,0 +1,78 @@
+"""The part of a process that receives and collects images."""
+
+from collections.abc import Awaitable, Callable
+from random import Random
+from typing import ParamSpec, TypeVar, cast
+
+import trio
+
+from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
+from octavo.actors.jobs.blob_collection import BlobCollectionJob
+from octavo.actors.jobs.sweeping import SweepingJob
+from octavo.attachments.blob_writer import BlobWriter
+from octavo.attachments.image_work import ImageWork
+from octavo.attachments.uploading import ImageUploads
+from octavo.store import Store
+from tests.simulation.bare_process import AT_ONCE
+from tests.simulation.blob_disk import BlobDisk, ProcessBlobs, SimulatedStaging
+from tests.simulation.weather import FaultSchedule
+
+START = 1_790_000_000
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def find_png(function: Callable[P, T], *_: P.args, **__: P.kwargs) -> T:
+    """Find a PNG of 4 by 3 pixels in every file, as a worker process would."""
+    await trio.lowlevel.checkpoint()
+    return cast(T, {"media_type": "image/png", "width": 4, "height": 3, "frames": 1})
+
+
+class ProcessImages:
+    """The uploads of a process, and the jobs that delete what is not needed.
+
+    Attributes:
+        blobs: the blobs as the process reads them.
+        uploads: receives images.
+    """
+
+    def __init__(
+        self,
+        root: Supervisor,
+        store: Store,
+        disk: BlobDisk,
+        faults: FaultSchedule,
+        random: Random,
+        new_id: Callable[[], str],
+    ) -> None:
+        random = Random(random.getrandbits(32))
+        self._speed = disk.speed
+        staging = SimulatedStaging(self.now)
+        self.blobs = ProcessBlobs(disk, staging, faults, random, self.now)
+        writer = BlobWriter(
+            store, self.blobs, now=self.now, new_entropy=lambda: random.randbytes(4)
+        )
+        self.uploads = ImageUploads(
+            store, writer, staging, ImageWork(find_png), now=self.now, new_id=new_id
+        )
+        self._collection = BlobCollectionJob(store, self.blobs, self.now)
+        self._sweeper = SweepingJob(store, self._collection.wake)
+        root.add(WorkerSpec("sweeper", _worker(self._sweeper.run), backoff=AT_ONCE))
+        root.add(WorkerSpec("blobs", _worker(self._collection.run), backoff=AT_ONCE))
+
+    def now(self) -> float:
+        """Return the time of images in seconds."""
+        return START + self._speed * trio.current_time()
+
+    def wake(self) -> None:
+        """Wake the jobs."""
+        self._sweeper.wake()
+        self._collection.wake()
+
+
+def _worker(run: Callable[[], Awaitable[None]]) -> Callable[[WorkerContext], Awaitable[None]]:
+    async def work(worker: WorkerContext) -> None:
+        await run()
+
+    return work
