@@ -137,7 +137,9 @@ class ImageUser:
             operations.append(AttachImage(file_id, f"attachments/{file_id}.png", image, tag))
         if operations and random.random() < 0.2:
             note = FileId(f"{self._name}y{next(self._notes)}")
-            operations.append(CreateFile(note, f"{note}.md", note_text("# An image")))
+            operations.append(
+                CreateFile(note, f"{note}.md", note_text(f"![](attachments/{files[0]}.png)"))
+            )
         if operations:
             response = await self._sender.send("image", operations, NOTHING, random)
             if isinstance(response, Receipt):

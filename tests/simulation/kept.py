@@ -71,6 +71,10 @@ class Kept:
     images: Mapping[str, tuple[str, int]]
     receipts: Mapping[str, KeptReceipt]
 
+    def text_of(self, head: Revision) -> str:
+        """Return the text of a note; an image has an empty one, and no links."""
+        return self.texts[head.content_id] if head.kind == "note" else ""
+
 
 def kept(workspace_id: WorkspaceId) -> Script[Kept]:
     """Read all of a workspace."""

@@ -63,7 +63,7 @@ def _resolved(workspace: Kept) -> dict[FileId, list[tuple[str, FileId | None]]]:
     find = paths_by_key(files).get
     resolved: dict[FileId, list[tuple[str, FileId | None]]] = {}
     for file_id, path in sorted(paths.items()):
-        text = workspace.texts[workspace.heads[file_id].content_id]
+        text = workspace.text_of(workspace.heads[file_id])
         links = dict.fromkeys(
             (each.kind, each.embed, each.target, each.heading) for each in links_of(text)
         )
@@ -90,7 +90,7 @@ def faults_of_index(workspace: Kept) -> Script[list[str]]:
         found = {row[0]: (row[1], row[2]) for row in rows}
         expected = {}
         for file_id, path in _live_paths(workspace).items():
-            links = links_in(workspace.texts[workspace.heads[file_id].content_id], path)
+            links = links_in(workspace.text_of(workspace.heads[file_id]), path)
             keys = (targets_of(path), sources_of(links))
             expected[file_id] = tuple(packed(sorted(each)) for each in keys)
         if found != expected:
