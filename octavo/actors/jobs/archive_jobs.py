@@ -48,15 +48,13 @@ class _RunningJob(Generic[T]):
         self._result: outcome.Outcome[T] = outcome.Error(JobStopped())
 
     async def run(self) -> None:
-        try:
-            self._result = await outcome.acapture(_awaited, self._job)
-            if isinstance(self._result, outcome.Error) and isinstance(
-                self._result.error, trio.Cancelled
-            ):
-                error, self._result = self._result.error, outcome.Error(JobStopped())
-                raise error
-        finally:
-            self._ended.set()
+        result = await outcome.acapture(_awaited, self._job)
+        if isinstance(result, outcome.Error) and isinstance(result.error, trio.Cancelled):
+            raise result.error
+        self._result = result
+
+    def end(self) -> None:
+        self._ended.set()
 
     async def result(self) -> T:
         await self._ended.wait()
@@ -147,6 +145,8 @@ class ArchiveJobs:
                     await self._store.write(free_slot(job_id))
                 except StoreError as error:
                     _log.info("the slot of an archive job is freed later: %s", error)
+            # The next job of the account can start when the caller has the result.
+            running.end()
 
     async def _renew(self, job_id: str, scope: trio.CancelScope) -> None:
         expires = trio.current_time() + LEASE_SECONDS
