@@ -1,8 +1,10 @@
 """Blobs as files in a folder of the local file system."""
 
+import errno
 import os
 import shutil
 from collections.abc import AsyncGenerator, Iterator
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -23,7 +25,7 @@ class LocalBlobs:
     """Implements `octavo.store.blobs.BlobStore` with files.
 
     Args:
-        folder: the folder of the blobs. Sources must be on the same file system: they are renamed.
+        folder: the folder of the blobs. Sources on the same file system are renamed, others copied.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -119,8 +121,29 @@ def move_to_blob(folder: Path, key: BlobKey, source: Path) -> None:
     for each in reversed(made):
         each.mkdir(mode=0o700, exist_ok=True)
         _sync(each.parent)
-    source.replace(path)
+    try:
+        source.replace(path)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        # The folder is a file system of its own, which other machines may use, too.
+        _copy_durably(source, path)
+        source.unlink()
     _sync(path.parent)
+
+
+def _copy_durably(source: Path, path: Path) -> None:
+    part = path.with_name(f".{path.name}.partial")
+    try:
+        opener = partial(os.open, mode=0o600)
+        with source.open("rb") as read, open(part, "wb", opener=opener) as written:
+            shutil.copyfileobj(read, written, CHUNK)
+            written.flush()
+            os.fsync(written.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def keys_in(folder: Path) -> Iterator[BlobKey]:

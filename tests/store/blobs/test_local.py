@@ -2,7 +2,9 @@
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -76,6 +78,39 @@ async def test_failing_disk_is_reported_and_nothing_is_stored(
     assert isinstance(failed.value, BlobsUnavailable)
     await LocalBlobs(folder).put(key(1), source)
     assert await content(LocalBlobs(folder), key(1)) == b"x"
+
+
+@pytest.fixture
+def other_disk(folder: Path) -> Iterator[Path]:
+    """A folder on another file system than ``folder``."""
+    with TemporaryDirectory(dir="/dev/shm") as name:
+        if Path(name).stat().st_dev == folder.stat().st_dev:
+            pytest.skip("there is one file system")
+        yield Path(name)
+
+
+async def test_blob_from_another_file_system_is_copied(
+    folder: Path, other_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = other_disk / "source"
+    source.write_bytes(b"x")
+    await LocalBlobs(folder).put(key(1), source)
+    path = folder / "5f" / "5f" / key(1)
+    assert path.read_bytes() == b"x"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert not source.exists()
+    assert [each.name for each in path.parent.iterdir()] == [key(1)]
+
+    def fail(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    source.write_bytes(b"x")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        with pytest.raises(BlobsFull):
+            await LocalBlobs(folder).put(key(2), source)
+    assert source.exists()
+    assert [each.name for each in path.parent.iterdir()] == [key(1)]
 
 
 async def test_folder_that_is_away_is_not_ready(folder: Path) -> None:
