@@ -133,7 +133,7 @@ CONCEPTS = drawing(
 
 PACKAGES = drawing(
     760,
-    568,
+    614,
     "The packages of Octavo in rows; each imports only packages in the rows below its own",
     Box(30, 30, 700, 46, "cli", ("the command line",)),
     Box(30, 88, 700, 46, "service", ("builds everything from the settings, runs it, stops it",)),
@@ -172,12 +172,13 @@ PACKAGES = drawing(
     Box(342, 374, 120, 68, "settings", ("sources, checks",)),
     Box(474, 374, 120, 68, "templates", ("HTML, styles",)),
     Box(606, 374, 124, 68, "log", ("JSON, console",)),
-    Box(30, 454, 268, 46, "store", ("transaction scripts; SQLite, PostgreSQL",)),
-    Box(310, 454, 116, 46, "documents", ("Yjs documents",)),
-    Box(438, 454, 116, 46, "images", ("in workers",)),
-    Box(566, 454, 76, 46, "render", ("Markdown",)),
-    Box(654, 454, 76, 46, "workers", ("processes",)),
-    Box(30, 512, 700, 34, "model: rules as pure functions, no I/O"),
+    Box(30, 454, 700, 34, "usage: counts reads, limits them and storage"),
+    Box(30, 500, 268, 46, "store", ("transaction scripts; SQLite, PostgreSQL",)),
+    Box(310, 500, 116, 46, "documents", ("Yjs documents",)),
+    Box(438, 500, 116, 46, "images", ("in workers",)),
+    Box(566, 500, 76, 46, "render", ("Markdown",)),
+    Box(654, 500, 76, 46, "workers", ("processes",)),
+    Box(30, 558, 700, 34, "model: rules as pure functions, no I/O"),
 )
 
 SAVE = drawing(

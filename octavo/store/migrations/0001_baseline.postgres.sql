@@ -21,6 +21,8 @@ CREATE TABLE accounts (
     controls_locked BIGINT NOT NULL DEFAULT 0,
     controls_lock_reason TEXT,
     controls_storage_limit BIGINT,
+    controls_download_bytes BIGINT,
+    controls_download_objects BIGINT,
     -- The versions of the legal documents that the person accepted last; all are NULL before.
     consent_terms TEXT,
     consent_privacy TEXT,
@@ -74,6 +76,31 @@ CREATE TABLE portal_tokens (
     expires_at BIGINT NOT NULL
 );
 CREATE INDEX portal_tokens_by_account ON portal_tokens (account_id);
+
+-- What accounts have read in a month (UTC), such as '2026-11'.
+CREATE TABLE account_usage (
+    account_id UUID NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    month TEXT NOT NULL,
+    download_bytes BIGINT NOT NULL,
+    download_objects BIGINT NOT NULL,
+    PRIMARY KEY (account_id, month)
+);
+CREATE INDEX account_usage_by_month ON account_usage (month);
+
+-- What all accounts together have read in a month, and the objects written to the blob store.
+CREATE TABLE installation_usage (
+    month TEXT NOT NULL PRIMARY KEY,
+    download_bytes BIGINT NOT NULL,
+    download_objects BIGINT NOT NULL,
+    write_objects BIGINT NOT NULL
+);
+
+-- The last batch of counts that each process has added, so that one sent again is not added twice.
+CREATE TABLE usage_writers (
+    id UUID NOT NULL PRIMARY KEY,
+    batch BIGINT NOT NULL,
+    written_at BIGINT NOT NULL
+);
 
 -- Until when the messages to an address are paid for, as its budget allows.
 CREATE TABLE mail_budgets (

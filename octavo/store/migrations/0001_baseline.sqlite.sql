@@ -24,6 +24,8 @@ CREATE TABLE accounts (
     controls_locked INTEGER NOT NULL DEFAULT 0,
     controls_lock_reason TEXT,
     controls_storage_limit INTEGER,
+    controls_download_bytes INTEGER,
+    controls_download_objects INTEGER,
     -- The versions of the legal documents that the person accepted last; all are NULL before.
     consent_terms TEXT,
     consent_privacy TEXT,
@@ -77,6 +79,31 @@ CREATE TABLE portal_tokens (
     expires_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX portal_tokens_by_account ON portal_tokens (account_id);
+
+-- What accounts have read in a month (UTC), such as '2026-11'.
+CREATE TABLE account_usage (
+    account_id BLOB NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    month TEXT NOT NULL,
+    download_bytes INTEGER NOT NULL,
+    download_objects INTEGER NOT NULL,
+    PRIMARY KEY (account_id, month)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX account_usage_by_month ON account_usage (month);
+
+-- What all accounts together have read in a month, and the objects written to the blob store.
+CREATE TABLE installation_usage (
+    month TEXT NOT NULL PRIMARY KEY,
+    download_bytes INTEGER NOT NULL,
+    download_objects INTEGER NOT NULL,
+    write_objects INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The last batch of counts that each process has added, so that one sent again is not added twice.
+CREATE TABLE usage_writers (
+    id BLOB NOT NULL PRIMARY KEY,
+    batch INTEGER NOT NULL,
+    written_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- Until when the messages to an address are paid for, as its budget allows.
 CREATE TABLE mail_budgets (

@@ -1,0 +1,180 @@
+"""Usage: what accounts and the installation read and write in a month, and its limits.
+
+A month is a calendar month in UTC. A read costs the bytes of the content that it sends, and one
+object for each file, revision or image whose content is sent, in whole or in part. The rules of
+each operation are in `octavo.http.api.metering`.
+"""
+
+import math
+from datetime import UTC, datetime
+from typing import Literal, NamedTuple, NewType, get_args
+
+from octavo.model.refusal import DomainError
+
+Month = NewType("Month", str)
+"""A calendar month in UTC, such as ``2026-11``; months sort by time."""
+
+UsageLimit = Literal[
+    "account-download-bytes",
+    "account-download-objects",
+    "installation-download-bytes",
+    "installation-download-objects",
+    "installation-write-objects",
+]
+"""The limits of a month, as the header ``service-limit`` names them."""
+USAGE_LIMITS: tuple[UsageLimit, ...] = get_args(UsageLimit)
+
+_DECEMBER = 12
+
+
+class Amount(NamedTuple):
+    """Content that is read: bytes, and objects."""
+
+    size: int = 0
+    objects: int = 0
+
+    def plus(self, other: "Amount") -> "Amount":
+        """Return the sum."""
+        return Amount(self.size + other.size, self.objects + other.objects)
+
+    def minus(self, other: "Amount") -> "Amount":
+        """Return the difference, not less than nothing."""
+        return Amount(max(0, self.size - other.size), max(0, self.objects - other.objects))
+
+
+NOTHING = Amount()
+
+
+class DownloadLimits(NamedTuple):
+    """The maximum of bytes and of objects that may be read in a month; None for no limit."""
+
+    size: int | None = None
+    objects: int | None = None
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit."""
+        return self.size is not None or self.objects is not None
+
+
+UNLIMITED = DownloadLimits()
+
+
+class InstallationLimits(NamedTuple):
+    """The limits of the installation in a month; ``writes`` None for no limit of writes."""
+
+    downloads: DownloadLimits = UNLIMITED
+    writes: int | None = None
+
+
+NO_LIMITS = InstallationLimits()
+
+
+class DownloadLimitReached(DomainError):
+    """A read would exceed a limit of the month.
+
+    Attributes:
+        limit: the limit.
+        retry_after: seconds until the next month.
+    """
+
+    code = "download_limit"
+
+    def __init__(self, limit: UsageLimit, retry_after: int) -> None:
+        whose = "This account" if limit.startswith("account") else "This installation"
+        what = "bytes" if limit.endswith("bytes") else "files"
+        super().__init__(
+            f"{whose} has read as many {what} as it may in this month, or the request needs more"
+            " than is left. The next month begins at 00:00 UTC on its first day."
+        )
+        self.limit = limit
+        self.retry_after = retry_after
+
+
+class WriteLimitReached(DomainError):
+    """The installation has written as many objects as it may in this month.
+
+    Attributes:
+        limit: the limit.
+        retry_after: seconds until the next month.
+    """
+
+    code = "storage_busy"
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(
+            "This installation has stored as many images as it may in this month: nothing was"
+            " changed. The next month begins at 00:00 UTC on its first day."
+        )
+        self.limit: UsageLimit = "installation-write-objects"
+        self.retry_after = retry_after
+
+
+class StorageLimitReached(DomainError):
+    """A change would make the files of an owner of the workspace exceed the storage limit."""
+
+    code = "storage_limit"
+
+    def __init__(self) -> None:
+        # What is left depends on the other workspaces of the owner, and is not for every member.
+        super().__init__(
+            "An owner of this workspace has no storage left for this: nothing was changed. Delete"
+            " and purge files, or ask for more storage."
+        )
+
+
+def month_of(now: float) -> Month:
+    """Return the month of a Unix time in seconds."""
+    at = datetime.fromtimestamp(now, UTC)
+    return Month(f"{at.year:04}-{at.month:02}")
+
+
+def month_before(month: Month) -> Month:
+    """Return the month before ``month``."""
+    year, number = int(month[:4]), int(month[5:])
+    return Month(f"{year - 1:04}-12" if number == 1 else f"{year:04}-{number - 1:02}")
+
+
+def month_end(now: float) -> float:
+    """Return the Unix time at which the month of ``now`` ends and the next begins."""
+    at = datetime.fromtimestamp(now, UTC)
+    year, month = (at.year + 1, 1) if at.month == _DECEMBER else (at.year, at.month + 1)
+    return datetime(year, month, 1, tzinfo=UTC).timestamp()
+
+
+def seconds_left(now: float) -> int:
+    """Return the seconds from ``now`` to the next month, rounded up; at least 1."""
+    return max(1, math.ceil(month_end(now) - now))
+
+
+def exceeds(used: int, more: int, limit: int | None) -> bool:
+    """Return whether ``more`` would exceed a limit of which ``used`` is used.
+
+    A limit that is used up refuses every read, also one that needs nothing of it.
+    """
+    return limit is not None and (used >= limit or used + more > limit)
+
+
+def exceeded(
+    account: Amount,
+    account_limits: DownloadLimits,
+    installation: Amount,
+    installation_limits: DownloadLimits,
+    more: Amount,
+) -> UsageLimit | None:
+    """Return the first limit that reading ``more`` would exceed; None if it is allowed.
+
+    ``account`` and ``installation`` are what they have read in the month. The limits of the account
+    come first, since its owner can do more about them.
+    """
+    if account_limits.limited:
+        if exceeds(account.size, more.size, account_limits.size):
+            return "account-download-bytes"
+        if exceeds(account.objects, more.objects, account_limits.objects):
+            return "account-download-objects"
+    if installation_limits.limited:
+        if exceeds(installation.size, more.size, installation_limits.size):
+            return "installation-download-bytes"
+        if exceeds(installation.objects, more.objects, installation_limits.objects):
+            return "installation-download-objects"
+    return None

@@ -1,0 +1,138 @@
+"""Limit the storage of accounts: the size of the files of the workspaces that they own.
+
+A workspace counts for each of its owners, with the uploads to it that are not attached yet. A
+change that makes a workspace grow is refused when one of its owners would exceed the limit;
+everything else is always possible.
+
+The figures are cached, and every change of this process is added to them, so that a write asks the
+database at most once in some seconds, and never for a workspace whose owners have no limit.
+Concurrent changes of several workspaces of one owner may each be admitted before the other is
+counted: together they may exceed the limit by what is in flight. With several processes,
+each knows the changes of the others some seconds later.
+"""
+
+import math
+from typing import NamedTuple
+
+import trio
+
+from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.usage import StorageLimitReached
+from octavo.store import Store
+from octavo.store.scripts.usage import storage_of_owners
+
+FRESH_SECONDS = 5.0
+"""Seconds for which a figure is used."""
+
+
+class _Owner:
+    """The storage of an account with a limit, in bytes."""
+
+    __slots__ = ("limit", "used")
+
+    def __init__(self) -> None:
+        self.limit = self.used = 0
+
+
+class _Owners(NamedTuple):
+    """The owners of a workspace.
+
+    Attributes:
+        account_ids: all of them.
+        limited: those that have a limit.
+        until: the time of trio's clock until which this is used.
+    """
+
+    account_ids: frozenset[AccountId]
+    limited: tuple[_Owner, ...]
+    until: float
+
+
+class StorageRoom:
+    """Knows how much the files of a workspace may grow.
+
+    Args:
+        store: the database.
+        shared: whether other processes change the same database.
+        maximum: the maximum number of workspaces in memory.
+    """
+
+    def __init__(self, store: Store, *, shared: bool = False, maximum: int = 10_000) -> None:
+        self._store = store
+        self._unlimited_fresh = FRESH_SECONDS if shared else math.inf
+        self._maximum = maximum
+        self._workspaces: dict[WorkspaceId, _Owners] = {}
+        self._owners: dict[AccountId, _Owner] = {}
+        # Incremented by `forget`: results of reads that began before are not cached.
+        self._generation = 0
+
+    async def room(self, workspace_id: WorkspaceId) -> int | None:
+        """Return by how many bytes the files of a workspace may grow; None without a limit.
+
+        It may be negative. Raises `octavo.store.StoreUnavailable`.
+        """
+        found = self._workspaces.get(workspace_id)
+        if found is None or found.until <= trio.current_time():
+            found = await self._read(workspace_id)
+        return min((each.limit - each.used for each in found.limited), default=None)
+
+    async def require(self, workspace_id: WorkspaceId, growth: int) -> None:
+        """Raise `StorageLimitReached` if the files of a workspace may not grow by ``growth`` bytes.
+
+        Raises also `octavo.store.StoreUnavailable`.
+        """
+        room = await self.room(workspace_id)
+        if room is not None and growth > max(0, room):
+            raise StorageLimitReached
+
+    def grew(self, workspace_id: WorkspaceId, growth: int) -> None:
+        """Count that the files of a workspace have grown, or shrunk if ``growth`` is negative."""
+        found = self._workspaces.get(workspace_id)
+        if found is not None:
+            for owner in found.limited:
+                owner.used += growth
+
+    def forget_account(self, account_id: AccountId) -> None:
+        """Read the limits of an account again; call this after a commit that may change them."""
+        self._generation += 1
+        self._owners.pop(account_id, None)
+        owned = [
+            workspace_id
+            for workspace_id, owners in self._workspaces.items()
+            if account_id in owners.account_ids
+        ]
+        for workspace_id in owned:
+            del self._workspaces[workspace_id]
+
+    def forget_workspace(self, workspace_id: WorkspaceId) -> None:
+        """Read the owners of a workspace again.
+
+        Call this after a commit that may change them, or that deletes the workspace.
+        """
+        self._generation += 1
+        found = self._workspaces.pop(workspace_id, None)
+        for account_id in () if found is None else found.account_ids:
+            # What they use changes with the workspaces that they own.
+            self.forget_account(account_id)
+
+    async def _read(self, workspace_id: WorkspaceId) -> _Owners:
+        generation = self._generation
+        stored = await self._store.read(storage_of_owners(workspace_id))
+        current = generation == self._generation
+        if current and len(self._workspaces) >= self._maximum:
+            self._workspaces.clear()
+            self._owners.clear()
+        # All workspaces of an owner share its figures, which were just read.
+        known = self._owners if current else {}
+        limited: list[_Owner] = []
+        for each in stored:
+            if each.limit is not None:
+                owner = known.setdefault(each.account_id, _Owner())
+                owner.limit, owner.used = each.limit, each.used
+                limited.append(owner)
+        fresh = FRESH_SECONDS if limited else self._unlimited_fresh
+        account_ids = frozenset(each.account_id for each in stored)
+        found = _Owners(account_ids, tuple(limited), trio.current_time() + fresh)
+        if current:
+            self._workspaces[workspace_id] = found
+        return found
