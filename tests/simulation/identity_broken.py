@@ -18,6 +18,7 @@ from octavo.model.accounts.invitation import Invitation
 from octavo.model.accounts.portal import PortalTokenUnusable
 from octavo.model.accounts.refusal import InvitationUnusable
 from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.usage import month_of
 from octavo.model.workspace import HeirCandidate, Role, WorkspaceMember, heir_among
 from octavo.store import Script, StoreUnavailable, Transaction
 from octavo.store.scripts import (
@@ -179,11 +180,13 @@ def redeem_portal_tokens_again(patch: pytest.MonkeyPatch) -> None:
     """A portal token stays when it is redeemed."""
 
     def redeem(digest: bytes, now: int) -> Script[AccountSummary]:
+        month = month_of(now / 1000)
+
         async def read_token(transaction: Transaction) -> AccountSummary:
             row = await transaction.fetch_one(
                 "SELECT account_id FROM portal_tokens WHERE digest = $1", digest
             )
-            found = None if row is None else await summary_of(AccountId(row[0]))(transaction)
+            found = None if row is None else await summary_of(AccountId(row[0]), month)(transaction)
             if found is None:
                 raise PortalTokenUnusable
             return found
