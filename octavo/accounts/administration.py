@@ -13,6 +13,7 @@ from octavo.model.accounts.administration import DecisionsChange
 from octavo.model.accounts.audit import Actor, AuditEntry, AuditKind, account_of
 from octavo.model.accounts.refusal import AccountGone, AccountMissing, InvalidCredentials
 from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.usage import Month, month_of
 from octavo.store import Script, Store
 from octavo.store.scripts import account_removal, accounts
 from octavo.store.scripts.account_removal import Removal
@@ -41,15 +42,15 @@ class Administration:
         With ``text``, return those whose address or display name contains it. Raises
         `StoreUnavailable`.
         """
-        return await self._store.read_much(accounts.list_of(after, limit, text))
+        return await self._store.read_much(accounts.list_of(after, limit, text, self._month))
 
     async def find(self, address: Address) -> AccountSummary:
         """Return the account with an address. Raises `AccountMissing`, `StoreUnavailable`."""
-        return _present(await self._store.read(accounts.summary_at(address)))
+        return _present(await self._store.read(accounts.summary_at(address, self._month)))
 
     async def read(self, account_id: AccountId) -> AccountSummary:
         """Return an account. Raises `AccountMissing` and `StoreUnavailable`."""
-        return _present(await self._store.read(accounts.summary_of(account_id)))
+        return _present(await self._store.read(accounts.summary_of(account_id, self._month)))
 
     async def decide(
         self, account_id: AccountId, change: DecisionsChange, *, actor: Actor, client: str | None
@@ -70,6 +71,10 @@ class Administration:
         finally:
             # A write that failed or was cancelled may have been committed.
             self._credentials.forget(account_id)
+
+    @property
+    def _month(self) -> Month:
+        return month_of(self._now())
 
     def _entries(
         self, account_id: AccountId, change: DecisionsChange, actor: Actor, client: str | None
@@ -92,6 +97,10 @@ class Administration:
                 controlled["locked"] = change.controls.locked
             if change.controls.storage is not None:
                 controlled["storageBytes"] = change.controls.storage.maximum
+            if change.controls.download_size is not None:
+                controlled["downloadBytesPerMonth"] = change.controls.download_size.maximum
+            if change.controls.download_objects is not None:
+                controlled["downloadObjectsPerMonth"] = change.controls.download_objects.maximum
             made["controls_changed"] = controlled
         return [
             self._audit.entry(kind, actor=actor, subject=account_id, client=client, detail=detail)

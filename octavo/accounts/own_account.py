@@ -17,6 +17,7 @@ from octavo.model.accounts.refusal import (
 from octavo.model.accounts.session import SessionId
 from octavo.model.identity import AccountId
 from octavo.model.mail import queued
+from octavo.model.usage import month_of
 from octavo.store import Store
 from octavo.store.scripts import accounts, consents, outbox, password_resets, sessions
 from octavo.store.scripts.accounts import AccountDetails
@@ -37,7 +38,7 @@ class OwnAccount:
 
     async def read(self, account_id: AccountId) -> AccountDetails:
         """Return the account. Raises `AccountGone` and `StoreUnavailable`."""
-        found = await self._store.read_much(accounts.details_of(account_id))
+        found = await self._store.read_much(accounts.details_of(account_id, month_of(self._now())))
         if found is None or not found.account.open:
             raise AccountGone
         return found

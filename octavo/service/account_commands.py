@@ -180,7 +180,7 @@ def _record(summary: AccountSummary) -> AccountRecord:
         lock_reason=decisions.lock_reason,
         controls_locked=decisions.controls.locked,
         controls_lock_reason=decisions.controls.lock_reason,
-        storage_used=summary.used,
+        storage_used=summary.usage.storage,
         storage_limit=decisions.storage.maximum,
         created_at=account.created_at,
         last_active_at=summary.active_at,

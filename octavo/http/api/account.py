@@ -40,10 +40,13 @@ from octavo.model.accounts.portal import LONGEST_PAGE
 from octavo.model.accounts.refusal import LastAdministrator
 from octavo.model.label import parse_label
 from octavo.store.scripts.accounts import AccountDetails
+from octavo.store.scripts.usage import AccountUsage
 
 _LONGEST_BODY = 4_096
 StorageBytes = Annotated[int, Field(ge=0, le=2**53 - 1)]
 """A size in bytes."""
+ObjectCount = Annotated[int, Field(ge=0, le=2**53 - 1)]
+"""A number of files, revisions and images."""
 
 
 class PreferencesSchema(ContractModel):
@@ -58,10 +61,16 @@ class PreferencesSchema(ContractModel):
 
 
 class UsageSchema(ContractModel):
-    """What an account uses."""
+    """What an account uses; the figures are at most some seconds old."""
 
     storage_bytes: int
-    """The size of the files of the workspaces that it owns."""
+    """The size of the files of the workspaces that it owns, and of uploads to them."""
+    download_bytes: int
+    """The bytes of content that it has read in the month."""
+    download_objects: int
+    """The files, revisions and images that it has read in the month."""
+    month: str = Field(pattern="^[0-9]{4}-[0-9]{2}$")
+    """The month of the downloads, in UTC, such as `2026-11`."""
 
 
 class LimitSchema(ContractModel):
@@ -81,6 +90,10 @@ class ControlsSchema(ContractModel):
     lock_reason: str | None
     storage_bytes: StorageBytes | None
     """The maximum size of its files; null for no limit."""
+    download_bytes_per_month: StorageBytes | None
+    """The maximum of bytes that it may read in a month; null for no limit."""
+    download_objects_per_month: ObjectCount | None
+    """The maximum of files that it may read in a month; null for no limit."""
 
 
 class AccountSchema(ContractModel):
@@ -144,6 +157,18 @@ def controls_schema(controls: Controls) -> ControlsSchema:
         locked=controls.locked,
         lock_reason=controls.lock_reason,
         storage_bytes=controls.storage.maximum,
+        download_bytes_per_month=controls.downloads.size,
+        download_objects_per_month=controls.downloads.objects,
+    )
+
+
+def usage_schema(usage: AccountUsage) -> UsageSchema:
+    """Return the usage of an account in its API form."""
+    return UsageSchema(
+        storage_bytes=usage.storage,
+        download_bytes=usage.downloads.size,
+        download_objects=usage.downloads.objects,
+        month=usage.month,
     )
 
 
@@ -158,7 +183,7 @@ def account_schema(details: AccountDetails, legal: LegalDocuments) -> AccountSch
         state=account.state,
         lock_reason=details.decisions.effective_reason,
         preferences=_preferences(details.preferences),
-        usage=UsageSchema(storage_bytes=details.used),
+        usage=usage_schema(details.usage),
         limit=LimitSchema(storage_bytes=details.decisions.storage.maximum),
         controls=controls_schema(details.decisions.controls),
         consent=account_consent(account.consent, legal),

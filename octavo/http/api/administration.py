@@ -11,9 +11,11 @@ from octavo.accounts.caller import Caller
 from octavo.http.api.account import (
     ControlsSchema,
     LimitSchema,
+    ObjectCount,
     StorageBytes,
     UsageSchema,
     controls_schema,
+    usage_schema,
 )
 from octavo.http.api.refusals import refused_with
 from octavo.http.contract.bodies import json_body
@@ -34,6 +36,7 @@ from octavo.model.accounts.administration import (
     LONGEST_REASON,
     ControlsChange,
     DecisionsChange,
+    MonthlyLimit,
     StorageLimit,
 )
 from octavo.model.accounts.refusal import ControlsChanged, LastAdministrator
@@ -85,6 +88,10 @@ class ControlsUpdate(ContractModel):
     """1 to 500 characters on one line; null for none. It ends with the lock."""
     storage_bytes: StorageBytes | MISSING | None = MISSING
     """The maximum size of the files of the account; null for no limit."""
+    download_bytes_per_month: StorageBytes | MISSING | None = MISSING
+    """The maximum of bytes that it may read in a month; null for no limit."""
+    download_objects_per_month: ObjectCount | MISSING | None = MISSING
+    """The maximum of files that it may read in a month; null for no limit."""
 
 
 class LimitUpdate(ContractModel):
@@ -219,11 +226,14 @@ def controls_change(given: ControlsUpdate, *, below: str) -> ControlsChange:
     """Return a change of controls that was sent below a pointer. Raises `InvalidRequest`."""
     reason = _reason(given.lock_reason, below)
     storage = given.storage_bytes
+    size, objects = given.download_bytes_per_month, given.download_objects_per_month
     return ControlsChange(
         given.revision,
         None if given.locked is MISSING else given.locked,
         reason,
         None if storage is MISSING else StorageLimit(storage),
+        None if size is MISSING else MonthlyLimit(size),
+        None if objects is MISSING else MonthlyLimit(objects),
     )
 
 
@@ -256,7 +266,7 @@ def _schema(summary: AccountSummary) -> AccountSummarySchema:
         state=decisions.state,
         effective_state=decisions.effective_state,
         lock_reason=decisions.lock_reason,
-        usage=UsageSchema(storage_bytes=summary.used),
+        usage=usage_schema(summary.usage),
         limit=LimitSchema(storage_bytes=decisions.storage.maximum),
         controls=controls_schema(decisions.controls),
         created_at=timestamp(account.created_at),

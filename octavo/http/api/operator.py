@@ -9,6 +9,7 @@ from octavo.http.api.account import (
     LimitSchema,
     UsageSchema,
     controls_schema,
+    usage_schema,
 )
 from octavo.http.api.administration import AccountPath, ControlsUpdate, controls_change
 from octavo.http.api.fields import EmailAddress
@@ -171,6 +172,6 @@ def _schema(summary: AccountSummary) -> OperatorAccount:
         address=summary.account.address,
         effective_state=summary.decisions.effective_state,
         controls=controls_schema(summary.decisions.controls),
-        usage=UsageSchema(storage_bytes=summary.used),
+        usage=usage_schema(summary.usage),
         limit=LimitSchema(storage_bytes=summary.decisions.storage.maximum),
     )

@@ -29,7 +29,9 @@ from octavo.model.accounts.password import password_fault
 from octavo.model.accounts.refusal import AddressTaken
 from octavo.model.accounts.session import SessionLife
 from octavo.model.label import device_of, parse_label
+from octavo.model.usage import NOTHING, month_of
 from octavo.store.scripts.accounts import AccountDetails
+from octavo.store.scripts.usage import AccountUsage
 
 _LONGEST_BODY = 16_384
 _CONSENT_FIELDS = frozenset({"termsVersion", "privacyVersion"})
@@ -96,7 +98,8 @@ class RegistrationOperations:
         made = await self._make(body, call.headers, call.client)
         cookie = session_cookie(made.token, int(self._life.absolute))
         decisions = Decisions(made.account.role, made.account.state, StorageLimit(), Controls())
-        created = AccountDetails(made.account, Preferences(), decisions, used=0)
+        usage = AccountUsage(0, NOTHING, month_of(made.account.created_at / 1000))
+        created = AccountDetails(made.account, Preferences(), decisions, usage)
         return Reply(account_schema(created, self._legal), (cookie,))
 
     async def _make(

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from octavo.model.accounts.account import Role, State
 from octavo.model.accounts.refusal import ControlsChanged
+from octavo.model.usage import UNLIMITED, DownloadLimits
 
 LONGEST_REASON = 500
 """Characters of the reason of a lock."""
@@ -17,6 +18,13 @@ class StorageLimit:
 
 
 @dataclass(frozen=True, slots=True)
+class MonthlyLimit:
+    """The maximum of bytes, or of objects, that an account may read in a month; None for none."""
+
+    maximum: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Controls:
     """What the operator of the installation allows an account.
 
@@ -25,12 +33,14 @@ class Controls:
         locked: whether the account can use a few operations only.
         lock_reason: why, for the person; None if nothing was said.
         storage: the limit of its files.
+        downloads: the limits of what it reads in a month.
     """
 
     revision: int = 1
     locked: bool = False
     lock_reason: str | None = None
     storage: StorageLimit = StorageLimit()
+    downloads: DownloadLimits = UNLIMITED
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +79,16 @@ class Decisions:
 class ControlsChange:
     """A change of controls; what is None stays.
 
-    ``revision`` is the revision that was read. An empty reason removes the present one.
+    ``revision`` is the revision that was read. An empty reason removes the present one. The two
+    limits of downloads are set each on its own.
     """
 
     revision: int
     locked: bool | None = None
     lock_reason: str | None = None
     storage: StorageLimit | None = None
+    download_size: MonthlyLimit | None = None
+    download_objects: MonthlyLimit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +116,16 @@ def changed_controls(controls: Controls, change: ControlsChange) -> Controls:
         raise ControlsChanged(controls.revision)
     locked = controls.locked if change.locked is None else change.locked
     reason = controls.lock_reason if change.lock_reason is None else change.lock_reason or None
+    size, objects = controls.downloads
     return Controls(
         controls.revision + 1,
         locked,
         reason if locked else None,
         controls.storage if change.storage is None else change.storage,
+        DownloadLimits(
+            size if change.download_size is None else change.download_size.maximum,
+            objects if change.download_objects is None else change.download_objects.maximum,
+        ),
     )
 
 

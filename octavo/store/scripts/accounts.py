@@ -22,9 +22,11 @@ from octavo.model.accounts.refusal import (
     NotAdministrator,
 )
 from octavo.model.identity import AccountId
+from octavo.model.usage import DownloadLimits, Month, month_of
 from octavo.store.scripts import consents
 from octavo.store.scripts.process_notices import notify_access
 from octavo.store.scripts.select_in import select_in
+from octavo.store.scripts.usage import USAGE_COUNT, AccountUsage, usage_columns, usage_of
 from octavo.store.transaction import Row, Script, Transaction
 
 COLUMNS = (
@@ -38,20 +40,18 @@ COUNT = 7 + consents.COUNT
 _DECISIONS = (
     "accounts.role, accounts.state, accounts.lock_reason, accounts.storage_limit, "
     "accounts.controls_revision, accounts.controls_locked, accounts.controls_lock_reason, "
-    "accounts.controls_storage_limit"
+    "accounts.controls_storage_limit, accounts.controls_download_bytes, "
+    "accounts.controls_download_objects"
 )
-_DECISIONS_COUNT = 8
-_USED = """(
-    SELECT COALESCE(SUM(workspaces.size), 0) FROM members
-    JOIN workspaces ON workspaces.id = members.workspace_id
-    WHERE members.account_id = accounts.id AND members.role = 'owner'
-)"""
+_DECISIONS_COUNT = 10
+_DECIDED = COUNT + _DECISIONS_COUNT
 _ACTIVE = """(
     SELECT MAX(sessions.active_at) FROM sessions WHERE sessions.account_id = accounts.id
 ), (
     SELECT MAX(api_keys.used_at) FROM api_keys WHERE api_keys.account_id = accounts.id
 )"""
-_SUMMARY = f"SELECT {COLUMNS}, {_DECISIONS}, {_USED}, {_ACTIVE} FROM accounts"
+# The first argument is the month of the usage.
+_SUMMARY = f"SELECT {COLUMNS}, {_DECISIONS}, {usage_columns('$1')}, {_ACTIVE} FROM accounts"
 _ENDED_WITH_ACCESS = ("sessions", "password_resets", "portal_tokens")
 """Tables whose rows of an account are deleted when it is disabled. Its keys are refused, and valid
 again when it is enabled."""
@@ -68,28 +68,24 @@ class StoredPassword:
 
 @dataclass(frozen=True, slots=True)
 class AccountDetails:
-    """An account with everything that its owner may read about it.
-
-    ``used`` is the size in bytes of the files of the workspaces that it owns.
-    """
+    """An account with everything that its owner may read about it."""
 
     account: Account
     preferences: Preferences
     decisions: Decisions
-    used: int
+    usage: AccountUsage
 
 
 @dataclass(frozen=True, slots=True)
 class AccountSummary:
     """An account as administrators see it.
 
-    ``used`` is the size in bytes of the files of the workspaces that it owns, ``active_at`` the
-    last use of a session or a key, in milliseconds of Unix time.
+    ``active_at`` is the last use of a session or a key, in milliseconds of Unix time.
     """
 
     account: Account
     decisions: Decisions
-    used: int
+    usage: AccountUsage
     active_at: int | None
 
 
@@ -111,26 +107,28 @@ async def at(transaction: Transaction, address: Address) -> Account | None:
     return None if row is None else account_of(row)
 
 
-def details_of(account_id: AccountId) -> Script[AccountDetails | None]:
-    """Return the account with its details, or None."""
+def details_of(account_id: AccountId, month: Month) -> Script[AccountDetails | None]:
+    """Return the account with its details and its usage in ``month``, or None."""
 
     async def find_details(transaction: Transaction) -> AccountDetails | None:
-        return await _details(transaction, account_id)
+        return await _details(transaction, account_id, month)
 
     return find_details
 
 
-async def _details(transaction: Transaction, account_id: AccountId) -> AccountDetails | None:
+async def _details(
+    transaction: Transaction, account_id: AccountId, month: Month
+) -> AccountDetails | None:
     row = await transaction.fetch_one(
-        f"SELECT {COLUMNS}, {_DECISIONS}, {_USED}, {_PREFERENCES} FROM accounts"
-        " WHERE id = $1::uuid",
+        f"SELECT {COLUMNS}, {_DECISIONS}, {usage_columns('$1')}, {_PREFERENCES} FROM accounts"
+        " WHERE id = $2::uuid",
+        month,
         account_id,
     )
     if row is None:
         return None
-    used, *preferences = row[COUNT + _DECISIONS_COUNT :]
-    decisions = _decisions(row[COUNT : COUNT + _DECISIONS_COUNT])
-    return AccountDetails(account_of(row), _preferences(preferences), decisions, int(used))
+    preferences = _preferences(row[_DECIDED + USAGE_COUNT :])
+    return AccountDetails(account_of(row), preferences, *_decisions_and_usage(row, month))
 
 
 def display_names(account_ids: Sequence[AccountId]) -> Script[dict[AccountId, str]]:
@@ -149,8 +147,10 @@ def display_names(account_ids: Sequence[AccountId]) -> Script[dict[AccountId, st
     return read_names
 
 
-def list_of(after: AccountId, limit: int, text: str = "") -> Script[list[AccountSummary]]:
+def list_of(after: AccountId, limit: int, text: str, month: Month) -> Script[list[AccountSummary]]:
     """Return accounts whose id is greater than ``after``, at most ``limit``, in their order.
+
+    Their usage is that of ``month``.
 
     With ``text``, return those whose address or display name contains it. Case is ignored; SQLite
     knows only that of ASCII letters.
@@ -159,43 +159,46 @@ def list_of(after: AccountId, limit: int, text: str = "") -> Script[list[Account
 
     async def read_accounts(transaction: Transaction) -> list[AccountSummary]:
         rows = await transaction.fetch_all(
-            f"{_SUMMARY} WHERE accounts.id > $1::uuid"
-            " AND (accounts.address LIKE $4 ESCAPE '\\'"
-            " OR LOWER(accounts.display_name) LIKE $4 ESCAPE '\\'"
-            " OR accounts.display_name LIKE $3 ESCAPE '\\')"
-            " ORDER BY accounts.id LIMIT $2",
+            f"{_SUMMARY} WHERE accounts.id > $2::uuid"
+            " AND (accounts.address LIKE $5 ESCAPE '\\'"
+            " OR LOWER(accounts.display_name) LIKE $5 ESCAPE '\\'"
+            " OR accounts.display_name LIKE $4 ESCAPE '\\')"
+            " ORDER BY accounts.id LIMIT $3",
+            month,
             after,
             limit,
             pattern,
             pattern.lower(),
         )
-        return [_summary(row) for row in rows]
+        return [_summary(row, month) for row in rows]
 
     return read_accounts
 
 
-def summary_at(address: Address) -> Script[AccountSummary | None]:
+def summary_at(address: Address, month: Month) -> Script[AccountSummary | None]:
     """Return the account with the address as administrators see it; None without one."""
 
     async def find_summary(transaction: Transaction) -> AccountSummary | None:
-        row = await transaction.fetch_one(f"{_SUMMARY} WHERE accounts.address = $1", address)
-        return None if row is None else _summary(row)
+        row = await transaction.fetch_one(f"{_SUMMARY} WHERE accounts.address = $2", month, address)
+        return None if row is None else _summary(row, month)
 
     return find_summary
 
 
-def summary_of(account_id: AccountId) -> Script[AccountSummary | None]:
+def summary_of(account_id: AccountId, month: Month) -> Script[AccountSummary | None]:
     """Return an account as administrators see it, or None."""
 
     async def find_summary(transaction: Transaction) -> AccountSummary | None:
-        return await _summary_of(transaction, account_id)
+        return await _summary_of(transaction, account_id, month)
 
     return find_summary
 
 
-async def _summary_of(transaction: Transaction, account_id: AccountId) -> AccountSummary | None:
-    row = await transaction.fetch_one(f"{_SUMMARY} WHERE accounts.id = $1::uuid", account_id)
-    return None if row is None else _summary(row)
+async def _summary_of(
+    transaction: Transaction, account_id: AccountId, month: Month
+) -> AccountSummary | None:
+    row = await transaction.fetch_one(f"{_SUMMARY} WHERE accounts.id = $2::uuid", month, account_id)
+    return None if row is None else _summary(row, month)
 
 
 def decide(
@@ -221,7 +224,8 @@ def decide(
         await transaction.execute(
             "UPDATE accounts SET role = $2, state = $3, storage_limit = $4, controls_revision = $5,"
             " controls_locked = $6, controls_lock_reason = $7, controls_storage_limit = $8,"
-            " updated_at = $9, lock_reason = $10 WHERE id = $1::uuid",
+            " updated_at = $9, lock_reason = $10, controls_download_bytes = $11,"
+            " controls_download_objects = $12 WHERE id = $1::uuid",
             account_id,
             after.role,
             after.state,
@@ -232,6 +236,7 @@ def decide(
             after.controls.storage.maximum,
             now,
             after.lock_reason,
+            *after.controls.downloads,
         )
         demoted = before.role == "administrator" and after.role != "administrator"
         if demoted or after.state == "disabled":
@@ -249,7 +254,7 @@ def decide(
                     f"DELETE FROM {table} WHERE account_id = $1::uuid", account_id
                 )
         await notify_access(transaction, account_id)
-        found = await _summary_of(transaction, account_id)
+        found = await _summary_of(transaction, account_id, month_of(now / 1000))
         if found is None:
             raise AccountMissing
         return found
@@ -296,7 +301,7 @@ def rename(account_id: AccountId, display_name: str, now: int) -> Script[Account
             display_name,
             now,
         )
-        found = await _details(transaction, account_id)
+        found = await _details(transaction, account_id, month_of(now / 1000))
         if renamed != 1 or found is None:
             raise AccountGone
         return found
@@ -431,13 +436,19 @@ def _preferences(row: Row) -> Preferences:
 
 
 def _decisions(row: Row) -> Decisions:
-    role, state, lock_reason, limit, revision, locked, reason, storage = row
-    controls = Controls(revision, bool(locked), reason, StorageLimit(storage))
+    role, state, lock_reason, limit, revision, locked, reason, storage, *downloads = row
+    controls = Controls(
+        revision, bool(locked), reason, StorageLimit(storage), DownloadLimits(*downloads)
+    )
     return Decisions(role, state, StorageLimit(limit), controls, lock_reason)
 
 
-def _summary(row: Row) -> AccountSummary:
-    used, session, key = row[COUNT + _DECISIONS_COUNT :]
-    times = [each for each in (session, key) if each is not None]
-    decisions = _decisions(row[COUNT : COUNT + _DECISIONS_COUNT])
-    return AccountSummary(account_of(row), decisions, int(used), max(times, default=None))
+def _decisions_and_usage(row: Row, month: Month) -> tuple[Decisions, AccountUsage]:
+    decisions = _decisions(row[COUNT:_DECIDED])
+    return decisions, usage_of(row[_DECIDED : _DECIDED + USAGE_COUNT], month)
+
+
+def _summary(row: Row, month: Month) -> AccountSummary:
+    times = [each for each in row[_DECIDED + USAGE_COUNT :] if each is not None]
+    active_at = max(times, default=None)
+    return AccountSummary(account_of(row), *_decisions_and_usage(row, month), active_at)

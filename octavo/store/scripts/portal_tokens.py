@@ -3,6 +3,7 @@
 from octavo.model.accounts.portal import PortalTokenUnusable
 from octavo.model.accounts.refusal import AccountGone
 from octavo.model.identity import AccountId
+from octavo.model.usage import month_of
 from octavo.store.scripts.accounts import AccountSummary, is_open, summary_of
 from octavo.store.scripts.expiry import MAX_ROWS
 from octavo.store.transaction import Script, Transaction
@@ -34,8 +35,9 @@ def redeem(digest: bytes, now: int) -> Script[AccountSummary]:
     """Delete the token with ``digest``, and return its account.
 
     Raises `PortalTokenUnusable` when there is no such token at ``now``, also for an account that
-    was disabled meanwhile.
+    was disabled meanwhile. ``now`` is in milliseconds of Unix time.
     """
+    month = month_of(now / 1000)
 
     async def redeem_token(transaction: Transaction) -> AccountSummary:
         row = await transaction.fetch_one(
@@ -43,7 +45,7 @@ def redeem(digest: bytes, now: int) -> Script[AccountSummary]:
             digest,
             now,
         )
-        found = None if row is None else await summary_of(AccountId(row[0]))(transaction)
+        found = None if row is None else await summary_of(AccountId(row[0]), month)(transaction)
         if found is None or not found.account.open:
             raise PortalTokenUnusable
         return found

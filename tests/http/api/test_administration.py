@@ -11,11 +11,24 @@ from octavo.model.identity import AccountId
 from octavo.store.scripts import workspaces
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import PASSWORD
-from tests.fakes.users_api import FROM_HERE, UsersApi, bearer, cookie_set_by
+from tests.fakes.users_api import (
+    FROM_HERE,
+    NO_DOWNLOAD_LIMITS,
+    UNUSED,
+    UsersApi,
+    bearer,
+    cookie_set_by,
+)
 
 ACCOUNTS = "/api/accounts"
 NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
-CONTROLS = {"revision": 1, "locked": False, "lockReason": None, "storageBytes": None}
+CONTROLS = {
+    "revision": 1,
+    "locked": False,
+    "lockReason": None,
+    "storageBytes": None,
+    **NO_DOWNLOAD_LIMITS,
+}
 
 
 class Installation:
@@ -73,7 +86,7 @@ async def test_accounts_are_listed_without_what_they_wrote(installation: Install
         "state": "enabled",
         "effectiveState": "enabled",
         "lockReason": None,
-        "usage": {"storageBytes": 0},
+        "usage": UNUSED,
         "limit": {"storageBytes": None},
         "controls": CONTROLS,
         "createdAt": "2027-01-15T08:00:00.000Z",
@@ -107,8 +120,8 @@ async def test_usage_is_that_of_the_workspaces_which_the_account_owns(
     for name in ("root", "ann"):
         await users.post("/api/workspaces", {"name": "N"}, installation.cookies[name], FROM_HERE)
     await users.identity.execute("UPDATE workspaces SET size = 700")
-    assert (await installation.own("ann")).json()["usage"] == {"storageBytes": 700}
-    assert (await installation.listed())["ann"]["usage"] == {"storageBytes": 700}
+    assert (await installation.own("ann")).json()["usage"] == {**UNUSED, "storageBytes": 700}
+    assert (await installation.listed())["ann"]["usage"] == {**UNUSED, "storageBytes": 700}
 
 
 async def test_members_administer_nothing(installation: Installation) -> None:
@@ -178,7 +191,7 @@ async def test_disabled_account_is_signed_out_and_stays_so(installation: Install
 async def test_controls_change_with_the_revision_that_was_read(installation: Installation) -> None:
     given = {"revision": 1, "locked": True, "lockReason": " unpaid ", "storageBytes": 10}
     response = await installation.update("root", "ann", controls=given)
-    locked = {"revision": 2, "locked": True, "lockReason": "unpaid", "storageBytes": 10}
+    locked = {**CONTROLS, **given, "revision": 2, "lockReason": "unpaid"}
     assert (response.status, response.json()["controls"]) == (200, locked)
     assert (response.json()["state"], response.json()["effectiveState"]) == ("enabled", "locked")
     assert (await installation.own("ann")).json()["controls"] == locked
@@ -187,12 +200,7 @@ async def test_controls_change_with_the_revision_that_was_read(installation: Ins
     assert (again.status, again.code) == (409, "controls_changed")
     assert (await installation.listed())["ann"]["role"] == "member"
     opened = await installation.update("root", "ann", controls={"revision": 2, "locked": False})
-    assert opened.json()["controls"] == {
-        "revision": 3,
-        "locked": False,
-        "lockReason": None,
-        "storageBytes": 10,
-    }
+    assert opened.json()["controls"] == {**CONTROLS, "revision": 3, "storageBytes": 10}
     assert (await installation.own("ann")).json()["state"] == "enabled"
 
 

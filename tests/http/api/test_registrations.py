@@ -5,7 +5,15 @@ import trio
 
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import PASSWORD, START, identity_fixture
-from tests.fakes.users_api import ADDRESS, FROM_ELSEWHERE, ORIGIN, UsersApi, cookie_set_by
+from tests.fakes.users_api import (
+    ADDRESS,
+    FROM_ELSEWHERE,
+    NO_DOWNLOAD_LIMITS,
+    ORIGIN,
+    UNUSED,
+    UsersApi,
+    cookie_set_by,
+)
 
 REGISTRATIONS = "/api/registrations"
 
@@ -29,13 +37,14 @@ async def test_registration_with_an_invitation_returns_the_whole_account(
                 "appearance": "system",
                 "spellCheck": True,
             },
-            "usage": {"storageBytes": 0},
+            "usage": UNUSED,
             "limit": {"storageBytes": None},
             "controls": {
                 "revision": 1,
                 "locked": False,
                 "lockReason": None,
                 "storageBytes": None,
+                **NO_DOWNLOAD_LIMITS,
             },
             "consent": {"accepted": None, "required": None},
             "createdAt": "2027-01-15T08:00:00.000Z",

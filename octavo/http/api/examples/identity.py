@@ -7,7 +7,20 @@ from octavo.http.contract.schemas import Json
 _FRIEND = "019caf07-2b11-7d42-8e6f-35c9a0d1b784"
 _SESSION = "019ceb95-5f6f-7f06-b3d9-51ae7c204b98"
 _KEY = "019cd8da-978a-792b-a6c4-0fd83e715ba2"
-_CONTROLS: Json = {"revision": 1, "locked": False, "lockReason": None, "storageBytes": None}
+_CONTROLS: Json = {
+    "revision": 1,
+    "locked": False,
+    "lockReason": None,
+    "storageBytes": None,
+    "downloadBytesPerMonth": None,
+    "downloadObjectsPerMonth": None,
+}
+_UNUSED: Json = {
+    "storageBytes": 0,
+    "downloadBytes": 0,
+    "downloadObjects": 0,
+    "month": "2026-11",
+}
 _VERSIONS: Json = {"termsVersion": "2026-01", "privacyVersion": "8c1f0a9b3d57"}
 _CONSENT: Json = {**_VERSIONS, "acceptedAt": "2026-03-02T08:15:00.120Z"}
 _ACCOUNT_DOCUMENT: Json = {
@@ -18,7 +31,12 @@ _ACCOUNT_DOCUMENT: Json = {
     "state": "enabled",
     "lockReason": None,
     "preferences": {"themeFamily": "paper", "appearance": "system", "spellCheck": True},
-    "usage": {"storageBytes": 184_320},
+    "usage": {
+        **_UNUSED,
+        "storageBytes": 184_320,
+        "downloadBytes": 2_406_118,
+        "downloadObjects": 731,
+    },
     "limit": {"storageBytes": None},
     "controls": _CONTROLS,
     "consent": {"accepted": _CONSENT, "required": None},
@@ -39,7 +57,7 @@ _SUMMARY: Json = {
     "state": "enabled",
     "effectiveState": "enabled",
     "lockReason": None,
-    "usage": {"storageBytes": 0},
+    "usage": _UNUSED,
     "limit": {"storageBytes": 1_073_741_824},
     "controls": _CONTROLS,
     "createdAt": "2026-03-05T10:02:41.007Z",
@@ -50,7 +68,7 @@ _OPERATOR_ACCOUNT: Json = {
     "address": "bo@example.org",
     "effectiveState": "enabled",
     "controls": _CONTROLS,
-    "usage": {"storageBytes": 0},
+    "usage": _UNUSED,
     "limit": {"storageBytes": None},
 }
 _USER: Json = {
@@ -251,10 +269,19 @@ IDENTITY: dict[str, Example] = {
     "findOperatorAccount": Example(response=_OPERATOR_ACCOUNT),
     "readOperatorAccount": Example(response=_OPERATOR_ACCOUNT),
     "setOperatorAccountControls": Example(
-        request={"revision": 1, "storageBytes": 1_073_741_824},
+        request={
+            "revision": 1,
+            "storageBytes": 1_073_741_824,
+            "downloadBytesPerMonth": 10_737_418_240,
+        },
         response={
             **_OPERATOR_ACCOUNT,
-            "controls": {**_CONTROLS, "revision": 2, "storageBytes": 1_073_741_824},
+            "controls": {
+                **_CONTROLS,
+                "revision": 2,
+                "storageBytes": 1_073_741_824,
+                "downloadBytesPerMonth": 10_737_418_240,
+            },
         },
     ),
     "removeOperatorAccount": REMOVED,
