@@ -237,6 +237,8 @@ def _refusals(each: Operation) -> dict[str, Json]:
 
 def _refusal(status: int, problems: Sequence[type[Problem]]) -> Json:
     headers = {**_REQUEST_ID_HEADER, **(_RETRY_AFTER if status in _TEMPORARY_STATUSES else {})}
+    for problem in problems:
+        headers.update(problem.described_headers)
     schema: Json = {
         "$ref": "#/components/schemas/Problem",
         "properties": {"code": {"enum": [problem.code for problem in problems]}},

@@ -35,15 +35,16 @@ class Problem(Exception):
     """A refusal: nothing was changed, and the caller learns what to do.
 
     A leaf defines ``status``, the stable ``code`` and the ``summary`` of the code for the contract
-    document; ``remedy`` is shown on the page of the code. ``detail`` is for people; ``members`` are
-    extension members (RFC 9457 section 3.2), by their JSON names; ``headers`` are sent with the
-    response.
+    document; ``remedy`` is shown on the page of the code; ``described_headers`` are the headers of
+    its own, as the document has them. ``detail`` is for people; ``members`` are extension members
+    (RFC 9457 section 3.2), by their JSON names; ``headers`` are sent with the response.
     """
 
     status: ClassVar[int]
     code: ClassVar[str]
     summary: ClassVar[str]
     remedy: ClassVar[str] = ""
+    described_headers: ClassVar[Mapping[str, object]] = {}
 
     def __init__(
         self,
