@@ -8,6 +8,7 @@ from octavo.attachments.image_work import WrittenFile
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, BlobStore, BlobsUnavailable, blob_key
 from octavo.store.scripts import blobs as blob_rows
+from octavo.usage.meter import UsageMeter
 
 PUTS_AT_ONCE = 4
 GRACE_SECONDS = 3600.0
@@ -22,6 +23,7 @@ class BlobWriter:
         blobs: the blob store.
         now: the clock, in seconds of Unix time.
         new_entropy: returns the entropy of a key.
+        meter: limits how many blobs are written in a month.
     """
 
     def __init__(
@@ -31,11 +33,13 @@ class BlobWriter:
         *,
         now: Callable[[], float],
         new_entropy: Callable[[], bytes],
+        meter: UsageMeter,
     ) -> None:
         self._store = store
         self._blobs = blobs
         self._now = now
         self._new_entropy = new_entropy
+        self._meter = meter
 
     async def put(self, file: WrittenFile) -> BlobKey:
         """Store the bytes of a file; see `put_many`."""
@@ -45,9 +49,11 @@ class BlobWriter:
         """Store the bytes of files, which may be moved; return the keys, to be referred to.
 
         The blobs are durable then, and are collected unless something refers to them within
-        `GRACE_SECONDS`. Raises `BlobsUnavailable` and `StoreUnavailable`; then, and when cancelled,
-        what was stored is collected.
+        `GRACE_SECONDS`. Raises `octavo.model.usage.WriteLimitReached`, and nothing is stored;
+        `BlobsUnavailable` and `StoreUnavailable`; then, and when cancelled, what was stored is
+        collected, and all of them count as written.
         """
+        await self._meter.count_writes(len(files))
         keys = [blob_key(each.digest, self._new_entropy()) for each in files]
         new = [
             blob_rows.NewBlob(key, each.digest, each.size, each.crc)

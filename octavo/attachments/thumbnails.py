@@ -64,6 +64,7 @@ class Thumbnails:
             BlobMissing: the image was removed meanwhile.
             BlobsUnavailable: the blob store failed.
             StoreUnavailable: the database failed.
+            WriteLimitReached: the installation may write no more objects in this month.
             WorkerFailed: it can't be made: there is no process, or not enough time, memory or room.
         """
         while True:

@@ -19,6 +19,7 @@ from octavo.model.identity import AccountId, Digest, WorkspaceId
 from octavo.store import Store
 from octavo.store.blobs import StagedFile, Staging
 from octavo.store.scripts import uploads
+from octavo.usage.storage import StorageRoom
 
 LIFETIME_SECONDS = 86_400.0
 """Seconds after which an image that was not attached expires (contract, "Attachments")."""
@@ -38,6 +39,7 @@ class ImageUploads:
         work: inspects images.
         now: the clock, in seconds of Unix time.
         new_id: returns an id.
+        storage: limits the storage of the owners of workspaces.
         removes_metadata: remove what identifies people and places from images.
     """
 
@@ -50,6 +52,7 @@ class ImageUploads:
         *,
         now: Callable[[], float],
         new_id: Callable[[], str],
+        storage: StorageRoom,
         removes_metadata: bool = False,
     ) -> None:
         self._store = store
@@ -58,7 +61,15 @@ class ImageUploads:
         self._work = work
         self._now = now
         self._new_id = new_id
+        self._storage = storage
         self._removes_metadata = removes_metadata
+
+    async def require_room(self, workspace_id: WorkspaceId) -> None:
+        """Raise `StorageLimitReached` if a workspace has no room for any image.
+
+        Raises also `octavo.store.StoreUnavailable`.
+        """
+        await self._storage.require(workspace_id, 1)
 
     @asynccontextmanager
     async def receiving(self, name: str, media_type: str | None) -> AsyncIterator["IncomingImage"]:
@@ -91,9 +102,16 @@ class ImageUploads:
             image = _uploaded(incoming.object_id, file, facts)
             expires_at = int((self._now() + LIFETIME_SECONDS) * 1000)
             upload = uploads.Upload(workspace_id, account_id, image, expires_at)
-            if not await self._store.write(uploads.add_stored(upload)):
-                key = await self._writer.put(file)
-                await self._store.write(uploads.add(upload, key))
+            await self._storage.require(workspace_id, image.size)
+            # Counted before it is stored, so that concurrent uploads do not exceed the limit.
+            self._storage.grew(workspace_id, image.size)
+            try:
+                if not await self._store.write(uploads.add_stored(upload)):
+                    key = await self._writer.put(file)
+                    await self._store.write(uploads.add(upload, key))
+            except BaseException:
+                self._storage.grew(workspace_id, -image.size)
+                raise
         return upload
 
 
@@ -167,6 +185,8 @@ class IncomingImage:
                 and its bytes do not agree.
             UnacceptableImage: it is damaged, or exceeds a limit.
             DigestMismatch: its bytes do not have the declared digest.
+            StorageLimitReached: an owner of the workspace has no room for it.
+            WriteLimitReached: the installation may write no more objects in this month.
             UploaderGone: the account is no member of the workspace any more.
             BlobsUnavailable: the blob store failed.
             StoreUnavailable: the database failed.

@@ -13,6 +13,7 @@ from octavo.service.entropy import now
 def workspace_gone(parts: Components, workspace_id: WorkspaceId) -> None:
     """End what depends on a deleted workspace, and have its data removed."""
     parts.access.forget(workspace_id)
+    parts.storage.forget_workspace(workspace_id)
     parts.hub.announce_gone(workspace_id)
     parts.sweeper.wake()
 
@@ -22,6 +23,8 @@ def announce_members(parts: Components) -> Changed:
 
     def member_changed(workspace_id: WorkspaceId, account_id: AccountId) -> None:
         parts.access.forget(workspace_id)
+        parts.storage.forget_workspace(workspace_id)
+        parts.storage.forget_account(account_id)
         parts.hub.recheck_access(account_id)
 
     return member_changed

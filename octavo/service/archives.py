@@ -15,6 +15,7 @@ from octavo.transfers.exports import Exports
 from octavo.transfers.import_commits import CommitServices
 from octavo.transfers.import_run import ImportRunner
 from octavo.transfers.imports import Imports
+from octavo.usage.storage import StorageRoom
 
 
 class Archives(NamedTuple):
@@ -30,6 +31,7 @@ def add_archives(
     store: Store,
     attachments: Attachments,
     workspaces: Directory[WorkspaceId, WorkspaceActor],
+    storage: StorageRoom,
 ) -> Archives:
     """Add the jobs of imports and exports, and their workers; nothing runs yet."""
     workers = archive_workers()
@@ -44,7 +46,7 @@ def add_archives(
     root.add(WorkerSpec("archive_workers", run_workers))
     root.add(WorkerSpec("archive_jobs", run_jobs))
     runner = ImportRunner(
-        CommitServices(store, attachments.writer, workspaces, now),
+        CommitServices(store, attachments.writer, workspaces, now, storage),
         attachments.blobs,
         attachments.staging,
         workers.run,
@@ -54,6 +56,7 @@ def add_archives(
         store,
         attachments.writer,
         attachments.staging,
+        storage,
         jobs,
         runner,
         now=now,

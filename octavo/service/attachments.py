@@ -13,6 +13,8 @@ from octavo.service.entropy import new_entropy, new_id, now
 from octavo.settings import Settings
 from octavo.store import Store
 from octavo.store.blobs import BlobStore, Staging, open_staging
+from octavo.usage.meter import UsageMeter
+from octavo.usage.storage import StorageRoom
 
 
 class BlobFolders(NamedTuple):
@@ -43,13 +45,18 @@ async def open_blob_folders(settings: Settings) -> BlobFolders:
 
 
 def add_attachments(
-    root: Supervisor, settings: Settings, store: Store, folders: BlobFolders
+    root: Supervisor,
+    settings: Settings,
+    store: Store,
+    folders: BlobFolders,
+    meter: UsageMeter,
+    storage: StorageRoom,
 ) -> Attachments:
     """Add the workers of images, and the collection of blobs; nothing runs yet."""
     blobs, staging = folders
     workers = image_workers()
     work = ImageWork(workers.run)
-    writer = BlobWriter(store, blobs, now=now, new_entropy=new_entropy)
+    writer = BlobWriter(store, blobs, now=now, new_entropy=new_entropy, meter=meter)
     uploads = ImageUploads(
         store,
         writer,
@@ -57,6 +64,7 @@ def add_attachments(
         work,
         now=now,
         new_id=new_id,
+        storage=storage,
         removes_metadata=settings.remove_image_metadata,
     )
     thumbnails = Thumbnails(store, blobs, writer, staging, work, new_id=new_id)

@@ -29,7 +29,7 @@ from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
 from octavo.model.accounts.session import DAY, SessionLife
 from octavo.model.documents.initial_document import client_of
 from octavo.model.documents.limits import DocumentLimits
-from octavo.model.identity import Position, WorkspaceId
+from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.render.limits import check_renderable
 from octavo.service.archives import Archives, add_archives
 from octavo.service.attachments import Attachments, BlobFolders, add_attachments
@@ -39,11 +39,14 @@ from octavo.service.entropy import new_entropy, new_id, now
 from octavo.service.legal import Legal
 from octavo.service.mail import mail_delivery
 from octavo.service.retention import retention_job
+from octavo.service.usage import add_usage
 from octavo.settings import Settings
 from octavo.store import Store, StoreUnavailable
 from octavo.store import postgres as postgres_engine
 from octavo.store.scripts.feed import position_of
 from octavo.store.scripts.process_notices import CHANNEL, AccessNotice, read_notice
+from octavo.usage.meter import UsageMeter
+from octavo.usage.storage import StorageRoom
 from octavo.ws import Frame
 from octavo.ws.notice_stream import changed_frame
 
@@ -64,6 +67,8 @@ class Components:
     audit: Audit
     workspaces: Workspaces
     hub: NoticeHub[Frame]
+    meter: UsageMeter
+    storage: StorageRoom
     sweeper: SweepingJob
     attachments: Attachments
     archives: Archives
@@ -107,7 +112,15 @@ def add_components(
 
     sweeper = SweepingJob(store, swept=collect_blobs)
     # Another process may revoke a credential, and the next request must be refused.
-    fresh = 0.0 if engine.postgres is not None else CACHE_SECONDS
+    shared = engine.postgres is not None
+    fresh = 0.0 if shared else CACHE_SECONDS
+    meter, storage = add_usage(root, settings, store, shared=shared)
+
+    def account_changed(account_id: AccountId) -> None:
+        hub.recheck_access(account_id)
+        meter.forget(account_id)
+        storage.forget_account(account_id)
+
     credentials = Credentials(
         store,
         activity,
@@ -115,7 +128,7 @@ def add_components(
         life=life,
         fresh=fresh,
         legal=legal.documents,
-        forgotten=hub.recheck_access,
+        forgotten=account_changed,
     )
 
     indexer = IndexingJob(store)
@@ -178,24 +191,27 @@ def add_components(
     # run may have used it, also when the installation was restored from a backup.
     cache = DocumentCache(client_of(new_id()))
     documents = DocumentServices(cache, check_renderable, _document_limits(settings), Threads())
-    attachments = add_attachments(root, settings, store, folders)
+    attachments = add_attachments(root, settings, store, folders, meter, storage)
     directory = root.add(
         workspaces(
             store,
             now=now,
             new_id=new_id,
             announce=announce,
-            shared=engine.postgres is not None,
+            shared=shared,
             documents=documents,
             purged=sweeper.wake,
+            storage=storage,
         )
     )
-    archives = add_archives(root, settings, store, attachments, directory)
+    archives = add_archives(root, settings, store, attachments, directory, storage)
     return Components(
         store=store,
         audit=audit,
         workspaces=directory,
         hub=hub,
+        meter=meter,
+        storage=storage,
         sweeper=sweeper,
         attachments=attachments,
         archives=archives,

@@ -3,10 +3,11 @@
 from octavo.actors.jobs.retention import RetentionJob
 from octavo.model.accounts.session import DAY, SessionLife
 from octavo.model.files.retention import Retention
+from octavo.model.usage import month_before, month_of
 from octavo.service.entropy import now
 from octavo.settings import Settings
 from octavo.store import Script, Store
-from octavo.store.scripts import audit, invitations, outbox, password_resets, portal_tokens
+from octavo.store.scripts import audit, invitations, outbox, password_resets, portal_tokens, usage
 from octavo.store.scripts.expiry import expire_receipts, expire_sessions
 
 RECEIPT_DAYS = 31
@@ -15,6 +16,10 @@ RECEIPT_DAYS = 31
 
 INVITATION_DAYS = 90
 """Days that an invitation is kept after it was used or revoked or has expired."""
+
+
+USAGE_WRITER_DAYS = 2
+"""Days after which a process that has counted nothing is forgotten; it may count again."""
 
 
 def retention_job(store: Store, settings: Settings, life: SessionLife) -> RetentionJob:
@@ -43,5 +48,8 @@ def retention_job(store: Store, settings: Settings, life: SessionLife) -> Retent
             portal_tokens.expire,
             password_resets.expire,
             outbox.expire_budgets,
+            lambda now: usage.expire(
+                month_before(month_of(now / 1000)), now - USAGE_WRITER_DAYS * 86_400_000
+            ),
         ),
     )

@@ -36,6 +36,7 @@ from octavo.http.api.keys import KeyOperations
 from octavo.http.api.legal import LegalDocumentPage, LegalOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.members import MemberOperations
+from octavo.http.api.metering import Metering
 from octavo.http.api.notices import PATH as NOTICES
 from octavo.http.api.notices import NoticeOperations, NoticeSocket
 from octavo.http.api.operator import OperatorOperations
@@ -139,6 +140,7 @@ def wire_application(
     submitter = ChangesetSubmitter(parts.workspaces, parts.access, new_id)
     attachments = parts.attachments
     texts = RevisionTexts(store, submitter.access)
+    metering = Metering(parts.meter)
     images = UploadedImages(store, submitter.access, now)
     stream = NoticeSocket(
         authenticator,
@@ -160,15 +162,17 @@ def wire_application(
             FileOperations(submitter, texts),
             SaveOperations(submitter),
             ChangesetOperations(submitter, store, images),
-            ReadingOperations(submitter, store),
-            HistoryOperations(store, parts.access),
+            ReadingOperations(submitter, store, metering),
+            HistoryOperations(store, parts.access, metering),
             LinkOperations(store, parts.access),
-            SearchOperations(store, parts.access),
-            SyncOperations(store, parts.access, authenticator),
+            SearchOperations(store, parts.access, metering),
+            SyncOperations(store, parts.access, authenticator, metering),
             AttachmentOperations(submitter, attachments.uploads, images, texts),
-            ContentOperations(store, attachments.blobs, attachments.thumbnails, parts.access),
+            ContentOperations(
+                store, attachments.blobs, attachments.thumbnails, parts.access, metering
+            ),
             ImportOperations(parts.archives.imports, parts.access),
-            ExportOperations(parts.archives.exports, parts.access, authenticator),
+            ExportOperations(parts.archives.exports, parts.access, authenticator, metering),
             NoticeOperations(),
             LegalOperations(legal_pages.get),
         ],

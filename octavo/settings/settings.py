@@ -22,6 +22,7 @@ from octavo.settings.contradictions import contradictions
 from octavo.settings.sender import SMTP_PORTS, Sender, SmtpSecurity
 from octavo.settings.values import (
     Network,
+    amount,
     choice,
     count,
     days,
@@ -43,6 +44,7 @@ _File = Annotated[str, reads(file)]
 _Database = Annotated[DatabaseUrl, PlainSerializer(str)]
 _Positive = Annotated[int, reads(count(1))]
 _Port = Annotated[int, reads(remote_port)]
+_Amount = Annotated[int | None, reads(amount)]
 _LegalDocument = Annotated[str, reads(legal_document)]
 _Line = Annotated[str, reads(line)]
 
@@ -148,6 +150,21 @@ class Settings(BaseSettings):
         default=2,
         description="maximum number of imports and exports that run at the same time in the "
         "installation; an account can run one",
+    )
+    download_bytes_per_month: _Amount = Field(
+        default=None,
+        description="bytes of content that all accounts together may read in a month (UTC); more "
+        "is refused until the next month. If unset, there is no limit",
+    )
+    download_objects_per_month: _Amount = Field(
+        default=None,
+        description="files, revisions and images that all accounts together may read in a month "
+        "(UTC). If unset, there is no limit",
+    )
+    write_objects_per_month: _Amount = Field(
+        default=None,
+        description="images and thumbnails that may be written to the blob store in a month (UTC)."
+        " If unset, there is no limit",
     )
     document_size: Annotated[int, reads(count(4_194_304))] = Field(
         default=16_777_216,

@@ -18,6 +18,7 @@ LONGEST_STOP = 3600.0
 LONGEST_WAIT = 86400.0
 LONGEST_SESSION = 3650.0
 LARGEST_COUNT = 1_000_000_000
+LARGEST_AMOUNT = 2**53 - 1
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -78,6 +79,13 @@ def count(smallest: int) -> Callable[[str], int]:
         return int(text)
 
     return parse
+
+
+def amount(text: str) -> int:
+    """Read a number of bytes or objects, of any size that JSON programs can read."""
+    if not re.fullmatch(r"[0-9]{1,16}", text) or int(text) > LARGEST_AMOUNT:
+        raise ValueError(f"is not valid: give a whole number, 0 to {LARGEST_AMOUNT}")
+    return int(text)
 
 
 def switch(text: str) -> bool:

@@ -16,10 +16,11 @@ from octavo.actors.jobs.archive_jobs import ArchiveJobs
 from octavo.archives.export_layout import ExportLayout
 from octavo.archives.zip_writer import ZipWriter
 from octavo.model.identity import AccountId, FileId, Position, RevisionId, WorkspaceId
+from octavo.model.usage import Amount
 from octavo.store import Store
 from octavo.store.blobs import BlobStore
 from octavo.store.scripts.changesets import WorkspaceGone
-from octavo.store.scripts.feed import live_at, position_of
+from octavo.store.scripts.feed import live_at, live_contents, position_of
 from octavo.store.scripts.files import StoredFile, earlier_contents, live_paths
 from octavo.store.scripts.images import StoredImage, blobs_of
 
@@ -36,6 +37,8 @@ _NOTES_PER_TURN = 16
 
 Permit = Callable[[], Awaitable[object]]
 """Raises when the account may not read the workspace any more."""
+Count = Callable[[Amount], Awaitable[object]]
+"""Counts a file that is sent next; raises when the account may read no more in this month."""
 
 
 class Export(NamedTuple):
@@ -69,12 +72,21 @@ class Exports:
         self._jobs = jobs
         self._new_id = new_id
 
+    async def size(self, workspace_id: WorkspaceId, export_format: ExportFormat) -> Amount:
+        """Return the bytes and the number of the live files that an export has.
+
+        Raises `octavo.store.StoreUnavailable`.
+        """
+        script = live_contents(workspace_id, images=export_format != "notes")
+        return await self._store.read_much(script)
+
     async def start(
         self,
         workspace_id: WorkspaceId,
         account_id: AccountId,
         export_format: ExportFormat,
         permit: Permit,
+        count: Count,
     ) -> Export:
         """Begin the export of a workspace.
 
@@ -87,7 +99,7 @@ class Exports:
         if position is None:
             raise WorkspaceGone
         sending, receiving = trio.open_memory_channel[bytes](0)
-        run = _ExportRun(self._store, self._blobs, workspace_id, position, sending, permit)
+        run = _ExportRun(self._store, self._blobs, workspace_id, position, sending, permit, count)
         result: Callable[[], Awaitable[None]] = await self._jobs.start(
             account_id, self._new_id(), partial(run.run, export_format)
         )
@@ -130,6 +142,7 @@ class _ExportRun:
         position: Position,
         sending: trio.MemorySendChannel[bytes],
         permit: Permit,
+        count: Count,
     ) -> None:
         self._store = store
         self._blobs = blobs
@@ -137,6 +150,7 @@ class _ExportRun:
         self._position = position
         self._sending = sending
         self._permit = permit
+        self._count = count
         self._pieces: list[bytes] = []
         self._size = 0
         self._notes = 0
@@ -200,6 +214,7 @@ class _ExportRun:
         images: dict[RevisionId, StoredImage],
     ) -> None:
         if stored.text is not None:
+            await self._count(Amount(stored.revision.size, 1))
             await self._add(writer.note(path, stored.text.encode()))
             self._notes += 1
             if self._notes % _NOTES_PER_TURN == 0:
@@ -208,6 +223,7 @@ class _ExportRun:
         image = images.get(stored.revision.revision_id)
         if image is None:
             return
+        await self._count(Amount(image.size, 1))
         await self._add(writer.begin_stored(path, image.size, image.crc))
         async with aclosing(self._blobs.read(image.key, 0, image.size)) as chunks:
             async for chunk in chunks:

@@ -34,6 +34,7 @@ from octavo.store.scripts import uploads
 from octavo.store.scripts.blobs import BlobCollected
 from octavo.store.scripts.changesets import receipts
 from octavo.store.scripts.files import live_paths
+from octavo.usage.storage import StorageRoom
 
 NOTES_AT_ONCE = 100
 """Notes of one changeset; other writers wait while it is committed."""
@@ -60,12 +61,14 @@ class CommitServices(NamedTuple):
         writer: stores images.
         workspaces: the actors of the workspaces.
         now: the clock, in seconds of Unix time.
+        storage: limits the storage of the owners.
     """
 
     store: Store
     writer: BlobWriter
     workspaces: Directory[WorkspaceId, WorkspaceActor]
     now: Callable[[], float]
+    storage: StorageRoom
 
 
 class ImportCommits:
@@ -141,6 +144,8 @@ class ImportCommits:
 
     async def _store(self, images: Sequence[CheckedImage], attached: Sequence[AttachImage]) -> None:
         """Store the images of a changeset, as uploads that it can attach."""
+        size = sum(each.size for each in images)
+        await self._services.storage.require(self._import.workspace_id, size)
         digests = [each.digest for each in images]
         stored = await self._services.store.read(uploads.stored_digests(digests))
         try:
@@ -148,6 +153,7 @@ class ImportCommits:
         except BlobCollected:
             # One of them was just collected.
             await self._add_uploads(images, attached, set())
+        self._services.storage.grew(self._import.workspace_id, size)
 
     async def _add_uploads(
         self, images: Sequence[CheckedImage], attached: Sequence[AttachImage], stored: set[Digest]

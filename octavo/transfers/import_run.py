@@ -19,6 +19,7 @@ from octavo.model.files.archive import ImportMissing, PathsTaken
 from octavo.model.files.imported import taken_paths
 from octavo.model.identity import WorkspaceId
 from octavo.model.refusal import DomainError
+from octavo.model.usage import StorageLimitReached, WriteLimitReached
 from octavo.store import StoreUnavailable
 from octavo.store.blobs import BlobMissing, BlobStore, BlobsUnavailable, Staging
 from octavo.store.scripts import imports as rows
@@ -40,10 +41,12 @@ _FAILURES = (
     BlobsUnavailable,
     CommitFailed,
     OSError,
+    StorageLimitReached,
     StoreUnavailable,
     WorkerFailed,
+    WriteLimitReached,
 )
-"""Failures of the service, not of the archive."""
+"""Failures of the service, not of the archive; others may have used up a limit meanwhile."""
 
 
 class ImportIncomplete(Exception):
@@ -139,7 +142,7 @@ class ImportRunner:
                 raise
 
     async def _checked(self, given: rows.StoredImport, folder: Path) -> CheckedArchive:
-        """Fetch the parts, check all files, and check that their paths are free."""
+        """Fetch the parts, check all files, and check that there is room for them."""
         parts = [folder / f"part-{each.number}" for each in given.parts]
         for part, path in zip(given.parts, parts, strict=True):
             await self._blobs.fetch(part.key, path)
@@ -148,6 +151,7 @@ class ImportRunner:
         checked = await check_archive(self._work, [str(each) for each in parts], work)
         if not given.total:
             await self._require_free(given.workspace_id, checked)
+            await self._services.storage.require(given.workspace_id, checked.size)
         return checked
 
     async def _require_free(self, workspace_id: WorkspaceId, checked: CheckedArchive) -> None:

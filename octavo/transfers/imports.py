@@ -21,6 +21,7 @@ from octavo.store.blobs import Staging
 from octavo.store.scripts import imports as rows
 from octavo.transfers.import_commits import Permit
 from octavo.transfers.import_run import ImportResult, ImportRunner, read_result
+from octavo.usage.storage import StorageRoom
 
 PART_SIZE = 32 * 1024 * 1024
 """Maximum size of a part, in bytes."""
@@ -47,6 +48,7 @@ class Imports:
         store: the database.
         writer: stores the parts as blobs.
         staging: parts on their way.
+        storage: limits the storage of the owners of workspaces.
         jobs: runs the imports.
         runner: imports an archive.
         now: the clock, in seconds of Unix time.
@@ -59,6 +61,7 @@ class Imports:
         store: Store,
         writer: BlobWriter,
         staging: Staging,
+        storage: StorageRoom,
         jobs: ArchiveJobs,
         runner: ImportRunner,
         *,
@@ -70,6 +73,7 @@ class Imports:
         self._store = store
         self._writer = writer
         self._staging = staging
+        self._storage = storage
         self._jobs = jobs
         self._runner = runner
         self._now = now
@@ -116,6 +120,8 @@ class Imports:
         Raises:
             ImportMissing, ImportNotOpen: no part can be added to it.
             ArchiveHasTooManyBytes: the part is too large.
+            StorageLimitReached: the parts are larger than what an owner of the workspace has left.
+            WriteLimitReached: the installation may write no more objects in this month.
             BlobsUnavailable, StoreUnavailable: it can't be stored now.
 
         If it fails or is cancelled, the part is as it was before.
@@ -128,6 +134,8 @@ class Imports:
                 if staged.size + len(chunk) > PART_SIZE:
                     raise ArchiveHasTooManyBytes(f"A part has at most {PART_SIZE} bytes.")
                 await staged.write(chunk)
+            others = sum(each.size for each in found.parts if each.number != number)
+            await self._storage.require(workspace_id, others + staged.size)
             digest = await staged.finish()
             written = WrittenFile(staged.path, digest, staged.size, staged.crc)
             key = await self._writer.put(written)
@@ -153,7 +161,9 @@ class Imports:
             ArchiveUnacceptable, ArchiveHasTooManyFiles, ArchiveHasTooManyBytes, PathsTaken: nothing
                 was imported, and the parts are kept.
             ArchiveJobRunning, ArchiveJobsBusy, JobStopped: it can't be imported now.
-            ImportIncomplete: the service failed after the first commit: complete it again.
+            StorageLimitReached, WriteLimitReached: there is no room for its files.
+            ImportIncomplete: the service failed after the first commit, or others used the room:
+                complete it again.
             BlobsUnavailable, StoreUnavailable, WorkerFailed: the service failed before.
 
         The import goes on when the caller is cancelled.

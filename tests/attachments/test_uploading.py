@@ -7,6 +7,8 @@ import pytest
 from octavo.attachments.uploading import ImageUploads
 from octavo.store.scripts.uploads import Upload
 from octavo.store.sqlite import InlineStore, open_inline
+from octavo.usage.meter import UsageMeter
+from octavo.usage.storage import StorageRoom
 from tests.fakes.identity_fixture import PredictableSources
 from tests.fakes.image_files import encoded, opened, personal_exif, picture
 from tests.fakes.images_rig import ImagesRig, images_rig
@@ -31,6 +33,8 @@ async def rig(engine: InlineStore, *, removes_metadata: bool) -> AsyncIterator[I
         now=sources.now,
         new_id=sources.new_id,
         new_entropy=sources.new_entropy,
+        meter=UsageMeter(engine, now=sources.now, writer_id=sources.new_id()),
+        storage=StorageRoom(engine),
         removes_metadata=removes_metadata,
     ) as made:
         yield made

@@ -12,6 +12,7 @@ from octavo.transfers.exports import Exports
 from octavo.transfers.import_commits import CommitServices
 from octavo.transfers.import_run import ImportRunner
 from octavo.transfers.imports import Imports
+from octavo.usage.storage import StorageRoom
 from tests.fakes.images_rig import ImagesRig
 from tests.fakes.inline_work import run_inline
 
@@ -28,6 +29,7 @@ def archives_rig(
     store: Store,
     images: ImagesRig,
     workspaces: Directory[WorkspaceId, WorkspaceActor],
+    storage: StorageRoom,
     root: Supervisor,
     *,
     now: Callable[[], float],
@@ -41,7 +43,7 @@ def archives_rig(
 
     root.add(WorkerSpec("archive_jobs", run_jobs))
     runner = ImportRunner(
-        CommitServices(store, images.writer, workspaces, now),
+        CommitServices(store, images.writer, workspaces, now, storage),
         images.blobs,
         images.staging,
         run_inline,
@@ -51,6 +53,7 @@ def archives_rig(
         store,
         images.writer,
         images.staging,
+        storage,
         jobs,
         runner,
         now=now,

@@ -12,6 +12,8 @@ from octavo.attachments.thumbnails import Thumbnails
 from octavo.attachments.uploading import ImageUploads
 from octavo.store import Store
 from octavo.store.blobs import Staging, open_staging
+from octavo.usage.meter import UsageMeter
+from octavo.usage.storage import StorageRoom
 from tests.fakes.inline_work import run_inline
 from tests.fakes.memory_blobs import MemoryBlobs
 
@@ -35,6 +37,8 @@ async def images_rig(
     now: Callable[[], float],
     new_id: Callable[[], str],
     new_entropy: Callable[[], bytes],
+    meter: UsageMeter,
+    storage: StorageRoom,
     removes_metadata: bool = False,
 ) -> AsyncIterator[ImagesRig]:
     """Build the parts over a database."""
@@ -42,7 +46,7 @@ async def images_rig(
         folder = Path(name)
         staging = await open_staging(folder)
         blobs, work = MemoryBlobs(), ImageWork(run_inline)
-        writer = BlobWriter(store, blobs, now=now, new_entropy=new_entropy)
+        writer = BlobWriter(store, blobs, now=now, new_entropy=new_entropy, meter=meter)
         uploads = ImageUploads(
             store,
             writer,
@@ -50,6 +54,7 @@ async def images_rig(
             work,
             now=now,
             new_id=new_id,
+            storage=storage,
             removes_metadata=removes_metadata,
         )
         thumbnails = Thumbnails(store, blobs, writer, staging, work, new_id=new_id)

@@ -26,6 +26,7 @@ from octavo.http.api.imports import ImportOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.members import MemberOperations
+from octavo.http.api.metering import Metering
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.refusals import problem_of
 from octavo.http.api.revision_texts import RevisionTexts
@@ -40,8 +41,11 @@ from octavo.http.contract.operation import Security
 from octavo.http.contract.problems import NotSignedIn
 from octavo.http.server.client_network import client_network
 from octavo.model.identity import AccountId, Position, WorkspaceId
+from octavo.model.usage import NO_LIMITS, InstallationLimits
 from octavo.store import Transaction, Value
 from octavo.store.sqlite import open_inline
+from octavo.usage.meter import UsageMeter
+from octavo.usage.storage import StorageRoom
 from tests.fakes.archives_rig import ArchivesRig, archives_rig
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.faulty_store import FaultyStore
@@ -52,6 +56,7 @@ from tests.fakes.inline_documents import inline_documents
 Json = dict[str, Any]
 ROLES = ("owner", "administrator", "editor", "reader")
 NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
+WRITER = "01900000-0000-7000-8000-cccccccccccc"
 
 
 def account_id(name: str) -> AccountId:
@@ -166,6 +171,8 @@ class NotesApi:
     authenticator: ByName
     images: ImagesRig
     archives: ArchivesRig
+    meter: UsageMeter
+    storage: StorageRoom
     workspace_id: str = ""
     announced: list[tuple[str, int]] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
@@ -303,21 +310,32 @@ def refusal(response: Response) -> tuple[int, str]:
 
 
 @asynccontextmanager
-async def opened() -> AsyncIterator[NotesApi]:
+async def opened(limits: InstallationLimits = NO_LIMITS) -> AsyncIterator[NotesApi]:
     """Serve a workspace whose members are named after their roles, and a ``stranger``."""
     inline = open_inline()
     store, sources = FaultyStore(inline), PredictableSources()
+    meter = UsageMeter(store, now=sources.now, writer_id=WRITER, limits=limits)
+    storage = StorageRoom(store)
     making = images_rig(
-        store, now=sources.now, new_id=sources.new_id, new_entropy=sources.new_entropy
+        store,
+        now=sources.now,
+        new_id=sources.new_id,
+        new_entropy=sources.new_entropy,
+        meter=meter,
+        storage=storage,
     )
     with closing(inline):
-        async with making as images, _serving(store, sources, images) as api:
+        async with making as images, _serving(store, sources, images, meter, storage) as api:
             yield api
 
 
 @asynccontextmanager
 async def _serving(
-    store: FaultyStore, sources: PredictableSources, images: ImagesRig
+    store: FaultyStore,
+    sources: PredictableSources,
+    images: ImagesRig,
+    meter: UsageMeter,
+    storage: StorageRoom,
 ) -> AsyncIterator[NotesApi]:
     authenticator, access = ByName(), Access(store)
     announced: list[tuple[str, int]] = []
@@ -335,6 +353,7 @@ async def _serving(
             announce=announce,
             shared=False,
             documents=inline_documents(),
+            storage=storage,
         )
     )
     audit = Audit(
@@ -345,8 +364,10 @@ async def _serving(
         log=lambda _: None,
     )
     pushing = ChangesetSubmitter(directory, access, sources.new_id)
-    attempts = Attempts()
-    archives = archives_rig(store, images, directory, root, now=sources.now, new_id=sources.new_id)
+    attempts, metering = Attempts(), Metering(meter)
+    archives = archives_rig(
+        store, images, directory, storage, root, now=sources.now, new_id=sources.new_id
+    )
     texts = RevisionTexts(store, access)
     uploaded = UploadedImages(store, access, sources.now)
     application = Application(
@@ -375,14 +396,14 @@ async def _serving(
             SaveOperations(pushing),
             ChangesetOperations(pushing, store, uploaded),
             AttachmentOperations(pushing, images.uploads, uploaded, texts),
-            ContentOperations(store, images.blobs, images.thumbnails, access),
+            ContentOperations(store, images.blobs, images.thumbnails, access, metering),
             ImportOperations(archives.imports, access),
-            ExportOperations(archives.exports, access, authenticator),
-            ReadingOperations(pushing, store),
-            HistoryOperations(store, access),
+            ExportOperations(archives.exports, access, authenticator, metering),
+            ReadingOperations(pushing, store, metering),
+            HistoryOperations(store, access, metering),
             LinkOperations(store, access),
-            SearchOperations(store, access),
-            SyncOperations(store, access, authenticator),
+            SearchOperations(store, access, metering),
+            SyncOperations(store, access, authenticator, metering),
         ],
         failure_problem=problem_of,
         new_id=lambda: "made-here",
@@ -399,6 +420,8 @@ async def _serving(
         authenticator,
         images,
         archives,
+        meter,
+        storage,
         announced=announced,
         gone=gone,
     )

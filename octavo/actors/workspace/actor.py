@@ -33,6 +33,7 @@ from octavo.store.scripts.changesets import (
 )
 from octavo.store.scripts.contents import UploadGone
 from octavo.store.scripts.feed import heads_after
+from octavo.usage.storage import StorageRoom
 
 HEADS_PER_TURN = 100
 """Heads that are read into the tree before the loop yields to other tasks."""
@@ -62,6 +63,7 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
             each batch.
         documents: the documents of notes and the work on them.
         purged: called when contents of purged files are left to remove; must not block.
+        storage: limits the storage of the owners; None for no limits.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
         shared: bool,
         documents: DocumentServices,
         purged: Callable[[], None] = lambda: None,
+        storage: StorageRoom | None = None,
     ) -> None:
         self._id = workspace_id
         self._store = store
@@ -83,6 +86,7 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
         self._announce = announce
         self._shared = shared
         self._purged = purged
+        self._storage = storage
         self._cache = documents.cache
         self._planner = Planner(workspace_id, store, documents, new_id)
         # None until the store was read, and after a write of unknown outcome.
@@ -145,7 +149,8 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
             now = int(self._now() * 1000)
             batch: Batch | None = None
             try:
-                planned = await self._planner.plan(state, waiting, now)
+                room = None if self._storage is None else await self._storage.room(self._id)
+                planned = await self._planner.plan(state, waiting, now, room)
                 batch, verdicts, to_store, documents = planned
                 await self.context.fault_point("workspace.planned")
                 if batch.plans:
@@ -171,6 +176,8 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
                 return state
             await self.context.fault_point("workspace.committed")
             documents.settle()
+            if self._storage is not None:
+                self._storage.grew(self._id, sum(plan.needed for plan in batch.plans))
             await self._publish(state, batch, verdicts)
             return state
         raise StoreUnavailable("The workspace changes too often to accept this change; try again.")
@@ -264,6 +271,7 @@ def workspaces(
     shared: bool,
     documents: DocumentServices,
     purged: Callable[[], None] = lambda: None,
+    storage: StorageRoom | None = None,
 ) -> DirectorySpec[WorkspaceId, WorkspaceActor]:
     """Return the directory of workspace actors; the arguments are those of `WorkspaceActor`."""
 
@@ -277,6 +285,7 @@ def workspaces(
             shared=shared,
             documents=documents,
             purged=purged,
+            storage=storage,
         )
 
     return DirectorySpec("workspaces", workspace, idle_timeout=IDLE_SECONDS, max_awake=MAX_AWAKE)

@@ -164,9 +164,16 @@ class Planner:
         self._new_id = new_id
 
     async def plan(
-        self, state: WorkspaceState, waiting: Sequence[PendingPush], now: int
+        self,
+        state: WorkspaceState,
+        waiting: Sequence[PendingPush],
+        now: int,
+        room: int | None = None,
     ) -> PlannedBatch:
-        """Plan ``waiting``; the tree of ``state`` then has the new heads."""
+        """Plan ``waiting``; the tree of ``state`` then has the new heads.
+
+        ``room`` is that of `octavo.model.files.batch.Batch`.
+        """
         texts = await self._texts_to_relink(state, waiting)
         operations = [each for pending in waiting for each in pending.push.changeset.operations]
         written = [each for each in operations if writes_document(each)]
@@ -177,7 +184,7 @@ class Planner:
 
         def work() -> PlannedBatch:
             _load_stored(documents, stored)
-            batch = Batch(state.tree, state.position, now, self._new_id, documents)
+            batch = Batch(state.tree, state.position, now, self._new_id, documents, room)
             verdicts = plan_all(batch, waiting, relink)
             return PlannedBatch(batch, verdicts, documents.changed(), documents)
 

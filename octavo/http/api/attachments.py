@@ -19,6 +19,7 @@ from octavo.http.api.files import (
     IfMatch,
     changed,
 )
+from octavo.http.api.metering import StorageBusy
 from octavo.http.api.refusals import refused_with
 from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.uploaded_images import UploadedImages, unknown_image
@@ -40,6 +41,7 @@ from octavo.model.files.changeset import AttachImage
 from octavo.model.files.image import ObjectId, UnacceptableImage, UploadMissing
 from octavo.model.identity import Digest, FileId, WorkspaceId
 from octavo.model.refusal import InvalidContent, MutationReused
+from octavo.model.usage import StorageLimitReached
 from octavo.store.scripts.uploads import UploaderGone
 
 TRANSFER_SECONDS = 180.0
@@ -140,7 +142,7 @@ class AttachmentOperations:
         "attached to a file.",
         security=Security.SESSION_OR_KEY,
         status=201,
-        problems=(NotFound, *refused_with(UnacceptableImage)),
+        problems=(NotFound, *refused_with(UnacceptableImage, StorageLimitReached), StorageBusy),
         body=multipart_body(limit=MAX_BYTES + _FORM_BYTES, schema=_FORM),
         time=TRANSFER_SECONDS,
         renews_time=True,
@@ -150,6 +152,7 @@ class AttachmentOperations:
     ) -> AttachmentUploadResult:
         """Receive an image."""
         caller, workspace_id = await self._submitter.access.member(call, path.workspace_id, "write")
+        await self._uploads.require_room(workspace_id)
         digest: Digest | None = None
         async for part in body:
             if part.name == "declaredDigest" and part.filename is None:

@@ -13,6 +13,7 @@ from octavo.attachments.thumbnails import Thumbnails
 from octavo.http.api.access import Access
 from octavo.http.api.conditional import IfNoneMatch
 from octavo.http.api.files import FilePath
+from octavo.http.api.metering import METERED, MeteredChunks, Metering, StorageBusy
 from octavo.http.api.refusals import refused_with
 from octavo.http.contract.byte_range import ByteRange, RangeNotSatisfiable, requested_range
 from octavo.http.contract.call import Call
@@ -25,6 +26,7 @@ from octavo.model.etag import entity_tag
 from octavo.model.files.image import MEDIA_TYPES
 from octavo.model.identity import FileId, RevisionId
 from octavo.model.refusal import FilePurged
+from octavo.model.usage import Amount
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, BlobMissing, BlobStore
 from octavo.store.scripts.images import StoredContent, content_of
@@ -80,12 +82,19 @@ class ContentOperations:
         blobs: the blob store.
         thumbnails: makes thumbnails.
         access: checks the members.
+        metering: counts what is sent.
     """
 
     def __init__(
-        self, store: Store, blobs: BlobStore, thumbnails: Thumbnails, access: Access
+        self,
+        store: Store,
+        blobs: BlobStore,
+        thumbnails: Thumbnails,
+        access: Access,
+        metering: Metering,
     ) -> None:
         self._store = store
+        self._metering = metering
         self._blobs = blobs
         self._thumbnails = thumbnails
         self._access = access
@@ -106,6 +115,8 @@ class ContentOperations:
             NotFound,
             RangeNotSatisfiable,
             *refused_with(FilePurged),
+            *METERED,
+            StorageBusy,
         ),
         time=TRANSFER_SECONDS,
         renews_time=True,
@@ -115,6 +126,7 @@ class ContentOperations:
     ) -> Stream | NotModified:
         """Return the content of a file."""
         workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        await self._metering.admit(call)
         named = None if query.revision is MISSING else RevisionId(query.revision)
         found = await self._store.read(content_of(workspace_id, FileId(str(path.file_id)), named))
         if found is None or (named is None and found.revision.state == "deleted"):
@@ -127,6 +139,8 @@ class ContentOperations:
         caching = _REVALIDATED if named is None else _IMMUTABLE
         tag: Header = (b"etag", entity_tag(opaque))
         if headers.if_none_match is not None and headers.tags.names_weakly(opaque):
+            # The size of a thumbnail is not known before it is made.
+            await self._metering.admit(call, Amount(0 if width else revision.size, 1))
             return NotModified(headers=(tag, caching))
         content = await self._content(found, width)
         wanted = None
@@ -138,11 +152,20 @@ class ContentOperations:
             (b"accept-ranges", b"bytes"),
             (b"content-disposition", content_disposition(content.shown, content.name)),
         )
-        chunks = NoBytes() if call.method == "HEAD" else await self._open(content, wanted)
+        length = content.size if wanted is None else wanted.stop - wanted.start
+        chunks: AsyncIterator[bytes] = NoBytes()
+        if call.method == "HEAD":
+            await self._metering.admit(call, Amount(length, 1))
+        else:
+            transfer = await self._metering.hold(call, Amount(length, 1))
+            try:
+                chunks = MeteredChunks(await self._open(content, wanted), transfer)
+            except BaseException:
+                transfer.close()
+                raise
         if wanted is None:
-            return Stream(chunks, content.media_type, content.size, sent)
+            return Stream(chunks, content.media_type, length, sent)
         span = (b"content-range", wanted.content_range(content.size))
-        length = wanted.stop - wanted.start
         return Stream(chunks, content.media_type, length, (*sent, span), status=206)
 
     async def _content(self, found: StoredContent, width: int | None) -> "_ServedContent":

@@ -1,8 +1,11 @@
 """Export a workspace as a zip archive."""
 
+from functools import partial
+
 from octavo.accounts.caller import Caller
 from octavo.http.api.access import Access
 from octavo.http.api.archive_problems import ARCHIVE_JOB_PROBLEMS
+from octavo.http.api.metering import METERED, Metering
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.call import Authenticator, Call
 from octavo.http.contract.content_disposition import content_disposition
@@ -33,10 +36,14 @@ class ExportOperations:
         exports: the use case.
         access: checks the members.
         authenticator: checks during a long response whether the caller is still authorised.
+        metering: counts the files.
     """
 
-    def __init__(self, exports: Exports, access: Access, authenticator: Authenticator) -> None:
+    def __init__(
+        self, exports: Exports, access: Access, authenticator: Authenticator, metering: Metering
+    ) -> None:
         self._exports = exports
+        self._metering = metering
         self._access = access
         self._authenticator = authenticator
 
@@ -52,13 +59,17 @@ class ExportOperations:
         locked=Locked.ALLOWED,
         headers={"content-disposition": "The file name of the archive."},
         media_types=(ZIP,),
-        problems=(NotFound, *ARCHIVE_JOB_PROBLEMS),
+        problems=(NotFound, *ARCHIVE_JOB_PROBLEMS, *METERED),
         time=TRANSFER_SECONDS,
         renews_time=True,
     )
     async def export_workspace(self, call: Call, path: WorkspacePath, query: ExportQuery) -> Stream:
         """Export a workspace."""
         workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        await self._metering.admit(call)
+        if await self._metering.limited(call):
+            # An export that would be cut off is not begun; that of a history may need more.
+            await self._metering.admit(call, await self._exports.size(workspace_id, query.format))
         workspace = await self._access.seen(call, workspace_id)
         name = "".join("_" if each in _UNSAFE else each for each in workspace.name)
         headers = ((b"content-disposition", content_disposition("attachment", f"{name}.zip")),)
@@ -70,8 +81,11 @@ class ExportOperations:
             await self._access.require(call, workspace_id, "read")
 
         account_id = call.principal_as(Caller).account_id
+        count = partial(self._metering.count, call)
         try:
-            export = await self._exports.start(workspace_id, account_id, query.format, permit)
+            export = await self._exports.start(
+                workspace_id, account_id, query.format, permit, count
+            )
         except WorkspaceGone:
             raise NotFound from None
         return Stream(export.chunks, ZIP, headers=headers)

@@ -49,6 +49,7 @@ from octavo.model.refusal import (
     TooManyFiles,
     UnrenderableNote,
 )
+from octavo.model.usage import StorageLimitReached
 from octavo.render.limits import check_renderable
 
 LONGEST_CHANGE = 8 * 1024 * 1024
@@ -58,7 +59,7 @@ _SHORT_BODY = 16_384
 COMMON_PROBLEMS: tuple[type[Problem], ...] = (NotFound, *refused_with(FilePurged), WorkspaceBusy)
 # The problems of a path, of a text, and of an expected head.
 PATH_PROBLEMS = refused_with(PathConflict, InvalidPath, InvalidGraph)
-_TEXT_PROBLEMS = refused_with(InvalidContent, UnrenderableNote)
+_TEXT_PROBLEMS = refused_with(InvalidContent, UnrenderableNote, StorageLimitReached)
 HEAD_PROBLEMS = (*refused_with(HeadMoved), IfMatchRequired)
 LINKS_WITHOUT_PATH = "Links are rewritten when a file moves: give its path, too."
 UNASSIGNED = FileId("")

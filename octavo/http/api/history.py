@@ -9,6 +9,7 @@ from pydantic import Field
 from octavo.http.api.access import Access
 from octavo.http.api.file_schemas import RevisionDocument, revision_document
 from octavo.http.api.files import FilePath
+from octavo.http.api.metering import METERED, Metering, amount_of_texts
 from octavo.http.api.refusals import refused_with
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
@@ -84,10 +85,12 @@ class HistoryOperations:
     Args:
         store: the store of revisions.
         access: checks the members.
+        metering: counts the texts.
     """
 
-    def __init__(self, store: Store, access: Access) -> None:
+    def __init__(self, store: Store, access: Access, metering: Metering) -> None:
         self._store = store
+        self._metering = metering
         self._access = access
         self._threads = trio.CapacityLimiter(MAX_THREADS)
 
@@ -99,14 +102,17 @@ class HistoryOperations:
         summary="Compare two revisions of a note",
         description="By lines or by words. The note may be deleted.",
         security=Security.SESSION_OR_KEY,
-        problems=(NotFound, *refused_with(FilePurged, InvalidContent)),
+        problems=(NotFound, *refused_with(FilePurged, InvalidContent), *METERED),
     )
     async def diff_revisions(self, call: Call, path: FilePath, query: DiffQuery) -> RevisionDiff:
         """Return the changes between two revisions."""
         workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        await self._metering.admit(call)
         file_id = FileId(str(path.file_id))
         new = await self._revision(workspace_id, file_id, query.new)
         old = await self._before(workspace_id, file_id, query.old, new)
+        compared = [new] if old is None else [old, new]
+        await self._metering.count(call, amount_of_texts(compared))
         compare = partial(_compare, old, new, query)
         return await trio.to_thread.run_sync(compare, limiter=self._threads)
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from octavo.accounts.caller import Caller
 from octavo.http.api.access import Access
 from octavo.http.api.archive_problems import ARCHIVE_JOB_PROBLEMS, ImportStopped
+from octavo.http.api.metering import StorageBusy
 from octavo.http.api.refusals import refused_with
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import BodyStream, json_body, raw_body
@@ -17,6 +18,7 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import REMOVED, ContractModel, Identifier, Removed
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import Forbidden, NotFound
+from octavo.http.contract.unavailable import StorageFull
 from octavo.model.files.archive import (
     ArchiveHasTooManyBytes,
     ArchiveHasTooManyFiles,
@@ -26,6 +28,7 @@ from octavo.model.files.archive import (
     TooManyImports,
 )
 from octavo.model.identity import WorkspaceId
+from octavo.model.usage import StorageLimitReached
 from octavo.model.workspace import grants
 from octavo.store.blobs.blob_store import digest_of_key
 from octavo.store.scripts.imports import StoredImport
@@ -37,6 +40,8 @@ TRANSFER_SECONDS = 60.0
 COMPLETION_SECONDS = 6 * 3600.0
 """Seconds that a client can wait for the result; the import itself has no limit."""
 _SHORT_BODY = 4096
+_ROOM_SECONDS = 3600.0
+"""Seconds after which an import is worth another try that found no storage."""
 
 
 class StartImportInput(ContractModel):
@@ -161,7 +166,11 @@ class ImportOperations:
         summary="Send a part of an archive",
         description="Parts may be sent in any order, and again. They are concatenated by number.",
         security=Security.SESSION_OR_KEY,
-        problems=(NotFound, *refused_with(ImportNotOpen, ArchiveHasTooManyBytes)),
+        problems=(
+            NotFound,
+            *refused_with(ImportNotOpen, ArchiveHasTooManyBytes, StorageLimitReached),
+            StorageBusy,
+        ),
         body=raw_body("application/octet-stream", limit=PART_SIZE),
         time=TRANSFER_SECONDS,
         renews_time=True,
@@ -208,6 +217,7 @@ class ImportOperations:
             ),
             *ARCHIVE_JOB_PROBLEMS,
             ImportStopped,
+            StorageBusy,
         ),
         time=COMPLETION_SECONDS,
     )
@@ -217,9 +227,12 @@ class ImportOperations:
         """Import an archive."""
         caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
         permit = partial(self._may_write, caller, workspace_id)
-        result = await self._imports.complete(
-            workspace_id, caller.account_id, str(path.import_id), permit
-        )
+        try:
+            result = await self._imports.complete(
+                workspace_id, caller.account_id, str(path.import_id), permit
+            )
+        except StorageLimitReached as refusal:
+            raise StorageFull(refusal.detail, retry_after=_ROOM_SECONDS) from None
         return _result(result)
 
     @operation(

@@ -19,6 +19,13 @@ from octavo.http.api.file_schemas import (
     workspace_file,
 )
 from octavo.http.api.files import ETAG, FilePath
+from octavo.http.api.metering import (
+    METERED,
+    Metering,
+    amount_of_file,
+    amount_of_text,
+    amount_of_texts,
+)
 from octavo.http.api.refusals import refused_with
 from octavo.http.api.store_problems import WorkspaceBusy
 from octavo.http.api.workspaces import WorkspacePath
@@ -33,6 +40,7 @@ from octavo.model.etag import entity_tag
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.model.refusal import FilePurged, TooManyFiles
+from octavo.model.usage import Amount
 from octavo.store import Store
 from octavo.store.scripts import accounts, files
 
@@ -108,12 +116,14 @@ class ReadingOperations:
     Args:
         submitter: the actors of the workspaces, and their access control.
         store: the store of files.
+        metering: counts the texts.
     """
 
-    def __init__(self, submitter: ChangesetSubmitter, store: Store) -> None:
+    def __init__(self, submitter: ChangesetSubmitter, store: Store, metering: Metering) -> None:
         self._workspaces = submitter.workspaces
         self._access = submitter.access
         self._store = store
+        self._metering = metering
 
     @operation(
         id="getFile",
@@ -123,19 +133,22 @@ class ReadingOperations:
         summary="Get a file at its head",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
-        problems=(NotFound, *refused_with(FilePurged), WorkspaceBusy),
+        problems=(NotFound, *refused_with(FilePurged), WorkspaceBusy, *METERED),
     )
     async def get_file(
         self, call: Call, path: FilePath, query: ContentQuery, headers: IfNoneMatch
     ) -> Reply[WorkspaceFile] | NotModified:
         """Return a file."""
         workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        await self._metering.admit(call)
         file_id = FileId(str(path.file_id))
         if headers.if_none_match is not None:
             had = headers.tags
-            head = await self._workspaces.ask(workspace_id, HeadOf(file_id))
-            if had.names_weakly(_live(head).revision_id):
-                return NotModified(headers=(_etag(_live(head)),))
+            head = _live(await self._workspaces.ask(workspace_id, HeadOf(file_id)))
+            if had.names_weakly(head.revision_id):
+                if head.kind == "note":
+                    await self._metering.admit(call, Amount(head.size, 1))
+                return NotModified(headers=(_etag(head),))
         if query.content == "text":
             stored = await self._store.read(files.file(workspace_id, file_id))
             whole = None if stored is None else files.WholeFile(stored, None)
@@ -144,6 +157,7 @@ class ReadingOperations:
         head = _live(None if whole is None else whole.stored.revision)
         if whole is None:
             raise NotFound
+        await self._metering.count(call, amount_of_file(whole))
         return Reply(_whole(workspace_id, whole), headers=(_etag(head),))
 
     @operation(
@@ -208,11 +222,12 @@ class ReadingOperations:
         tag="files",
         summary="Get a file at one of its revisions",
         security=Security.SESSION_OR_KEY,
-        problems=(NotFound, *refused_with(FilePurged)),
+        problems=(NotFound, *refused_with(FilePurged), *METERED),
     )
     async def get_revision(self, call: Call, path: RevisionPath) -> WorkspaceFile:
         """Return a revision with its text."""
         workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        await self._metering.admit(call)
         script = files.revision(
             workspace_id, FileId(str(path.file_id)), RevisionId(str(path.revision_id))
         )
@@ -221,6 +236,7 @@ class ReadingOperations:
             raise NotFound
         if not stored.revision.path:
             raise FilePurged
+        await self._metering.count(call, amount_of_text(stored))
         return workspace_file(workspace_id, stored)
 
     @operation(
@@ -232,7 +248,7 @@ class ReadingOperations:
         description="They may have at most 8 MiB of text in total, including requested documents; "
         "a single one is always returned.",
         security=Security.SESSION_OR_KEY,
-        problems=(NotFound, *refused_with(TooManyFiles)),
+        problems=(NotFound, *refused_with(TooManyFiles), *METERED),
         body=json_body(ReadFilesInput, limit=_LONGEST_BODY),
     )
     async def read_files(
@@ -240,6 +256,7 @@ class ReadingOperations:
     ) -> ReadFilesSchema:
         """Return the files and revisions that exist."""
         workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        await self._metering.admit(call)
         named = (
             workspace_id,
             [FileId(each) for each in body.file_ids],
@@ -251,6 +268,10 @@ class ReadingOperations:
         else:
             heads, revisions = await self._store.read_much(files.files(*named))
             whole = [files.WholeFile(each, None) for each in heads]
+        amount = amount_of_texts(revisions)
+        for each in whole:
+            amount = amount.plus(amount_of_file(each))
+        await self._metering.count(call, amount)
         found = {each.stored.revision.file_id for each in whole}
         known = {each.revision.revision_id for each in revisions}
         missing = [each for each in body.file_ids if each not in found]

@@ -20,6 +20,7 @@ from octavo.actors.core import (
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
 from octavo.http.api.archive_problems import archive_problem
 from octavo.http.api.consent import required_documents
+from octavo.http.api.metering import DownloadLimit, StorageBusy, monthly_limit_problem
 from octavo.http.api.store_problems import OUTCOME_UNKNOWN, WorkspaceBusy, store_failure
 from octavo.http.contract.problems import (
     BodyTooLarge,
@@ -58,6 +59,7 @@ from octavo.model.refusal import (
     PathConflict,
     UnrenderableNote,
 )
+from octavo.model.usage import DownloadLimitReached, StorageLimitReached, WriteLimitReached
 from octavo.workers import WorkerFailed, WorkOutOfSpace
 
 
@@ -172,6 +174,14 @@ _TABLE = (
         "The update, or the document that it would produce, is too large.",
         "Repeating the request does not help. Keep the text, split it into several notes, and "
         "create these.",
+    ),
+    _Row(
+        413,
+        "storage_limit",
+        "An owner of the workspace has no storage left: nothing was changed.",
+        "Delete and purge files of the workspaces of this owner, or ask the operator of the "
+        "installation for more storage. Deleting is always possible, and what is stored can be "
+        "read.",
     ),
     _Row(
         422,
@@ -301,6 +311,8 @@ _COMMON = (
     BodyTooLarge,
     UnsupportedMediaType,
     IfMatchRequired,
+    DownloadLimit,
+    StorageBusy,
 )
 REFUSALS: Mapping[str, type[Problem]] = {
     **{each.code: each for each in _COMMON},
@@ -336,6 +348,7 @@ CHANGE_PROBLEMS: tuple[type[Problem], ...] = (
         InvalidPath,
         InvalidGraph,
         InvalidContent,
+        StorageLimitReached,
     ),
     *DOCUMENT_PROBLEMS,
     WorkspaceBusy,
@@ -394,6 +407,8 @@ class refusals_as_problems:  # noqa: N801  # used like a function
 def _refused(refusal: DomainError) -> Problem:
     if isinstance(refusal, TooManyAttempts):
         return RateLimited(refusal.detail, retry_after=refusal.retry_after)
+    if isinstance(refusal, DownloadLimitReached | WriteLimitReached):
+        return monthly_limit_problem(refusal)
     members: dict[str, object] = {}
     headers: tuple[Header, ...] = ()
     if isinstance(refusal, ConsentDue):

@@ -16,6 +16,7 @@ from octavo.model.etag import entity_tag
 from octavo.model.files.changeset import SaveNote
 from octavo.model.identity import Epoch, FileId
 from octavo.model.refusal import InvalidContent, MutationReused
+from octavo.model.usage import StorageLimitReached
 
 _EMPTY_VECTOR = b"\0"
 
@@ -52,7 +53,7 @@ class SaveOperations:
         headers=ETAG,
         problems=(
             *COMMON_PROBLEMS,
-            *refused_with(MutationReused, InvalidContent),
+            *refused_with(MutationReused, InvalidContent, StorageLimitReached),
             *DOCUMENT_PROBLEMS,
         ),
         body=json_body(SaveNoteInput, limit=LONGEST_CHANGE),

@@ -10,6 +10,7 @@ from octavo.accounts.caller import Caller
 from octavo.actors.jobs.indexing import catch_up
 from octavo.http.api.access import Access
 from octavo.http.api.fields import FolderPath, QueryText
+from octavo.http.api.metering import METERED, Metering
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
@@ -18,6 +19,7 @@ from octavo.http.contract.paging import IN_DIGITS
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.identity import WorkspaceId
 from octavo.model.search import InvalidQuery, Query, Ranked, parse_query, ranked, snippets_of
+from octavo.model.usage import Amount
 from octavo.store import Store, StoreUnavailable
 from octavo.store.scripts.index_backlog import WORDS
 from octavo.store.scripts.searching import Candidates, candidates, workspaces_of
@@ -97,10 +99,12 @@ class SearchOperations:
     Args:
         store: the store of files.
         access: checks the members.
+        metering: counts the snippets.
     """
 
-    def __init__(self, store: Store, access: Access) -> None:
+    def __init__(self, store: Store, access: Access, metering: Metering) -> None:
         self._store = store
+        self._metering = metering
         self._access = access
         self._threads = trio.CapacityLimiter(MAX_THREADS)
 
@@ -112,14 +116,14 @@ class SearchOperations:
         summary="Search the notes of a workspace",
         description=_QUERY_SYNTAX,
         security=Security.SESSION_OR_KEY,
-        problems=(NotFound,),
+        problems=(NotFound, *METERED),
     )
     async def search_workspace(
         self, call: Call, path: WorkspacePath, query: SearchQuery
     ) -> SearchResults:
         """Return matching notes of one workspace."""
         workspace_id = await self._access.workspace(call, path.workspace_id, "read")
-        return await self._search([workspace_id], query)
+        return await self._search(call, [workspace_id], query)
 
     @operation(
         id="search",
@@ -129,18 +133,21 @@ class SearchOperations:
         summary="Search the notes of all workspaces of the account",
         description=f"{_QUERY_SYNTAX} Of more than 100 workspaces the newest are searched.",
         security=Security.SESSION_OR_KEY,
-        problems=(NotFound,),
+        problems=(NotFound, *METERED),
     )
     async def search(self, call: Call, query: WideSearchQuery) -> SearchResults:
         """Return matching notes of many workspaces."""
         if query.workspace_id is not None:
             workspace_id = WorkspaceId(query.workspace_id)
             await self._access.require(call, workspace_id, "read")
-            return await self._search([workspace_id], query)
+            return await self._search(call, [workspace_id], query)
         account_id = call.principal_as(Caller).account_id
-        return await self._search(await self._store.read(workspaces_of(account_id)), query)
+        return await self._search(call, await self._store.read(workspaces_of(account_id)), query)
 
-    async def _search(self, workspaces: list[WorkspaceId], query: SearchQuery) -> SearchResults:
+    async def _search(
+        self, call: Call, workspaces: list[WorkspaceId], query: SearchQuery
+    ) -> SearchResults:
+        await self._metering.admit(call)
         if "\0" in query.path:
             raise InvalidRequest(
                 errors=[("/query/path", "A path cannot contain the character NUL.")]
@@ -155,9 +162,16 @@ class SearchOperations:
             # A read-only store, such as on a full disk: the existing index is searched.
             complete = False
         found = await self._store.read_much(candidates(workspaces, terms, query.path))
-        return await trio.to_thread.run_sync(
+        results = await trio.to_thread.run_sync(
             partial(_results, found, terms, query.limit, complete), limiter=self._threads
         )
+        await self._metering.count(call, _amount_of(results))
+        return results
+
+
+def _amount_of(results: SearchResults) -> Amount:
+    texts = (each.text for result in results.items for each in result.snippets)
+    return Amount(sum(len(text.encode()) for text in texts))
 
 
 def _results(found: Candidates, query: Query, limit: int, complete: bool) -> SearchResults:

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from octavo.http.api.access import Access
 from octavo.http.api.file_schemas import FeedEntrySchema, feed_entry
+from octavo.http.api.metering import METERED, Metering, amount_of_texts
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.call import Authenticator, Call
 from octavo.http.contract.contract_model import ContractModel, HeaderModel
@@ -15,9 +16,10 @@ from octavo.http.contract.paging import IN_DIGITS, Limit
 from octavo.http.contract.problems import InvalidRequest, NotFound, Problem
 from octavo.http.contract.reply import Stream
 from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.model.usage import DownloadLimitReached
 from octavo.store import Store
 from octavo.store.scripts.changesets import WorkspaceGone
-from octavo.store.scripts.feed import feed, live_at, position_of
+from octavo.store.scripts.feed import feed, live_at, live_contents, position_of
 
 VERSIONS = (1,)
 
@@ -101,10 +103,14 @@ class SyncOperations:
         store: the store of files.
         access: checks the members.
         authenticator: checks during a long response whether the caller is still authorised.
+        metering: counts the texts.
     """
 
-    def __init__(self, store: Store, access: Access, authenticator: Authenticator) -> None:
+    def __init__(
+        self, store: Store, access: Access, authenticator: Authenticator, metering: Metering
+    ) -> None:
         self._store = store
+        self._metering = metering
         self._access = access
         self._authenticator = authenticator
 
@@ -129,7 +135,7 @@ class SyncOperations:
         description="Each file is listed once, however often it changed, including deleted and "
         "purged files; so a cursor never expires.",
         security=Security.SESSION_OR_KEY,
-        problems=(NotFound, UnsupportedProtocol),
+        problems=(NotFound, UnsupportedProtocol, *METERED),
     )
     async def get_feed(
         self, call: Call, path: WorkspacePath, query: FeedQuery, headers: SyncProtocol
@@ -138,6 +144,8 @@ class SyncOperations:
         check_protocol(headers)
         workspace_id = await self._access.workspace(call, path.workspace_id, "read")
         texts = query.include == "text"
+        if texts:
+            await self._metering.admit(call)
         script = feed(workspace_id, Position(query.after), query.limit, MAX_BYTES, texts=texts)
         page = await self._store.read_much(script)
         if page is None:
@@ -145,6 +153,8 @@ class SyncOperations:
         if query.after > page.position:
             message = f"The workspace is only at position {page.position}: start again at 0."
             raise InvalidRequest(errors=[("/query/after", message)])
+        if texts:
+            await self._metering.count(call, amount_of_texts(page.entries))
         return FeedPageSchema(
             entries=[feed_entry(each, text=page.texts) for each in page.entries],
             next=page.following,
@@ -161,7 +171,7 @@ class SyncOperations:
         description="One JSON document per line: a feed entry for each file, then `{position, "
         "files}`.",
         security=Security.SESSION_OR_KEY,
-        problems=(NotFound, UnsupportedProtocol),
+        problems=(NotFound, UnsupportedProtocol, *METERED),
         media_types=(LINES,),
         time=3600,
     )
@@ -169,6 +179,11 @@ class SyncOperations:
         """Return every live file."""
         check_protocol(headers)
         workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        await self._metering.admit(call)
+        if await self._metering.limited(call):
+            # A snapshot that would be cut off is not begun.
+            script = live_contents(workspace_id, images=False)
+            await self._metering.admit(call, await self._store.read_much(script))
         position = await self._store.read(position_of(workspace_id))
         if position is None:
             raise NotFound
@@ -189,7 +204,8 @@ class SyncOperations:
                 # A snapshot may take long, and session, key or membership may end meanwhile.
                 call.principal = await self._authenticator.authenticate(call)
                 await self._access.require(call, workspace_id, "read")
-            except Problem:
+                await self._metering.count(call, amount_of_texts(found))
+            except (Problem, DownloadLimitReached):
                 # The client recognises the truncation by the missing last line.
                 return
             if found:

@@ -43,6 +43,7 @@ class Batch:
         new_revision_id: returns an id for a revision.
         documents: the documents of the notes that the changesets change; every plan changes them.
             `roll_back` does not restore them.
+        room: the bytes by which the storage of the workspace may grow; None for any number.
 
     Attributes:
         plans: the plans, in order.
@@ -56,11 +57,13 @@ class Batch:
         now: int,
         new_revision_id: Callable[[], str],
         documents: Documents,
+        room: int | None = None,
     ) -> None:
         self._tree = tree
         self._now = now
         self._new_revision_id = new_revision_id
         self._documents = documents
+        self._room = room
         self._before: list[tuple[FileId, Revision | None]] = []
         self._attached: set[ObjectId] = set()
         self.plans: list[Plan] = []
@@ -76,7 +79,10 @@ class Batch:
             self._now,
             self._new_revision_id,
             self._documents,
+            self._room,
         )
+        if self._room is not None:
+            self._room -= planned.needed
         for change in planned.changed:
             head = change.head
             self._before.append((head.file_id, self._tree.heads.get(head.file_id)))

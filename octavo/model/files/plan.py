@@ -34,6 +34,7 @@ from octavo.model.refusal import (
     InvalidPath,
     refused_for,
 )
+from octavo.model.usage import StorageLimitReached
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +57,15 @@ class Plan:
 
     ``position`` is the position of the changeset if any change is more than ``unchanged``, and
     otherwise that of the newest changeset before it. ``growth`` is the difference in bytes that it
-    makes to the sizes of the heads of the workspace.
+    makes to the sizes of the heads of the workspace, ``needed`` the storage that it needs: uploaded
+    images use some already.
     """
 
     changeset: Changeset
     position: Position
     changes: tuple[Change, ...]
     growth: int
+    needed: int
 
     @property
     def changed(self) -> tuple[Change, ...]:
@@ -77,12 +80,14 @@ def plan(
     now: int,
     new_revision_id: Callable[[], str],
     documents: Documents,
+    room: int | None = None,
 ) -> Plan:
     """Plan ``changeset`` over ``tree``, whose newest changeset has ``position``.
 
-    ``now`` is Unix time in milliseconds. The tree is not changed; ``documents`` are. Raises a
+    ``now`` is Unix time in milliseconds, ``room`` the bytes by which the storage of the workspace
+    may grow; None for any number. The tree is not changed; ``documents`` are. Raises a
     `DomainError`, and ``documents`` are unchanged then. The order of precedence is: purged files,
-    missing files, moved heads, paths, and document updates.
+    missing files, moved heads, paths, document updates, and storage.
     """
     operations = changeset.operations
     for check in (_check_purged, _check_state):
@@ -103,12 +108,17 @@ def plan(
         for index, operation in enumerate(operations):
             with refused_for(operation.file_id):
                 changes[index] = planner.document(documents, operation, changes[index])
+        growth = uploaded = 0
+        for each in changes:
+            old = tree.heads.get(each.head.file_id)
+            growth += each.head.size - (0 if old is None else old.size)
+            if each.image is not None:
+                uploaded += each.image.size
+        needed = growth - uploaded
+        if room is not None and needed > max(0, room):
+            raise StorageLimitReached
     changed = any(each.outcome != "unchanged" for each in changes)
-    growth = 0
-    for each in changes:
-        old = tree.heads.get(each.head.file_id)
-        growth += each.head.size - (0 if old is None else old.size)
-    return Plan(changeset, following if changed else position, tuple(changes), growth)
+    return Plan(changeset, following if changed else position, tuple(changes), growth, needed)
 
 
 def _check_purged(tree: Tree, operation: ChangeOperation) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from octavo.model.files.feed import page_end
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.model.usage import NOTHING, Amount
 from octavo.store.compression import text_of
 from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.store.scripts.files import StoredFile
@@ -38,6 +39,10 @@ _PAGE_OF_HEADS = _PAGE.format(columns=columns_of("files"), text="")
 _PAGE_OF_TEXTS = _PAGE.format(
     columns=f"{columns_of('files')}, contents.compressed", text=_TEXT.format(table="files")
 )
+_LIVE_CONTENTS = f"""
+    SELECT COALESCE(SUM(size), 0), COUNT(*) FROM files
+    WHERE workspace = {WORKSPACE} AND state = 'live'
+"""
 _FILES_AFTER = f"""
     SELECT file_id, CASE WHEN position <= $2 THEN size END FROM files
     WHERE workspace = {WORKSPACE} AND file_id > $3::uuid ORDER BY file_id LIMIT $4
@@ -195,6 +200,17 @@ def live_at(
         return sorted(files, key=lambda each: each.revision.file_id), end
 
     return read_live
+
+
+def live_contents(workspace_id: WorkspaceId, *, images: bool) -> Script[Amount]:
+    """Return how many live notes a workspace has, and their size; with or without its images."""
+    sql = _LIVE_CONTENTS if images else f"{_LIVE_CONTENTS} AND kind = 'note'"
+
+    async def sum_contents(transaction: Transaction) -> Amount:
+        row = await transaction.fetch_one(sql, workspace_id)
+        return NOTHING if row is None else Amount(int(row[0]), row[1])
+
+    return sum_contents
 
 
 def _stored(rows: Sequence[Row]) -> list[StoredFile]:

@@ -158,4 +158,4 @@ def test_operations_are_declared_as_specified() -> None:
     for found in contract_of((SearchOperations,)):
         possible = found.statuses | {each.status for each in possible_problems(found)}
         assert found.method == "GET"
-        assert possible == READ
+        assert possible == READ | {429}

@@ -231,8 +231,11 @@ async def snapshot(api: NotesApi, meanwhile: list[Callable[[], Awaitable[object]
     async def wait_for_the_position() -> None:
         api.store.before_read = act
 
-    async def wait_for_the_role() -> None:
+    async def wait_for_the_usage() -> None:
         api.store.before_read = wait_for_the_position
+
+    async def wait_for_the_role() -> None:
+        api.store.before_read = wait_for_the_usage
 
     api.store.before_read = wait_for_the_role
     try:
@@ -292,8 +295,8 @@ async def test_snapshot_step_is_limited_by_the_former_file_sizes(
     assert [len(each["text"]) for each in files] == [90] * 4
     # Each reads the document of its note, and is committed.
     of_updates = 2 * len(notes)
-    # The role, the position, and for each file one step and the role again.
-    assert api.store.reads - before - of_updates == 2 + 2 * len(notes)
+    # The role, the usage, the position, and for each file one step and the role again.
+    assert api.store.reads - before - of_updates == 3 + 2 * len(notes)
 
 
 async def test_snapshot_of_a_workspace_deleted_meanwhile_has_no_last_line(

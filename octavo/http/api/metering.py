@@ -1,0 +1,160 @@
+"""Meter the content that operations send, and the problems of the monthly limits.
+
+An operation that sends content declares `METERED` among its problems, and checks or counts each of
+its responses. It costs:
+
+- getFile, getRevision, readFiles, getFeed with texts, getSnapshot: the bytes of each text and of
+  each document, and an object for each file with either;
+- diffRevisions: the bytes of both texts, and an object for each;
+- search, searchWorkspace: the bytes of the snippets; no objects, since a search is sent while a
+  person types;
+- getFileContent: the bytes of the content, of its part, or of the thumbnail, and an object.
+
+HEAD and 304 cost nothing, and are refused like the response with the content. A limit that is used
+up refuses every metered operation. The content that saveNote returns is not metered.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import ClassVar
+
+from octavo.accounts.caller import Caller
+from octavo.http.contract.call import Call
+from octavo.http.contract.problems import Problem
+from octavo.model.usage import (
+    NOTHING,
+    USAGE_LIMITS,
+    Amount,
+    DownloadLimitReached,
+    UsageLimit,
+    WriteLimitReached,
+)
+from octavo.store.scripts.files import StoredFile, WholeFile
+from octavo.usage.meter import Transfer, UsageMeter
+
+SERVICE_LIMIT = b"service-limit"
+_DESCRIBED = {
+    "description": "The monthly limit that refused the request.",
+    "schema": {"type": "string", "enum": [*USAGE_LIMITS]},
+}
+
+
+class MonthlyLimitProblem(Problem):
+    """A limit of the month refuses the request until the next month; the header names it."""
+
+    described_headers: ClassVar[Mapping[str, object]] = {SERVICE_LIMIT.decode(): _DESCRIBED}
+
+    def __init__(self, detail: str | None = None, *, limit: UsageLimit, retry_after: int) -> None:
+        headers = [(b"retry-after", b"%d" % retry_after), (SERVICE_LIMIT, limit.encode())]
+        super().__init__(detail, headers=headers)
+
+
+class DownloadLimit(MonthlyLimitProblem):
+    """The account or the installation may read no more in this month."""
+
+    status, code = 429, "download_limit"
+    summary = "As much has been read in this month as the account or the installation may."
+    remedy = (
+        "The header service-limit names the limit, and retry-after the seconds until the next "
+        "month begins (UTC). The account page shows what was read. Ask the operator of the "
+        "installation for more."
+    )
+
+
+class StorageBusy(MonthlyLimitProblem):
+    """The installation may write no more objects in this month."""
+
+    status, code = 503, "storage_busy"
+    summary = "The installation may store no more images in this month: nothing was changed."
+    remedy = (
+        "Notes can still be written. The header retry-after has the seconds until the next month "
+        "begins (UTC). If you run the installation, see its setting write_objects_per_month."
+    )
+
+
+METERED: tuple[type[Problem], ...] = (DownloadLimit,)
+"""The problems of operations that send content."""
+
+
+def monthly_limit_problem(refusal: DownloadLimitReached | WriteLimitReached) -> Problem:
+    """Return the problem of a limit that was reached."""
+    problem = DownloadLimit if isinstance(refusal, DownloadLimitReached) else StorageBusy
+    return problem(refusal.detail, limit=refusal.limit, retry_after=refusal.retry_after)
+
+
+class Metering:
+    """Meters the responses of operations.
+
+    Every method raises `DownloadLimitReached` and `octavo.store.StoreUnavailable`, and counts
+    nothing then.
+
+    Args:
+        meter: counts.
+    """
+
+    def __init__(self, meter: UsageMeter) -> None:
+        self._meter = meter
+
+    async def admit(self, call: Call, amount: Amount = NOTHING) -> None:
+        """Refuse the call if its caller can't read ``amount``; count nothing.
+
+        Without an amount, refuse it if a limit is used up.
+        """
+        await self._meter.check(call.principal_as(Caller).account_id, amount)
+
+    async def count(self, call: Call, amount: Amount) -> None:
+        """Count what a response sends, or the next piece of a stream; HEAD counts nothing."""
+        account_id = call.principal_as(Caller).account_id
+        if call.method == "HEAD":
+            await self._meter.check(account_id, amount)
+        else:
+            await self._meter.count(account_id, amount)
+
+    async def limited(self, call: Call) -> bool:
+        """Return whether any limit applies to the caller, so that a total is worth computing."""
+        return await self._meter.limited(call.principal_as(Caller).account_id)
+
+    async def hold(self, call: Call, amount: Amount) -> Transfer:
+        """Return a transfer of one object in pieces, for `MeteredChunks`."""
+        return await self._meter.hold(call.principal_as(Caller).account_id, amount)
+
+
+class MeteredChunks:
+    """The pieces of one object, each counted when it is sent; closing it closes the transfer."""
+
+    def __init__(self, chunks: AsyncIterator[bytes], transfer: Transfer) -> None:
+        self._chunks = chunks
+        self._transfer = transfer
+        self._objects = 1
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        chunk = await anext(self._chunks)
+        self._transfer.sent(Amount(len(chunk), self._objects))
+        self._objects = 0
+        return chunk
+
+    async def aclose(self) -> None:
+        """Give back what was not sent, and close the pieces."""
+        self._transfer.close()
+        close = getattr(self._chunks, "aclose", None)
+        if close is not None:
+            await close()
+
+
+def amount_of_text(stored: StoredFile) -> Amount:
+    """Return what sending the text of a revision costs; nothing for an image."""
+    return NOTHING if stored.text is None else Amount(stored.revision.size, 1)
+
+
+def amount_of_texts(stored: Iterable[StoredFile]) -> Amount:
+    """Return what sending the texts of revisions costs."""
+    sizes = [each.revision.size for each in stored if each.text is not None]
+    return Amount(sum(sizes), len(sizes))
+
+
+def amount_of_file(whole: WholeFile) -> Amount:
+    """Return what sending a file with its document costs."""
+    text = amount_of_text(whole.stored)
+    return text if whole.document is None else text.plus(Amount(len(whole.document.state)))

@@ -1,0 +1,50 @@
+"""The parts of the service that count and limit what is read, written and stored."""
+
+from typing import NamedTuple
+
+import trio
+
+from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
+from octavo.model.usage import DownloadLimits, InstallationLimits
+from octavo.service.entropy import new_id, now
+from octavo.settings import Settings
+from octavo.store import Store
+from octavo.usage.meter import UsageMeter
+from octavo.usage.storage import StorageRoom
+
+DRAIN_SECONDS = 2.0
+"""Seconds of a stop in which the last counts can be written."""
+
+
+class UsageParts(NamedTuple):
+    """What limits the use of the installation."""
+
+    meter: UsageMeter
+    storage: StorageRoom
+
+
+def add_usage(root: Supervisor, settings: Settings, store: Store, *, shared: bool) -> UsageParts:
+    """Add the worker that writes counts; nothing runs yet.
+
+    ``shared`` is whether other processes use the same database.
+    """
+    downloads = DownloadLimits(
+        settings.download_bytes_per_month, settings.download_objects_per_month
+    )
+    meter = UsageMeter(
+        store,
+        now=now,
+        writer_id=new_id(),
+        limits=InstallationLimits(downloads, settings.write_objects_per_month),
+        shared=shared,
+    )
+
+    async def write_usage(worker: WorkerContext) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(meter.run)
+            await worker.stopping.wait()
+            nursery.cancel_scope.cancel(reason="the service stops")
+        await meter.flush()
+
+    root.add(WorkerSpec("usage", write_usage, drain_timeout=DRAIN_SECONDS))
+    return UsageParts(meter, StorageRoom(store, shared=shared))
