@@ -1,5 +1,6 @@
 """People in a browser at an installation that has accounts, workspaces, keys and invitations."""
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.wait import WebDriverWait
 
+from octavo.model.usage import month_of
 from tests.e2e.browser import resize, running_browser, show
 from tests.e2e.databases import change
 from tests.e2e.octavo_process import data_folder, invited, running
@@ -71,6 +73,7 @@ PAGES = [
     ("Ann", "/administration/audit"),
     ("Ann", "/administration/audit?kind=invitation_revoked"),
     ("Bob", "/administration/accounts"),
+    ("Bob", "/account"),
     ("Cid", "/account"),
     ("Cid", "/account/sessions"),
     ("Dee", "/workspaces"),
@@ -275,8 +278,9 @@ def portal() -> Iterator[str]:
 def page_site() -> Iterator[PageSite]:
     """Run an installation with people, and a browser that finds it at `ORIGIN`.
 
-    Ann administers the installation and owns a workspace, in which Bob is an editor; Cid is locked
-    by the operator; Dee has not accepted the present terms.
+    Ann administers the installation and owns a workspace, in which Bob is an editor, who has read
+    as much as he may this month; Cid is locked by the operator; Dee has not accepted the present
+    terms.
     """
     with data_folder() as folder, mail_server() as mail, portal() as billing:
         terms = folder.parent / "terms.md"
@@ -323,6 +327,16 @@ def _furnish(site: PageSite, values: dict[str, str]) -> None:
     values["key"] = str(key["id"])
     values["bob"] = site.people["Bob"].account_id
     values["ann"] = site.people["Ann"].account_id
+    limits = {"downloadBytesPerMonth": 1_000_000_000, "downloadObjectsPerMonth": 5_000}
+    path = f"/api/accounts/{site.people['Bob'].account_id}"
+    limited = {"controls": {"revision": 1, "storageBytes": 250_000_000, **limits}}
+    site.api("Ann", "PATCH", path, limited)
+    change(
+        site.folder,
+        None,
+        "INSERT INTO account_usage (account_id, month, download_bytes, download_objects)"
+        f" VALUES ('{site.people['Bob'].account_id}', '{month_of(time.time())}', 852000000, 5000)",
+    )
     controls = {"revision": 1, "locked": True, "lockReason": "The bill of March is open."}
     path = f"/api/accounts/{site.people['Cid'].account_id}"
     site.api("Ann", "PATCH", path, {"controls": controls})

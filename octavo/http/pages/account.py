@@ -7,6 +7,7 @@ from octavo.http.contract.problems import CredentialRefused, Problem
 from octavo.http.pages.responses import redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.http.pages.usage import next_month, used_shares
 
 _PASSWORD = "/account/password"
 _REMOVAL = "/account/removal"
@@ -91,7 +92,14 @@ def add_account_pages(site: Site) -> None:
 
 
 async def _account(visitor: Visitor, trouble: Trouble | None = None) -> Response:
-    return await show("account/account.html", trouble=trouble, given=visitor.given)
+    account = visitor.account
+    return await show(
+        "account/account.html",
+        trouble=trouble,
+        given=visitor.given,
+        shares=list(used_shares(account.usage, account.limit, account.controls)),
+        next_month=next_month(account.usage),
+    )
 
 
 def _wrong_password(problem: Problem, field: str) -> Trouble:

@@ -15,6 +15,7 @@ from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.http.pages.usage import used_shares
 
 PLACE = "/administration"
 _ACCOUNTS = f"{PLACE}/accounts"
@@ -22,6 +23,7 @@ _INVITATIONS = f"{PLACE}/invitations"
 _INSTALLATION = f"{PLACE}/installation"
 _MEGABYTE = 1_000_000
 _REVISION = re.compile("[0-9]{1,15}")
+_NUMBER = re.compile("[0-9]{1,15}")
 _LONGEST_TEXT = 254
 _DECIDED = ("role", "state", "reason", "storage")
 _MEGABYTES = re.compile(r"[0-9]{1,10}(\.[0-9]{1,6})?")
@@ -87,20 +89,29 @@ def add_administration_pages(site: Site) -> None:
     @site.form(f"{_ACCOUNTS}/<uuid:account_id>/controls", only)
     async def change_controls(visitor: Visitor, account_id: str) -> Response:
         given = visitor.given
-        limit, fault = parse_megabytes(given.get("controlledStorage", ""))
+        limit, no_limit = parse_megabytes(given.get("controlledStorage", ""))
+        size, no_size = parse_megabytes(given.get("downloads", ""))
+        files, no_files = parse_number(given.get("filesRead", ""))
+        faults = {"controlledStorage": no_limit, "downloads": no_size, "filesRead": no_files}
+        errors = {name: fault for name, fault in faults.items() if fault}
         revision = given.get("revision", "")
-        if fault or not _REVISION.fullmatch(revision):
-            errors = {"controlledStorage": fault} if fault else {}
+        if errors or not _REVISION.fullmatch(revision):
             return await _account(visitor, account_id, Trouble(400, "", errors))
         locked = "locked" in given
         controls: dict[str, object] = {
             "revision": int(revision),
             "locked": locked,
             "storageBytes": limit,
+            "downloadBytesPerMonth": size,
+            "downloadObjectsPerMonth": files,
         }
         if locked:
             controls["lockReason"] = given.get("lockReason", "").strip() or None
-        names = {"storageBytes": "controlledStorage"}
+        names = {
+            "storageBytes": "controlledStorage",
+            "downloadBytesPerMonth": "downloads",
+            "downloadObjectsPerMonth": "filesRead",
+        }
         return await _changed(visitor, account_id, {"controls": controls}, names)
 
     @site.page(f"{_ACCOUNTS}/<uuid:account_id>/remove", only)
@@ -167,6 +178,7 @@ async def _account(visitor: Visitor, account_id: str, trouble: Trouble | None = 
         "administration/account.html",
         trouble=trouble,
         subject=account,
+        shares=list(used_shares(account.usage, account.limit, account.controls)),
         megabytes=megabytes,
         given=visitor.given,
         roles=ROLES,
@@ -219,6 +231,16 @@ def parse_megabytes(megabytes: str) -> tuple[int | None, str]:
         if count == count.to_integral_value() and count < 2**53:
             return int(count), ""
     return None, "Give a number of megabytes, such as 500, or leave it empty for no limit."
+
+
+def parse_number(number: str) -> tuple[int | None, str]:
+    """Return a limit given as a whole number, None for no limit, and what is wrong with it."""
+    text = number.strip()
+    if not text:
+        return None, ""
+    if _NUMBER.fullmatch(text):
+        return int(text), ""
+    return None, "Give a whole number, such as 5000, or leave it empty for no limit."
 
 
 def megabytes(count: int | None) -> str:

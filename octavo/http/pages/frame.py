@@ -7,9 +7,9 @@ from quart_trio import QuartTrio
 
 from octavo.accounts.ports import Clock
 from octavo.http.api.account import AccountSchema
-from octavo.http.pages.localized import When, device_name, locale_of, size, when
+from octavo.http.pages.localized import When, device_name, locale_of, number, size, when
 from octavo.http.pages.messages import cleared_message, has_message, message_of
-from octavo.model.accounts.administration import strictest
+from octavo.http.pages.usage import advised
 from octavo.model.workspace import grants, may_change_role
 
 
@@ -29,9 +29,6 @@ def add_frame(app: QuartTrio, now: Clock) -> None:
                 "family": preferences.theme_family,
                 "appearance": preferences.appearance,
             }
-            context["limit"] = strictest(
-                account.limit.storage_bytes, account.controls.storage_bytes
-            )
         return context
 
     @app.after_request
@@ -47,12 +44,17 @@ def add_frame(app: QuartTrio, now: Clock) -> None:
     def shown_size(count: int) -> str:
         return size(count, locale_of(request.accept_languages.values()))
 
+    def shown_number(count: int) -> str:
+        return number(count, locale_of(request.accept_languages.values()))
+
     def is_past(time: str) -> bool:
         return datetime.fromisoformat(time).timestamp() <= now()
 
     app.jinja_env.globals.update(
         when=shown_when,
         size=shown_size,
+        number=shown_number,
+        advised=advised,
         is_past=is_past,
         device_name=device_name,
         may=grants,

@@ -92,6 +92,11 @@ def size(count: int, locale: Locale) -> str:
     return f"{format_decimal(number, pattern, locale=locale)} {name}"
 
 
+def number(count: int, locale: Locale) -> str:
+    """Return a whole number, such as "1,234"."""
+    return format_decimal(count, locale=locale)
+
+
 def device_name(user_agent: str) -> str:
     """Return what a person calls the browser with ``user_agent``, such as "Firefox on Linux"."""
     browser, system = _first(_BROWSERS, user_agent), _first(_SYSTEMS, user_agent)
