@@ -25,6 +25,7 @@ from tests.e2e.operations import (
     members,
     operator,
     password_reset,
+    usage,
 )
 from tests.e2e.operations.cases import CASES, Case
 from tests.e2e.operations.common import ALIKE, common_case, operations
@@ -166,6 +167,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
         options += ("--terms", str(terms), "--privacy-notice", "https://elsewhere.example/privacy")
         options += ("--privacy-version", CONSENT["privacyVersion"], "--portal", f"billing={PORTAL}")
         token = operator_token(bytes(32))
+        options += ("--write-objects-per-month", str(usage.LIMIT))
         options += ("--operator-tokens", digest_of(token.encode()).hex())
         database = None
         if request.param == "postgres":
@@ -211,6 +213,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
             invitation=lambda: invite(folder, database),
             reset_token=lambda address: reset_token(folder, database, address),
             operator={"authorization": f"Bearer {token}"},
+            change=lambda sql: change(folder, database, sql),
         )
         assert octavo.stop() == (0, [])
 
@@ -252,6 +255,7 @@ def test_no_case_covers_an_undocumented_response() -> None:
         finding,
         attachments,
         archives,
+        usage,
     ],
 )
 def test_modules_of_cases_are_in_the_table(module: object) -> None:

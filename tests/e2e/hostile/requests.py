@@ -124,7 +124,11 @@ def body_of(name: str, ids: list[str], rng: random.Random) -> Json:
         "redeemPortalToken": {"token": "x" * 43},
         "updateMember": {"role": "owner"},
         "createWorkspaceInvitation": {"role": "owner", "address": "b@example.org"},
-        "setOperatorAccountControls": {"revision": 1, "storageBytes": 1 << 60},
+        "setOperatorAccountControls": {
+            "revision": 1,
+            "storageBytes": 1 << 60,
+            "downloadBytesPerMonth": rng.choice((None, 0, 1 << 52, 1 << 60)),
+        },
         "createWorkspace": {"name": "a"},
         "updateWorkspace": {"name": "b"},
         "createFile": {"path": f"{fresh}.md", "text": "a", "mutationId": fresh},

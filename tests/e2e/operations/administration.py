@@ -45,7 +45,13 @@ def unknown_account_read(world: World) -> httpx.Response:
 
 @produces("updateAccount", "200")
 def account_updated(world: World) -> httpx.Response:
-    controls = {"locked": True, "lockReason": "unpaid", "storageBytes": 10}
+    controls = {
+        "locked": True,
+        "lockReason": "unpaid",
+        "storageBytes": 10,
+        "downloadBytesPerMonth": 20,
+        "downloadObjectsPerMonth": 30,
+    }
     given = {
         "role": "administrator",
         "state": "locked",

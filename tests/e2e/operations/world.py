@@ -39,6 +39,7 @@ class World:
         invitation: makes the token of a new invitation.
         operator: the headers of the operator.
         reset_token: makes a token to choose a new password for the account with an address.
+        change: executes a statement in the database.
     """
 
     http: httpx.Client
@@ -52,6 +53,7 @@ class World:
     invitation: Callable[[], str]
     operator: dict[str, str]
     reset_token: Callable[[str], str]
+    change: Callable[[str], None]
 
     @property
     def base(self) -> str:
