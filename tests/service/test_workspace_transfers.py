@@ -181,7 +181,7 @@ def test_import_that_fails_says_how_to_continue(capsys: pytest.CaptureFixture[st
                 f"GET {WORKSPACE_ID}": (
                     200,
                     b"""{"importId": "i", "state": "started", "read": 0, "total": 0, "result": null,
-                    "received": [{"number": 9, "size": 1, "digest": ""}]}""",
+                    "failure": null, "received": [{"number": 9, "size": 1, "digest": ""}]}""",
                 ),
                 "PUT 1": (200, b'{"number": 1, "size": 22, "digest": "%s"}'),
             },

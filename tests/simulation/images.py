@@ -13,6 +13,8 @@ from octavo.attachments.blob_writer import BlobWriter
 from octavo.attachments.image_work import ImageWork
 from octavo.attachments.uploading import ImageUploads
 from octavo.store import Store
+from octavo.usage.meter import UsageMeter
+from octavo.usage.storage import StorageRoom
 from tests.simulation.bare_process import AT_ONCE
 from tests.simulation.blob_disk import BlobDisk, ProcessBlobs, SimulatedStaging
 from tests.simulation.weather import FaultSchedule
@@ -51,10 +53,20 @@ class ProcessImages:
         staging = SimulatedStaging(self.now)
         self.blobs = ProcessBlobs(disk, staging, faults, random, self.now)
         writer = BlobWriter(
-            store, self.blobs, now=self.now, new_entropy=lambda: random.randbytes(4)
+            store,
+            self.blobs,
+            now=self.now,
+            new_entropy=lambda: random.randbytes(4),
+            meter=UsageMeter(store, now=self.now, writer_id=new_id()),
         )
         self.uploads = ImageUploads(
-            store, writer, staging, ImageWork(find_png), now=self.now, new_id=new_id
+            store,
+            writer,
+            staging,
+            ImageWork(find_png),
+            now=self.now,
+            new_id=new_id,
+            storage=StorageRoom(store, shared=True),
         )
         self._collection = BlobCollectionJob(store, self.blobs, self.now)
         self._sweeper = SweepingJob(store, self._collection.wake)
