@@ -123,6 +123,19 @@ class StorageLimitReached(DomainError):
         )
 
 
+class ImportWithoutRoom(DomainError):
+    """The files of an archive do not fit into the storage of an owner of the workspace."""
+
+    code = "storage_full"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "An owner of this workspace has no storage left for the files of the archive: none was"
+            " imported. Delete and purge files, or ask for more storage, and complete the import"
+            " again."
+        )
+
+
 def month_of(now: float) -> Month:
     """Return the month of a Unix time in seconds."""
     at = datetime.fromtimestamp(now, UTC)

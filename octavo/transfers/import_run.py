@@ -19,7 +19,7 @@ from octavo.model.files.archive import ImportMissing, PathsTaken
 from octavo.model.files.imported import taken_paths
 from octavo.model.identity import WorkspaceId
 from octavo.model.refusal import DomainError
-from octavo.model.usage import StorageLimitReached, WriteLimitReached
+from octavo.model.usage import ImportWithoutRoom, StorageLimitReached, WriteLimitReached
 from octavo.store import StoreUnavailable
 from octavo.store.blobs import BlobMissing, BlobStore, BlobsUnavailable, Staging
 from octavo.store.scripts import imports as rows
@@ -139,6 +139,8 @@ class ImportRunner:
             except _FAILURES as error:
                 if commits.files:
                     raise ImportIncomplete(commits.files) from error
+                if isinstance(error, StorageLimitReached):
+                    raise ImportWithoutRoom from error
                 raise
 
     async def _checked(self, given: rows.StoredImport, folder: Path) -> CheckedArchive:
@@ -151,7 +153,10 @@ class ImportRunner:
         checked = await check_archive(self._work, [str(each) for each in parts], work)
         if not given.total:
             await self._require_free(given.workspace_id, checked)
-            await self._services.storage.require(given.workspace_id, checked.size)
+            try:
+                await self._services.storage.require(given.workspace_id, checked.size)
+            except StorageLimitReached:
+                raise ImportWithoutRoom from None
         return checked
 
     async def _require_free(self, workspace_id: WorkspaceId, checked: CheckedArchive) -> None:

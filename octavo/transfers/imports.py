@@ -161,7 +161,7 @@ class Imports:
             ArchiveUnacceptable, ArchiveHasTooManyFiles, ArchiveHasTooManyBytes, PathsTaken: nothing
                 was imported, and the parts are kept.
             ArchiveJobRunning, ArchiveJobsBusy, JobStopped: it can't be imported now.
-            StorageLimitReached, WriteLimitReached: there is no room for its files.
+            ImportWithoutRoom, WriteLimitReached: there is no room for its files, and none came in.
             ImportIncomplete: the service failed after the first commit, or others used the room:
                 complete it again.
             BlobsUnavailable, StoreUnavailable, WorkerFailed: the service failed before.

@@ -28,7 +28,7 @@ from octavo.model.files.archive import (
     TooManyImports,
 )
 from octavo.model.identity import WorkspaceId
-from octavo.model.usage import StorageLimitReached
+from octavo.model.usage import ImportWithoutRoom, StorageLimitReached
 from octavo.model.workspace import grants
 from octavo.store.blobs.blob_store import digest_of_key
 from octavo.store.scripts.imports import StoredImport
@@ -231,7 +231,7 @@ class ImportOperations:
             result = await self._imports.complete(
                 workspace_id, caller.account_id, str(path.import_id), permit
             )
-        except StorageLimitReached as refusal:
+        except ImportWithoutRoom as refusal:
             raise StorageFull(refusal.detail, retry_after=_ROOM_SECONDS) from None
         return _result(result)
 

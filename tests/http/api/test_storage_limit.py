@@ -181,6 +181,8 @@ async def test_import_without_room_imports_nothing(
     response = await given.complete()
     assert refusal(response) == (507, "storage_full")
     assert response.header("retry-after") is not None
+    failure = (await given.read()).json()["failure"]
+    assert failure == {"code": "storage_full", "detail": response.json()["detail"]}
     assert (await api.owner.get(api.files)).json()["items"] == []
     await limit(api, size)
     assert (await given.complete()).status == 200
