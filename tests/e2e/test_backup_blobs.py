@@ -104,6 +104,7 @@ def test_backup_with_blobs_is_private(folder: Path, backup: Path) -> None:
 def test_every_backup_is_complete_while_images_are_uploaded_and_purged(folder: Path) -> None:
     ended = threading.Event()
     purged: list[int] = []
+    backups: list[Path] = []
     with running(folder) as octavo:
         person = register(octavo.url, octavo.invitation())
         users = [
@@ -113,16 +114,18 @@ def test_every_backup_is_complete_while_images_are_uploaded_and_purged(folder: P
         for user in users:
             user.start()
         try:
-            for number in range(6):
-                succeeds("backup", folder, str(folder.parent / str(number)))
+            # On a busy machine, few images are purged while few backups are made.
+            while len(backups) < 6 or (len(purged) <= 20 and len(backups) < 60):
+                backups.append(folder.parent / str(len(backups)))
+                succeeds("backup", folder, str(backups[-1]))
         finally:
             ended.set()
             for user in users:
                 user.join(PATIENCE)
         assert len(purged) > 20
         assert octavo.stop() == (0, [])
-    for number in range(6):
-        succeeds("restore", folder.parent / f"restored {number}", str(folder.parent / str(number)))
+    for each in backups:
+        succeeds("restore", folder.parent / f"restored {each.name}", str(each))
 
 
 def _upload_and_purge(
@@ -181,7 +184,8 @@ def test_replaced_backup_copies_new_blobs_alone_and_drops_old_ones(
     printed = succeeds("backup", folder, "--replace", str(backup))
     assert "2 blobs, 1 of them there already or in another backup" in printed
     assert files_in(blobs_of(backup)) == named([SECOND, THIRD])
-    assert blob_path(blobs_of(backup), SECOND).stat() == before
+    after = blob_path(blobs_of(backup), SECOND).stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
 def test_backups_in_one_folder_share_their_blobs(folder: Path) -> None:
