@@ -127,7 +127,8 @@ _LOST = "was kept, and stands 0 times|reads|was refused: document_dependency_mis
 _WRONG_LINKS = "the (unresolved )?links .* in place of"
 BROKEN_DOCUMENTS: Mapping[Break, str] = {
     keep_what_was_refused: "must be refused|was not kept, and stands|unrenderable_note|reads",
-    take_back_too_much: _LOST,
+    # A document that was lost is created again, as another generation.
+    take_back_too_much: "no history was shed|" + _LOST,
     keep_documents_that_others_changed: _LOST,
     keep_no_documents: "no history was shed|is of .*, the document of|" + _LOST,
     leave_deleted_files_in_the_index: f"the index (finds|has)|{_WRONG_LINKS}",
