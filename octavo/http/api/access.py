@@ -70,12 +70,16 @@ class Access:
     async def require(self, call: Call, workspace_id: WorkspaceId, right: Right) -> Caller:
         """Return the caller, a member with ``right``. Raises `NotFound` or `Forbidden`."""
         caller = call.principal_as(Caller)
-        role = await self.role(workspace_id, caller.account_id)
+        await self.check(workspace_id, caller.account_id, right)
+        return caller
+
+    async def check(self, workspace_id: WorkspaceId, account_id: AccountId, right: Right) -> None:
+        """Raise `NotFound` or `Forbidden` unless the account is a member with ``right``."""
+        role = await self.role(workspace_id, account_id)
         if role is None:
             raise NotFound
         if not grants(role, right):
             raise Forbidden(f"Your role here is {role}: this requires {_REQUIRED_ROLE[right]}.")
-        return caller
 
     async def workspace(self, call: Call, workspace_id: UUID, right: Right) -> WorkspaceId:
         """Return the workspace in the path of a request, where the caller has ``right``.

@@ -7,7 +7,6 @@ from uuid import UUID
 
 from pydantic import Field
 
-from octavo.accounts.caller import Caller
 from octavo.http.api.access import Access
 from octavo.http.api.archive_problems import ARCHIVE_JOB_PROBLEMS, ImportStopped
 from octavo.http.api.metering import StorageBusy
@@ -17,7 +16,7 @@ from octavo.http.contract.bodies import BodyStream, json_body, raw_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import REMOVED, ContractModel, Identifier, Removed
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import Forbidden, NotFound
+from octavo.http.contract.problems import NotFound
 from octavo.http.contract.unavailable import StorageFull
 from octavo.model.files.archive import (
     ArchiveHasTooManyBytes,
@@ -27,9 +26,7 @@ from octavo.model.files.archive import (
     PathsTaken,
     TooManyImports,
 )
-from octavo.model.identity import WorkspaceId
 from octavo.model.usage import ImportWithoutRoom, StorageLimitReached
-from octavo.model.workspace import grants
 from octavo.store.blobs.blob_store import digest_of_key
 from octavo.store.scripts.imports import StoredImport
 from octavo.transfers.import_run import ImportResult, read_result
@@ -226,7 +223,7 @@ class ImportOperations:
     ) -> ImportWorkspaceResult:
         """Import an archive."""
         caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
-        permit = partial(self._may_write, caller, workspace_id)
+        permit = partial(self._access.check, workspace_id, caller.account_id, "write")
         try:
             result = await self._imports.complete(
                 workspace_id, caller.account_id, str(path.import_id), permit
@@ -250,13 +247,6 @@ class ImportOperations:
         caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
         await self._imports.abort(workspace_id, caller.account_id, str(path.import_id))
         return REMOVED
-
-    async def _may_write(self, caller: Caller, workspace_id: WorkspaceId) -> None:
-        role = await self._access.role(workspace_id, caller.account_id)
-        if role is None:
-            raise NotFound
-        if not grants(role, "write"):
-            raise Forbidden
 
 
 def _import(found: StoredImport) -> ImportSchema:
