@@ -43,8 +43,10 @@ _LIVE_CONTENTS = f"""
     SELECT COALESCE(SUM(size), 0), COUNT(*) FROM files
     WHERE workspace = {WORKSPACE} AND state = 'live'
 """
+# The size of what is read with a file: an image has no text.
+_TEXT_SIZE = "CASE files.kind WHEN 'note' THEN {table}.size ELSE 0 END"
 _FILES_AFTER = f"""
-    SELECT file_id, CASE WHEN position <= $2 THEN size END FROM files
+    SELECT file_id, CASE WHEN position <= $2 THEN {_TEXT_SIZE.format(table="files")} END FROM files
     WHERE workspace = {WORKSPACE} AND file_id > $3::uuid ORDER BY file_id LIMIT $4
 """
 # The revisions that files had at the position $2 which have changed since.
@@ -59,7 +61,9 @@ _CHANGED_SINCE = f"""
     WHERE files.workspace = {WORKSPACE} AND files.file_id >= $3::uuid AND files.file_id <= $4::uuid
     AND files.position > $2
 """
-_SIZES_SINCE = f"SELECT files.file_id, revisions.size {_CHANGED_SINCE.format(text='')}"
+_SIZES_SINCE = f"""
+    SELECT files.file_id, {_TEXT_SIZE.format(table="revisions")} {_CHANGED_SINCE.format(text="")}
+"""
 _LIVE_SINCE = f"""
     SELECT {columns_of("revisions")}, contents.compressed
     {_CHANGED_SINCE.format(text=_TEXT.format(table="revisions"))}

@@ -22,7 +22,7 @@ from octavo.model.identity import AccountId, Digest, FileId, MutationId, Positio
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, blob_key
 from octavo.store.postgres import open_postgres
-from octavo.store.scripts import blobs, files, uploads, workspaces
+from octavo.store.scripts import blobs, feed, files, uploads, workspaces
 from octavo.store.scripts.changesets import commit_changesets
 from octavo.store.scripts.contents import UploadGone
 from octavo.store.scripts.sweeping import sweep
@@ -170,6 +170,19 @@ class Uploads:
         stored = await store.read(files.file(VAULT, FileId("i")))
         assert stored is not None
         assert (stored.revision, stored.text) == (head, None)
+
+    async def test_images_take_no_room_of_the_text_that_is_read(self, store: Store) -> None:
+        first, second, third = upload("o1"), upload("o2", digest=8), upload("o3", digest=9)
+        for each in (first, second, third):
+            await store_upload(store, each)
+        workspace = Attached(store)
+        head = await workspace.push(attach(first), attach(second, "j"))
+        replaced = await workspace.push(attach(third, head=head))
+        for position, expected in ((Position(1), head), (Position(2), replaced)):
+            script = feed.live_at(VAULT, position, FileId(""), limit=10, max_bytes=50)
+            found, after = await store.read_much(script)
+            assert found[0].revision == expected
+            assert (len(found), after) == (2, None)
 
     async def test_upload_can_be_attached_once(self, store: Store) -> None:
         given = upload("o1")
