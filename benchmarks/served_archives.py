@@ -230,46 +230,69 @@ def saved_during(served: Service, work: Callable[[], object]) -> list[float]:
 
 
 def measure(quick: bool) -> None:
-    """Report every figure."""
+    """Report every figure; each kind of work has servers of its own."""
     count, images, rounds = (2000, 100, 2) if quick else (10_000, 2000, 5)
-    with tempfile.TemporaryDirectory() as name, service(None) as served:
+    with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        caller = Caller(served)
         file = folder / "notes.zip"
         archive_of_notes(file, count)
-        caller.import_of(file)()
-        with PeakMemory(served) as memory:
-            times = [caller.import_of(file)() for _ in range(rounds)]
-        report(f"import/{count} notes", count / statistics.median(times), "notes/s")
-        report(f"import/{count} notes/best", count / min(times), "notes/s")
-        report("import/notes/memory above idle", memory.peak, "MiB")
-        report("import/notes/memory of a worker", memory.workers, "MiB")
-        time.sleep(0 if quick else 20)
-        with PeakMemory(served) as memory:
-            times = [export_of(served, caller.workspace)[0] for _ in range(rounds)]
-        report(f"export/{count} notes", count / statistics.median(times), "notes/s")
-        report("export/notes/memory above idle", memory.peak, "MiB")
-        others(served, caller, file, rounds)
+        imports_of_notes(file, count, rounds)
+        with service(None) as served:
+            caller = Caller(served)
+            caller.import_of(file)()
+            time.sleep(2 if quick else 20)
+            with PeakMemory(served) as memory:
+                times = [export_of(served, caller.workspace)[0] for _ in range(rounds)]
+            report(f"export/{count} notes", count / statistics.median(times), "notes/s")
+            report("export/notes/memory above idle", memory.peak, "MiB")
+            others(served, caller, file, rounds)
         file = folder / "images.zip"
         size = archive_of_images(file, images)
         report("images/bytes", size / MEBIBYTE, "MiB")
-        ratios: list[float] = []
+        with service(None) as served:
+            imports_of_images(served, file, folder, images, 2 if quick else 3)
+        with service(None) as served:
+            uploads(served, 8 if quick else UPLOADS)
+
+
+def imports_of_notes(file: Path, count: int, rounds: int) -> None:
+    """Import notes to a server without any, and again while those are indexed."""
+    alone: list[float] = []
+    indexing: list[float] = []
+    peaks: list[float] = []
+    for _ in range(rounds):
+        with service(None) as served:
+            caller = Caller(served)
+            with PeakMemory(served) as memory:
+                alone.append(caller.import_of(file)())
+            indexing.append(caller.import_of(file)())
+            peaks.append(memory.peak)
+    report(f"import/{count} notes", count / statistics.median(alone), "notes/s")
+    report("import/while others are indexed", count / statistics.median(indexing), "notes/s")
+    report("import/notes/memory above idle", max(peaks), "MiB")
+    report("import/notes/memory of a worker", memory.workers, "MiB")
+
+
+def imports_of_images(served: Service, file: Path, folder: Path, count: int, rounds: int) -> None:
+    """Import images, compared with what no import can leave out, and export them."""
+    caller = Caller(served)
+    ratios: list[float] = []
+    for number in range(rounds):
+        place = folder / str(number)
+        place.mkdir()
+        least = trio.run(alone, file, place)
         with PeakMemory(served) as memory:
-            for number in range(2 if quick else 3):
-                place = folder / str(number)
-                place.mkdir()
-                least = trio.run(alone, file, place)
-                taken = caller.import_of(file)()
-                ratios.append(least / taken)
-                report("import/images", images / taken, "images/s")
-        report("import/images/of what is possible", statistics.median(ratios), "ratio")
-        report("import/images/memory above idle", memory.peak, "MiB")
-        report("import/images/memory of a worker", memory.workers, "MiB")
-        with PeakMemory(served) as memory:
-            seconds, sent = export_of(served, caller.workspace)
-        report("export/images", sent / MEBIBYTE / seconds, "MiB/s")
-        report("export/images/memory above idle", memory.peak, "MiB")
-        uploads(served, 8 if quick else UPLOADS)
+            taken = caller.import_of(file)()
+        ratios.append(least / taken)
+        report("import/images", count / taken, "images/s")
+    report("import/images/of what is possible", statistics.median(ratios), "ratio")
+    report("import/images/memory above idle", memory.peak, "MiB")
+    report("import/images/memory of a worker", memory.workers, "MiB")
+    with PeakMemory(served) as memory:
+        exports = [export_of(served, caller.workspace) for _ in range(rounds)]
+    rate = statistics.median(size / MEBIBYTE / seconds for seconds, size in exports)
+    report("export/images", rate, "MiB/s")
+    report("export/images/memory above idle", memory.peak, "MiB")
 
 
 def others(served: Service, caller: Caller, file: Path, rounds: int) -> None:

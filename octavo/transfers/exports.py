@@ -5,9 +5,10 @@ of the directory at its end. Files are in the order of their ids, so that the sa
 the same bytes.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from functools import partial
+from itertools import groupby
 from typing import Literal, NamedTuple
 
 import trio
@@ -32,8 +33,6 @@ PIECE = 128 * 1024
 _FILES_OF_STEP = 200
 _BYTES_OF_STEP = 512 * 1024
 _REVISIONS_OF_STEP = 4
-# A piece is written in the loop; other tasks run in between.
-_NOTES_PER_TURN = 16
 
 Permit = Callable[[], Awaitable[object]]
 """Raises when the account may not read the workspace any more."""
@@ -153,7 +152,6 @@ class _ExportRun:
         self._count = count
         self._pieces: list[bytes] = []
         self._size = 0
-        self._notes = 0
 
     async def run(self, export_format: ExportFormat) -> None:
         """Send the archive; a receiver that is closed ends it."""
@@ -188,8 +186,8 @@ class _ExportRun:
         named = [each.revision.revision_id for each in found if each.text is None]
         if named and not notes_alone:
             images = await self._store.read(blobs_of(self._id, named))
-        for each in found:
-            await self._add_file(writer, each.revision.path, each, images)
+        files = [(each.revision.path, each) for each in found]
+        await self._add_contents(writer, files, images)
 
     async def _add_history(self, writer: ZipWriter, layout: ExportLayout, head: StoredFile) -> None:
         revision = head.revision
@@ -199,30 +197,38 @@ class _ExportRun:
             found = await self._store.read(script)
             named = [each.revision.revision_id for each in found if each.text is None]
             images = await self._store.read(blobs_of(self._id, named)) if named else {}
+            files: list[tuple[str, StoredFile]] = []
             for each in found:
                 before = each.revision.position
-                path = layout.revision_path(before, each.revision.path)
-                await self._add_file(writer, path, each, images)
+                files.append((layout.revision_path(before, each.revision.path), each))
+            await self._add_contents(writer, files, images)
             if len(found) < _REVISIONS_OF_STEP:
                 return
 
-    async def _add_file(
+    async def _add_contents(
         self,
         writer: ZipWriter,
-        path: str,
-        stored: StoredFile,
+        files: Sequence[tuple[str, StoredFile]],
         images: dict[RevisionId, StoredImage],
     ) -> None:
-        if stored.text is not None:
-            await self._count(Amount(stored.revision.size, 1))
-            await self._add(writer.note(path, stored.text.encode()))
-            self._notes += 1
-            if self._notes % _NOTES_PER_TURN == 0:
-                await trio.lowlevel.checkpoint()
-            return
-        image = images.get(stored.revision.revision_id)
-        if image is None:
-            return
+        """Add notes and images, each at its path; images that ``images`` lacks are left out."""
+        for is_note, each in groupby(files, key=lambda file: file[1].text is not None):
+            if is_note:
+                await self._add_notes(writer, list(each))
+                continue
+            for path, stored in each:
+                image = images.get(stored.revision.revision_id)
+                if image is not None:
+                    await self._add_image(writer, path, image)
+
+    async def _add_notes(self, writer: ZipWriter, notes: Sequence[tuple[str, StoredFile]]) -> None:
+        size = sum(stored.revision.size for _, stored in notes)
+        await self._count(Amount(size, len(notes)))
+        # Other requests wait for what the event loop does itself.
+        for each in await trio.to_thread.run_sync(_packed, writer, notes):
+            await self._add(each)
+
+    async def _add_image(self, writer: ZipWriter, path: str, image: StoredImage) -> None:
         await self._count(Amount(image.size, 1))
         await self._add(writer.begin_stored(path, image.size, image.crc))
         async with aclosing(self._blobs.read(image.key, 0, image.size)) as chunks:
@@ -238,3 +244,19 @@ class _ExportRun:
     async def _send(self) -> None:
         pieces, self._pieces, self._size = self._pieces, [], 0
         await self._sending.send(b"".join(pieces))
+
+
+def _packed(writer: ZipWriter, notes: Sequence[tuple[str, StoredFile]]) -> list[bytes]:
+    """Return pieces of an archive with notes, of about `PIECE` bytes."""
+    pieces: list[bytes] = []
+    written: list[bytes] = []
+    size = 0
+    for path, stored in notes:
+        assert stored.text is not None
+        entry = writer.note(path, stored.text.encode())
+        written.append(entry)
+        size += len(entry)
+        if size >= PIECE:
+            pieces.append(b"".join(written))
+            written, size = [], 0
+    return [*pieces, b"".join(written)]
