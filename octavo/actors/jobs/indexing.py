@@ -7,16 +7,17 @@ workspace at the same time do no harm: the first to be stored counts.
 
 import logging
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import trio
 
+from octavo.actors.jobs.debounce import Debounce
 from octavo.model.identity import WorkspaceId
 from octavo.store import Script, Store, StoreError, StoreUnavailable
 from octavo.store.scripts.index_backlog import (
     LINKS,
+    SLICE_BYTES,
     WORDS,
     FileIndex,
     commit_step,
@@ -45,13 +46,16 @@ class StepDone(NamedTuple):
 
 
 async def index_some(
-    store: Store, index: FileIndex[E], workspace_ids: Sequence[WorkspaceId]
+    store: Store,
+    index: FileIndex[E],
+    workspace_ids: Sequence[WorkspaceId],
+    max_bytes: int = SLICE_BYTES,
 ) -> StepDone:
-    """Index some changed files of workspaces; raise `StoreUnavailable`.
+    """Index some changed files of workspaces, with ``max_bytes`` of text or a longer one alone.
 
-    When cancelled, the step is stored entirely or not at all.
+    Raises `StoreUnavailable`. When cancelled, the step is stored entirely or not at all.
     """
-    step = await store.read_much(next_step(index, workspace_ids))
+    step = await store.read_much(next_step(index, workspace_ids, max_bytes))
     overtaken = await store.write(commit_step(step)) if step.parts else []
     return StepDone([each for each in step.left if each not in overtaken], overtaken)
 
@@ -97,42 +101,41 @@ async def read_links(store: Store, workspace_id: WorkspaceId, query: Script[T]) 
 
 
 LINKS_QUIET = 1.0
-"""Seconds between a change and the indexing of its links; several saves are indexed once."""
+"""Seconds without a change of a workspace after which its links are indexed."""
 WORDS_QUIET = 5.0
-"""Seconds between a change and the indexing of its words."""
+"""Seconds without a change of a workspace after which its words are indexed."""
+LONGEST_DELAY = 10.0
+"""Seconds after which changes are indexed although others follow, as during an import."""
+BACKGROUND_BYTES = 16 * 1024
+"""Of texts that are indexed in one step; writes of others wait while it is stored."""
 POLL_SECONDS = 600.0
 """Seconds between two searches for the backlog that another process left."""
 RETRY_SECONDS = 5.0
 """Seconds between a failure of the store and the next attempt."""
-SHORTEST_PAUSE = 0.01
+SHORTEST_PAUSE = 0.003
 OVERTAKEN_PAUSE = 1.0
 """Seconds in which the job does nothing when others index the same files."""
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
 class _PendingIndex:
     """The workspaces that an index lacks changes of.
 
     Attributes:
-        quiet: seconds between a change and its indexing.
-        due: the time of the next step; infinity when nothing is left.
+        index: the index.
+        debounce: the workspaces whose changes are indexed later.
+        begun: those that are indexed now.
     """
 
-    index: FileIndex[Any]
-    quiet: float
-    workspaces: set[WorkspaceId] = field(default_factory=set)
-    due: float = math.inf
+    def __init__(self, index: FileIndex[Any], quiet: float) -> None:
+        self.index = index
+        self.debounce: Debounce[WorkspaceId] = Debounce(quiet, LONGEST_DELAY)
+        self.begun: set[WorkspaceId] = set()
 
-    def add(self, workspace_ids: Iterable[WorkspaceId]) -> None:
-        self.workspaces.update(workspace_ids)
-        if self.workspaces:
-            self.due = min(self.due, trio.current_time() + self.quiet)
-
-    def stepped(self, done: StepDone) -> None:
-        self.workspaces = {*done.left, *done.overtaken}
-        self.due = trio.current_time() if self.workspaces else math.inf
+    def due(self) -> float:
+        """Return the time of the next step; infinity when nothing is left."""
+        return -math.inf if self.begun else self.debounce.due()
 
 
 class IndexingJob:
@@ -146,14 +149,16 @@ class IndexingJob:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._changed: set[WorkspaceId] = set()
+        # The time of the last change of each, in the order of these times.
+        self._changed: dict[WorkspaceId, float] = {}
         self._wake = trio.Event()
         self._backlogs = (_PendingIndex(LINKS, LINKS_QUIET), _PendingIndex(WORDS, WORDS_QUIET))
         self._next_look = -math.inf
 
     def wake(self, workspace_id: WorkspaceId) -> None:
         """Schedule the indexing of a workspace that changed."""
-        self._changed.add(workspace_id)
+        self._changed.pop(workspace_id, None)
+        self._changed[workspace_id] = trio.current_time()
         self._wake.set()
 
     async def run(self) -> None:
@@ -170,15 +175,22 @@ class IndexingJob:
 
     async def _look(self) -> None:
         for backlog in self._backlogs:
-            backlog.add(await self._store.read_much(workspaces_to_index(backlog.index)))
+            found = await self._store.read_much(workspaces_to_index(backlog.index))
+            self._receive()
+            now = trio.current_time()
+            for each in found:
+                backlog.debounce.changed(each, now)
         self._next_look = trio.current_time() + POLL_SECONDS
 
     async def _step(self) -> None:
         began = trio.current_time()
-        backlog = next((each for each in self._backlogs if each.due <= began), None)
-        if backlog is not None:
-            done = await index_some(self._store, backlog.index, sorted(backlog.workspaces))
-            backlog.stepped(done)
+        for backlog in self._backlogs:
+            backlog.begun |= backlog.debounce.take(began)
+        found = next((each for each in self._backlogs if each.begun), None)
+        if found is not None:
+            waiting = sorted(found.begun)
+            done = await index_some(self._store, found.index, waiting, BACKGROUND_BYTES)
+            found.begun = {*done.left, *done.overtaken}
             took = trio.current_time() - began
             # A query that indexes the same files waits for them.
             pause = OVERTAKEN_PAUSE if done.overtaken else max(SHORTEST_PAUSE, took)
@@ -186,13 +198,17 @@ class IndexingJob:
 
     async def _wait(self) -> None:
         """Wait until a step or a look is due, and receive the changes until then."""
-        due = [each.due for each in self._backlogs]
+        due = [each.due() for each in self._backlogs]
         with trio.move_on_at(min(*due, self._next_look)):
             if math.inf not in due:
                 # Further changes are due later.
                 await trio.sleep_forever()
             await self._wake.wait()
+        self._receive()
+
+    def _receive(self) -> None:
         self._wake = trio.Event()
         for backlog in self._backlogs:
-            backlog.add(self._changed)
+            for workspace_id, changed_at in self._changed.items():
+                backlog.debounce.changed(workspace_id, changed_at)
         self._changed.clear()

@@ -32,7 +32,7 @@ from octavo.store.transaction import Script, Transaction
 E = TypeVar("E")
 
 SLICE_BYTES = 64 * 1024
-"""Of texts that are indexed in one step; a longer text alone."""
+"""Of texts that are indexed in one step for a query that waits; a longer text alone."""
 _MAX_FILES = 100
 
 Extract = Callable[
@@ -156,12 +156,17 @@ def workspaces_to_index(
     return read_waiting
 
 
-def next_step(index: FileIndex[E], workspace_ids: Sequence[WorkspaceId]) -> Script[BacklogStep[E]]:
-    """Return what to index next of the workspaces: some of their changed files."""
+def next_step(
+    index: FileIndex[E], workspace_ids: Sequence[WorkspaceId], max_bytes: int = SLICE_BYTES
+) -> Script[BacklogStep[E]]:
+    """Return what to index next of the workspaces: some of their changed files.
+
+    These have ``max_bytes`` of text, or one has more.
+    """
 
     async def read_step(transaction: Transaction) -> BacklogStep[E]:
         parts: list[WorkspaceStep[E]] = []
-        files, size = _MAX_FILES, SLICE_BYTES
+        files, size = _MAX_FILES, max_bytes
         for at, workspace_id in enumerate(workspace_ids):
             if files <= 0 or size <= 0:
                 return BacklogStep(index, parts, [*workspace_ids[at:]])

@@ -10,6 +10,7 @@ from octavo.actors.jobs import indexing
 from octavo.actors.jobs.indexing import (
     CATCH_UP_SECONDS,
     LINKS_QUIET,
+    LONGEST_DELAY,
     OVERTAKEN_PAUSE,
     POLL_SECONDS,
     RETRY_SECONDS,
@@ -26,6 +27,7 @@ from octavo.store.scripts.index_backlog import (
     LINKS,
     WORDS,
     FileIndex,
+    next_step,
     workspaces_to_index,
 )
 from octavo.store.scripts.link_queries import back_links
@@ -65,6 +67,27 @@ async def test_changes_are_indexed_soon(
         assert await left(engine, index) == [VAULT]
         await trio.sleep(quiet)
         assert await left(engine, index) == []
+        nursery.cancel_scope.cancel()
+
+
+async def test_changes_that_go_on_are_indexed_when_they_pause(
+    engine: InlineStore, autojump_clock: trio.abc.Clock
+) -> None:
+    await create_workspace(engine)
+    indexer = IndexingJob(engine)
+    async with serving(engine) as rig, trio.open_nursery() as nursery:
+        nursery.start_soon(indexer.run)
+        began = trio.current_time()
+        for number in range(10_000):
+            await rig.push(note(f"n{number}", f"{number}.md"))
+            indexer.wake(VAULT)
+            await trio.sleep(LINKS_QUIET / 2)
+            unindexed = await engine.read(next_step(LINKS, [VAULT]))
+            if len(unindexed.parts[0].files) <= number:
+                break
+        assert LONGEST_DELAY <= trio.current_time() - began < LONGEST_DELAY + 2 * LINKS_QUIET
+        await trio.sleep(LINKS_QUIET * 1.5)
+        assert await left(engine, LINKS) == []
         nursery.cancel_scope.cancel()
 
 
@@ -110,7 +133,7 @@ async def test_links_of_a_new_change_are_indexed_before_the_words_of_earlier_one
     await create_workspace(engine)
     indexer = IndexingJob(engine)
     async with serving(engine) as rig, trio.open_nursery() as nursery:
-        await rig.push(*(note(f"n{n}", f"{n}.md", "x" * 50_000) for n in range(300)))
+        await rig.push(*(note(f"n{n}", f"{n}.md", "x" * 50_000) for n in range(700)))
         nursery.start_soon(indexer.run)
         await trio.sleep(WORDS_QUIET + 0.5)
         assert await left(engine, LINKS) == []
