@@ -2,9 +2,10 @@
 
 Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. Without a database, an import
 is its survey and its checks in two worker processes, by the clock; memory is the peak of a process
-that does all the steps, after its imports. Those of a server are in `benchmarks.served_archives`.
+that does all the steps, after its imports. Those of a server are in `benchmarks.served_archives`,
+and those of other people who save meanwhile in `benchmarks.archive_bystanders`.
 
-    python benchmarks/archives.py [--quick] [--only workers|server]
+    python benchmarks/archives.py [--quick] [--only workers|server|others]
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from functools import partial  # noqa: E402
 
 import trio  # noqa: E402
 
-from benchmarks import served_archives  # noqa: E402
+from benchmarks import archive_bystanders, served_archives  # noqa: E402
 from octavo.archives import note_check, survey  # noqa: E402
 from octavo.archives.checked_files import checked_notes  # noqa: E402
 from octavo.archives.export_layout import ExportLayout  # noqa: E402
@@ -184,12 +185,14 @@ def best(rounds: int, work: Callable[[], object]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="less work, under 20 seconds")
-    parser.add_argument("--only", default="", help="one group: workers or server")
+    parser.add_argument("--only", default="", help="one group: workers, server or others")
     given = parser.parse_args()
     quick = given.quick
     if given.only in ("", "server"):
         served_archives.measure(quick)
-    if given.only == "server":
+    if given.only in ("", "others"):
+        archive_bystanders.measure(quick)
+    if given.only in ("server", "others"):
         return
     trio.run(bench_import, 2000 if quick else 10_000, 2 if quick else 5)
     bench_memory(5000 if quick else 100_000)

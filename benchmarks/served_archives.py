@@ -1,4 +1,4 @@
-"""Imports, exports and uploads of a server: rates, memory, and what others notice.
+"""Imports, exports and uploads of a server: rates and memory.
 
 The server and its worker processes have every core, as the clients do.
 """
@@ -16,14 +16,13 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 
 import trio
 from PIL import Image
 
-from benchmarks.http import Service, report, saving, service
+from benchmarks.http import Service, report, service
 from octavo.transfers.archive_work import archive_workers
 
 OCTETS = "application/octet-stream"
@@ -193,42 +192,6 @@ def extract_and_decode(file: str, folder: str, names: list[str]) -> int:
     return len(names)
 
 
-def saver(served: Service, ended: threading.Event, seconds: list[float]) -> None:
-    """Save a note again and again until ``ended``."""
-    workspace = served.workspace()
-    following = saving(served, workspace, *served.note(workspace, "note"))
-    with socket.create_connection(("127.0.0.1", served.port)) as plain:
-        status, tag = 0, b""
-        while not ended.is_set():
-            sent = following(status, tag)
-            began = time.perf_counter()
-            plain.sendall(sent)
-            response = plain.recv(65_536)
-            while b"\r\n\r\n" not in response:
-                response += plain.recv(65_536)
-            seconds.append(time.perf_counter() - began)
-            status = int(response[9:12])
-            tag = response.partition(b"etag: ")[2].partition(b"\r\n")[0]
-            time.sleep(0.002)
-
-
-def percentile(values: list[float], percent: int) -> float:
-    """Return a percentile in milliseconds."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] * 1000
-
-
-def saved_during(served: Service, work: Callable[[], object]) -> list[float]:
-    """The seconds of each save of another while ``work`` is done."""
-    ended, seconds = threading.Event(), list[float]()
-    thread = threading.Thread(target=saver, args=(served, ended, seconds))
-    thread.start()
-    work()
-    ended.set()
-    thread.join()
-    return seconds
-
-
 def measure(quick: bool) -> None:
     """Report every figure; each kind of work has servers of its own."""
     count, images, rounds = (2000, 100, 2) if quick else (10_000, 2000, 5)
@@ -245,7 +208,6 @@ def measure(quick: bool) -> None:
                 times = [export_of(served, caller.workspace)[0] for _ in range(rounds)]
             report(f"export/{count} notes", count / statistics.median(times), "notes/s")
             report("export/notes/memory above idle", memory.peak, "MiB")
-            others(served, caller, file, rounds)
         file = folder / "images.zip"
         size = archive_of_images(file, images)
         report("images/bytes", size / MEBIBYTE, "MiB")
@@ -293,30 +255,6 @@ def imports_of_images(served: Service, file: Path, folder: Path, count: int, rou
     rate = statistics.median(size / MEBIBYTE / seconds for seconds, size in exports)
     report("export/images", rate, "MiB/s")
     report("export/images/memory above idle", memory.peak, "MiB")
-
-
-def others(served: Service, caller: Caller, file: Path, rounds: int) -> None:
-    """Measure the saves of another without and during jobs, in alternating rounds."""
-    without: list[float] = []
-    during: dict[str, list[float]] = {"an import": [], "exports": []}
-    for _ in range(rounds):
-        complete = caller.import_of(file)
-        without += saved_during(served, lambda: time.sleep(3))
-        during["an import"] += saved_during(served, complete)
-        without += saved_during(served, lambda: time.sleep(3))
-        exports = partial(export_again_and_again, served, caller.workspace)
-        during["exports"] += saved_during(served, exports)
-    least = percentile(without, 99)
-    report("saves alone/p99", least, "ms")
-    for name, seconds in during.items():
-        report(f"saves during {name}/p99", percentile(seconds, 99), "ms")
-        report(f"saves during {name}/p99 of alone", percentile(seconds, 99) / least, "ratio")
-
-
-def export_again_and_again(served: Service, workspace: str) -> None:
-    until = time.perf_counter() + 3
-    while time.perf_counter() < until:
-        export_of(served, workspace)
 
 
 def uploads(served: Service, count: int) -> None:

@@ -6,6 +6,7 @@ the database stores, whose number the line has.
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from octavo.model.identity import Digest
@@ -83,18 +84,16 @@ def checked_images(files: Sequence[str]) -> Iterator[CheckedImage]:
                 yield CheckedImage(*json.loads(line))
 
 
-def batches(notes: Iterator[CheckedNote], *, most: int, size: int) -> Iterator[list[CheckedNote]]:
-    """Yield ``notes`` in batches of at most ``most`` notes.
+def take(notes: Iterator[CheckedNote], most: int, size: float) -> list[CheckedNote]:
+    """Return the next notes, at most ``most``; the last is that by which they reach ``size``.
 
-    A batch ends with the note by which its stored bytes reach ``size``.
+    ``size`` is that of their stored bytes. After the last note, there are none.
     """
-    batch: list[CheckedNote] = []
+    taken: list[CheckedNote] = []
     total = 0
-    for note in notes:
-        batch.append(note)
+    for note in islice(notes, most):
+        taken.append(note)
         total += len(note.stored)
-        if len(batch) >= most or total >= size:
-            yield batch
-            batch, total = [], 0
-    if batch:
-        yield batch
+        if total >= size:
+            break
+    return taken

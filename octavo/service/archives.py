@@ -15,6 +15,7 @@ from octavo.transfers.exports import Exports
 from octavo.transfers.import_commits import CommitServices
 from octavo.transfers.import_run import ImportRunner
 from octavo.transfers.imports import Imports
+from octavo.transfers.other_writes import OtherWrites
 from octavo.usage.storage import StorageRoom
 
 
@@ -32,6 +33,7 @@ def add_archives(
     attachments: Attachments,
     workspaces: Directory[WorkspaceId, WorkspaceActor],
     storage: StorageRoom,
+    others: OtherWrites,
 ) -> Archives:
     """Add the jobs of imports and exports, and their workers; nothing runs yet."""
     workers = archive_workers()
@@ -46,7 +48,7 @@ def add_archives(
     root.add(WorkerSpec("archive_workers", run_workers))
     root.add(WorkerSpec("archive_jobs", run_jobs))
     runner = ImportRunner(
-        CommitServices(store, attachments.writer, workspaces, now, storage),
+        CommitServices(store, attachments.writer, workspaces, now, storage, others),
         attachments.blobs,
         attachments.staging,
         workers.run,

@@ -45,6 +45,7 @@ from octavo.store import Store, StoreUnavailable
 from octavo.store import postgres as postgres_engine
 from octavo.store.scripts.feed import position_of
 from octavo.store.scripts.process_notices import CHANNEL, AccessNotice, read_notice
+from octavo.transfers.other_writes import OtherWrites
 from octavo.usage.meter import UsageMeter
 from octavo.usage.storage import StorageRoom
 from octavo.ws import Frame
@@ -132,10 +133,12 @@ def add_components(
     )
 
     indexer = IndexingJob(store)
+    others = OtherWrites()
 
     def announce(workspace_id: WorkspaceId, position: Position) -> None:
         hub.announce(workspace_id, position)
         indexer.wake(workspace_id)
+        others.wrote(workspace_id)
 
     async def index(worker: WorkerContext) -> None:
         await indexer.run()
@@ -204,7 +207,7 @@ def add_components(
             storage=storage,
         )
     )
-    archives = add_archives(root, settings, store, attachments, directory, storage)
+    archives = add_archives(root, settings, store, attachments, directory, storage, others)
     return Components(
         store=store,
         audit=audit,

@@ -1,18 +1,18 @@
 """Commit the checked files of an archive in several changesets, each at most once."""
 
+import math
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import trio
 
 from octavo.actors.core import Directory, MailboxFull
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.messages import ChangesetRefused, Push
-from octavo.archives.checked_files import CheckedImage, CheckedNote, batches
+from octavo.archives.checked_files import CheckedImage, CheckedNote, take
 from octavo.attachments.blob_writer import BlobWriter
 from octavo.attachments.image_work import WrittenFile
 from octavo.model.files.archive import ImportMissing
@@ -25,6 +25,7 @@ from octavo.model.files.changeset import (
 from octavo.model.files.content import NoteText
 from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.files.imported import derived_id, other_path, taken_paths
+from octavo.model.files.receipt import Receipt
 from octavo.model.identity import Digest, FileId, MutationId, Position, WorkspaceId
 from octavo.model.refusal import InvalidGraph, PathConflict
 from octavo.store import Store
@@ -34,10 +35,14 @@ from octavo.store.scripts import uploads
 from octavo.store.scripts.blobs import BlobCollected
 from octavo.store.scripts.changesets import receipts
 from octavo.store.scripts.files import live_paths
+from octavo.transfers import other_writes
+from octavo.transfers.other_writes import OtherWrites
 from octavo.usage.storage import StorageRoom
 
 NOTES_AT_ONCE = 100
-"""Notes of one changeset; other writers wait while it is committed."""
+"""Notes of one changeset while nobody else writes."""
+NOTES_BESIDES = 16
+"""Notes of one changeset while others write, who wait while it is committed."""
 BYTES_AT_ONCE = 256 * 1024
 """Stored bytes of notes with which a changeset ends."""
 IMAGES_AT_ONCE = 25
@@ -47,7 +52,6 @@ _BUSY_SECONDS = 0.1
 _BUSY_ATTEMPTS = 100
 _PATHS_TRIED = 50
 
-T = TypeVar("T")
 _NewFile = CreateFile | AttachImage
 Permit = Callable[[], Awaitable[object]]
 """Raises when the account may not change the workspace any more."""
@@ -62,6 +66,7 @@ class CommitServices(NamedTuple):
         workspaces: the actors of the workspaces.
         now: the clock, in seconds of Unix time.
         storage: limits the storage of the owners.
+        others: which workspaces are written to.
     """
 
     store: Store
@@ -69,6 +74,7 @@ class CommitServices(NamedTuple):
     workspaces: Directory[WorkspaceId, WorkspaceActor]
     now: Callable[[], float]
     storage: StorageRoom
+    others: OtherWrites
 
 
 class ImportCommits:
@@ -97,27 +103,50 @@ class ImportCommits:
         self._total = total
         self._permit = permit
         self._numbers = 0
-        self._changesets = 0
         self._read = 0
+        self._joined_at = -math.inf
         self._reported = trio.current_time()
         self.files = 0
         self.position = Position(0)
 
     async def notes(self, notes: Iterator[CheckedNote]) -> None:
         """Commit notes. Reads files in threads."""
-        grouped = batches(notes, most=NOTES_AT_ONCE, size=BYTES_AT_ONCE)
-        while (batch := await _next(grouped)) is not None:
-            operations = [CreateFile(self._new_file(), each.path, _text(each)) for each in batch]
-            await self._commit(operations, sum(each.size for each in batch))
+
+        def create(most: int, size: float) -> list[CreateFile]:
+            taken = take(notes, most, size)
+            return [CreateFile(self._new_file(), each.path, _text(each)) for each in taken]
+
+        while True:
+            receipt, mutation = await self._committed_before(), self._mutation()
+            if receipt is not None:
+                most, size = len(receipt.outcomes), math.inf
+            else:
+                most = NOTES_BESIDES if self._others_write() else NOTES_AT_ONCE
+                size = BYTES_AT_ONCE
+            files = await trio.to_thread.run_sync(create, most, size)
+            if not files:
+                return
+            if receipt is None:
+                await self._permit()
+                receipt = await self._push(mutation, files)
+            await self._count(files, sum(each.content.size for each in files), receipt)
 
     async def images(self, images: Iterator[CheckedImage]) -> None:
         """Store and commit images, whose files may be moved."""
-        while batch := await trio.to_thread.run_sync(list, islice(images, IMAGES_AT_ONCE)):
+        while True:
+            receipt, mutation = await self._committed_before(), self._mutation()
+            most = IMAGES_AT_ONCE if receipt is None else len(receipt.outcomes)
+            batch = await trio.to_thread.run_sync(list, islice(images, most))
+            if not batch:
+                return
             attached = [
                 AttachImage(self._new_file(), each.path, self._uploaded(each)) for each in batch
             ]
-            size = sum(each.size for each in batch)
-            await self._commit(attached, size, partial(self._store, batch, attached))
+            if receipt is None:
+                await self._permit()
+                await self._store(batch, attached)
+                receipt = await self._push(mutation, attached)
+            await self._count(attached, sum(each.size for each in batch), receipt)
 
     async def record(self) -> None:
         """Record the progress. Raises `ImportMissing`."""
@@ -182,35 +211,39 @@ class ImportCommits:
             )
         )
 
-    async def _commit(
-        self,
-        operations: Sequence[_NewFile],
-        size: int,
-        prepare: Callable[[], Awaitable[None]] | None = None,
-    ) -> None:
-        self._changesets += 1
-        mutation = MutationId(derived_id(self._import.import_id, "changeset", self._changesets))
-        position = await self._committed_before(mutation)
-        if position is None:
-            await self._permit()
-            if prepare is not None:
-                await prepare()
-            position = await self._push(mutation, operations)
-        self.position = position
-        self.files += len(operations)
+    def _mutation(self) -> MutationId:
+        """Return the identifier of the changeset with the next file.
+
+        How many files it has depends on what others do. Its receipt says it when the import is
+        completed again.
+        """
+        return MutationId(derived_id(self._import.import_id, "changeset", self._numbers + 1))
+
+    async def _committed_before(self) -> Receipt | None:
+        """Return the receipt of the next changeset if it was committed before."""
+        if not self._import.total:
+            # It is completed for the first time.
+            return None
+        mutation = self._mutation()
+        script = receipts(self._import.workspace_id, [mutation])
+        return (await self._services.store.read(script)).get(mutation)
+
+    def _others_write(self) -> bool:
+        """Return whether others write, to this workspace or another."""
+        joined = trio.current_time() - self._joined_at < other_writes.SECONDS
+        return joined or self._services.others.besides(self._import.workspace_id)
+
+    async def _count(self, files: Sequence[_NewFile], size: int, receipt: Receipt) -> None:
+        """Count the files of a changeset that is committed."""
+        if self.position and receipt.position != self.position + 1:
+            self._joined_at = trio.current_time()
+        self.position = receipt.position
+        self.files += len(files)
         self._read += size
         if trio.current_time() - self._reported >= _PROGRESS_SECONDS:
             await self.record()
 
-    async def _committed_before(self, mutation: MutationId) -> Position | None:
-        if not self._import.total:
-            # It is completed for the first time.
-            return None
-        script = receipts(self._import.workspace_id, [mutation])
-        found = (await self._services.store.read(script)).get(mutation)
-        return None if found is None else found.position
-
-    async def _push(self, mutation: MutationId, operations: Sequence[_NewFile]) -> Position:
+    async def _push(self, mutation: MutationId, operations: Sequence[_NewFile]) -> Receipt:
         """Commit a changeset; files whose paths were taken since the check get other ones."""
         given, attempts = operations, 0
         while True:
@@ -242,25 +275,18 @@ class ImportCommits:
             for each, first in zip(operations, given, strict=True)
         ]
 
-    async def _ask(self, push: Push) -> Position:
+    async def _ask(self, push: Push) -> Receipt:
         attempts = 0
         while True:
             try:
-                receipt = await self._services.workspaces.ask(self._import.workspace_id, push)
+                return await self._services.workspaces.ask(self._import.workspace_id, push)
             except MailboxFull:
                 attempts += 1
                 if attempts == _BUSY_ATTEMPTS:
                     raise
                 await trio.sleep(_BUSY_SECONDS)
-            else:
-                return receipt.position
 
 
 def _text(note: CheckedNote) -> NoteText:
     text = decompressed(note.stored, note.path)
     return NoteText(text, note.size, note.digest, note.stored)
-
-
-async def _next(batches: Iterator[T]) -> T | None:
-    """Return the next item, which is read in a thread; None after the last one."""
-    return await trio.to_thread.run_sync(next, batches, None)

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from octavo.archives.checked_files import (
     CheckedImage,
     CheckedNote,
-    batches,
     checked_images,
     checked_notes,
     image_record,
     note_record,
+    take,
 )
 from octavo.model.identity import Digest
 
@@ -42,11 +42,10 @@ def test_images_are_read_as_they_were_written(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.integers(0, 9)), st.integers(1, 5), st.integers(1, 20))
-def test_batches_have_all_notes_in_order_and_are_bounded(
-    sizes: list[int], most: int, size: int
-) -> None:
+def test_notes_are_taken_in_order_and_within_limits(sizes: list[int], most: int, size: int) -> None:
     notes = [note(number, bytes(each)) for number, each in enumerate(sizes)]
-    found = list(batches(iter(notes), most=most, size=size))
+    left = iter(notes)
+    found = [*iter(lambda: take(left, most, size), [])]
     assert [each for batch in found for each in batch] == notes
-    assert all(0 < len(batch) <= most for batch in found)
+    assert all(len(batch) <= most for batch in found)
     assert all(sum(len(each.stored) for each in batch[:-1]) < size for batch in found)

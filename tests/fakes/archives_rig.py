@@ -12,6 +12,7 @@ from octavo.transfers.exports import Exports
 from octavo.transfers.import_commits import CommitServices
 from octavo.transfers.import_run import ImportRunner
 from octavo.transfers.imports import Imports
+from octavo.transfers.other_writes import OtherWrites
 from octavo.usage.storage import StorageRoom
 from tests.fakes.images_rig import ImagesRig
 from tests.fakes.inline_work import run_inline
@@ -30,6 +31,7 @@ def archives_rig(
     images: ImagesRig,
     workspaces: Directory[WorkspaceId, WorkspaceActor],
     storage: StorageRoom,
+    others: OtherWrites,
     root: Supervisor,
     *,
     now: Callable[[], float],
@@ -43,7 +45,7 @@ def archives_rig(
 
     root.add(WorkerSpec("archive_jobs", run_jobs))
     runner = ImportRunner(
-        CommitServices(store, images.writer, workspaces, now, storage),
+        CommitServices(store, images.writer, workspaces, now, storage, others),
         images.blobs,
         images.staging,
         run_inline,

@@ -44,6 +44,7 @@ from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.model.usage import NO_LIMITS, InstallationLimits
 from octavo.store import Transaction, Value
 from octavo.store.sqlite import open_inline
+from octavo.transfers.other_writes import OtherWrites
 from octavo.usage.meter import UsageMeter
 from octavo.usage.storage import StorageRoom
 from tests.fakes.archives_rig import ArchivesRig, archives_rig
@@ -340,9 +341,11 @@ async def _serving(
     authenticator, access = ByName(), Access(store)
     announced: list[tuple[str, int]] = []
     gone: list[str] = []
+    others = OtherWrites()
 
     def announce(workspace_id: WorkspaceId, position: Position) -> None:
         announced.append((workspace_id, position))
+        others.wrote(workspace_id)
 
     root = Supervisor("test")
     directory = root.add(
@@ -366,7 +369,7 @@ async def _serving(
     pushing = ChangesetSubmitter(directory, access, sources.new_id)
     attempts, metering = Attempts(), Metering(meter)
     archives = archives_rig(
-        store, images, directory, storage, root, now=sources.now, new_id=sources.new_id
+        store, images, directory, storage, others, root, now=sources.now, new_id=sources.new_id
     )
     texts = RevisionTexts(store, access)
     uploaded = UploadedImages(store, access, sources.now)

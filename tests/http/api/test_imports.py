@@ -11,7 +11,7 @@ import trio
 from octavo.model.files.imported import derived_id
 from octavo.store import StoreUnavailable
 from octavo.transfers import archive_check
-from octavo.transfers.import_commits import NOTES_AT_ONCE
+from octavo.transfers.import_commits import NOTES_AT_ONCE, NOTES_BESIDES
 from octavo.transfers.imports import LIFETIME_SECONDS, OPEN_IMPORTS, PART_SIZE
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
@@ -217,6 +217,38 @@ async def test_import_larger_than_a_changeset_is_committed_in_several(api: Notes
     assert found == {f"{number}.md": b"%d" % number for number in range(count)}
 
 
+async def write_elsewhere(api: NotesApi) -> None:
+    """Save a note in another workspace."""
+    made = await api.owner.post("/api/workspaces", {"name": "Other"})
+    place = f"/api/workspaces/{made.json()['id']}/files"
+    saved = await api.owner.post(place, {"path": "a.md", "text": "text"})
+    assert saved.status == 201, saved.body
+
+
+async def test_changesets_are_small_while_others_write_elsewhere(api: NotesApi) -> None:
+    await write_elsewhere(api)
+    files = {f"{number}.md": str(number) for number in range(3 * NOTES_BESIDES)}
+    assert (await imported(api, files)).json()["position"] == 3
+
+
+async def test_changesets_are_small_while_others_write_to_the_workspace(api: NotesApi) -> None:
+    given = await start(api)
+    await given.send(1, archive({f"{n}.md": str(n) for n in range(4 * NOTES_AT_ONCE)}))
+
+    async def write() -> None:
+        while not (await api.owner.get(api.files)).json()["items"]:
+            await trio.lowlevel.checkpoint()
+        await api.note("mine.md", "mine")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(write)
+        response = await given.complete()
+    # The first two or three of the import, and what was written meanwhile.
+    large, mine = 3, 1
+    assert response.json()["position"] > large + mine + NOTES_AT_ONCE // NOTES_BESIDES
+    assert len(await contents(api)) == 4 * NOTES_AT_ONCE + 1
+
+
 async def test_path_that_is_taken_meanwhile_gets_another(api: NotesApi) -> None:
     given = await start(api)
     files = {f"{number:03}.md": "theirs" for number in range(NOTES_AT_ONCE + 1)}
@@ -298,6 +330,8 @@ async def test_commit_whose_reply_was_lost_is_not_repeated(api: NotesApi) -> Non
         nursery.start_soon(fail)
         first = await given.complete()
     assert refusal(first) == (503, "import_incomplete")
+    # It would commit smaller changesets now.
+    await write_elsewhere(api)
     assert (await given.complete()).status == 200
     assert len(await contents(api)) == 2 * NOTES_AT_ONCE
     position = (await api.owner.get(f"{api.place}/feed", sync_protocol="1")).json()["position"]
