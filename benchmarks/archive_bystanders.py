@@ -65,30 +65,40 @@ def measure(quick: bool) -> None:
         file = Path(name) / "notes.zip"
         archive_of_notes(file, count)
         for people in (8, 1):
-            _measure(file, people, rounds, quick)
-
-
-def _measure(file: Path, people: int, rounds: int, quick: bool) -> None:
-    kinds = ("alone", "during an import", "during exports")
-    found: dict[str, list[float]] = {each: [] for each in kinds}
-    for _ in range(rounds):
+            during_imports(file, people, rounds)
         with service(None) as served:
             caller = Caller(served)
-            complete = caller.import_of(file)
-            works: tuple[Callable[[], object], ...] = (
-                partial(time.sleep, 4),
-                complete,
-                partial(export_again_and_again, served, caller.workspace),
-            )
-            for kind, work in zip(kinds, works, strict=True):
-                found[kind] += saved_during(served, people, work)
-                # What was imported is indexed before the exports.
-                time.sleep(1 if quick or work is not complete else 20)
-    least = percentile(found["alone"], 99)
-    for kind, seconds in found.items():
-        name = f"saves of {people} {kind}/p99"
-        report(name, percentile(seconds, 99), "ms")
-        report(f"{name} of alone", percentile(seconds, 99) / least, "ratio")
+            caller.import_of(file)()
+            # Its notes are indexed.
+            time.sleep(5 if quick else 60)
+            export = partial(export_again_and_again, served, caller.workspace)
+            for people in (8, 1):
+                alone: list[float] = []
+                during: list[float] = []
+                for _ in range(rounds):
+                    alone += saved_during(served, people, partial(time.sleep, 3))
+                    during += saved_during(served, people, export)
+                compare(f"saves of {people}", alone, "during exports", during)
+
+
+def during_imports(file: Path, people: int, rounds: int) -> None:
+    """Compare saves with those during an import to a server without notes."""
+    alone: list[float] = []
+    during: list[float] = []
+    for _ in range(rounds):
+        with service(None) as served:
+            complete = Caller(served).import_of(file)
+            alone += saved_during(served, people, partial(time.sleep, 3))
+            during += saved_during(served, people, complete)
+    compare(f"saves of {people}", alone, "during an import", during)
+
+
+def compare(name: str, alone: list[float], when: str, during: list[float]) -> None:
+    """Report both, and their ratio."""
+    least, most = percentile(alone, 99), percentile(during, 99)
+    report(f"{name} alone/p99", least, "ms")
+    report(f"{name} {when}/p99", most, "ms")
+    report(f"{name} {when}/p99 of alone", most / least, "ratio")
 
 
 def export_again_and_again(served: Service, workspace: str) -> None:
