@@ -21,7 +21,7 @@ from octavo.model.usage import Amount
 from octavo.store import Store
 from octavo.store.blobs import BlobStore
 from octavo.store.scripts.changesets import WorkspaceGone
-from octavo.store.scripts.feed import live_at, live_contents, position_of
+from octavo.store.scripts.feed import earlier_sizes, live_at, live_contents, position_of
 from octavo.store.scripts.files import StoredFile, earlier_contents, live_paths
 from octavo.store.scripts.images import StoredImage, blobs_of
 
@@ -72,12 +72,15 @@ class Exports:
         self._new_id = new_id
 
     async def size(self, workspace_id: WorkspaceId, export_format: ExportFormat) -> Amount:
-        """Return the bytes and the number of the live files that an export has.
+        """Return the bytes and the number of the files that an export has.
 
         Raises `octavo.store.StoreUnavailable`.
         """
         script = live_contents(workspace_id, images=export_format != "notes")
-        return await self._store.read_much(script)
+        live = await self._store.read_much(script)
+        if export_format != "history":
+            return live
+        return live.plus(await self._store.read_much(earlier_sizes(workspace_id)))
 
     async def start(
         self,

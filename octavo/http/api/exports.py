@@ -68,7 +68,7 @@ class ExportOperations:
         workspace_id = await self._access.workspace(call, path.workspace_id, "read")
         await self._metering.admit(call)
         if await self._metering.limited(call):
-            # An export that would be cut off is not begun; that of a history may need more.
+            # An export that would be cut off is not begun.
             await self._metering.admit(call, await self._exports.size(workspace_id, query.format))
         workspace = await self._access.seen(call, workspace_id)
         name = "".join("_" if each in _UNSAFE else each for each in workspace.name)

@@ -43,6 +43,12 @@ _LIVE_CONTENTS = f"""
     SELECT COALESCE(SUM(size), 0), COUNT(*) FROM files
     WHERE workspace = {WORKSPACE} AND state = 'live'
 """
+_EARLIER_CONTENTS = f"""
+    SELECT COALESCE(SUM(revisions.size), 0), COUNT(*) FROM revisions JOIN files
+    ON files.workspace = revisions.workspace AND files.number = revisions.file
+    WHERE revisions.workspace = {WORKSPACE} AND files.state = 'live'
+    AND revisions.content_id IS NULL AND revisions.path <> ''
+"""
 # The size of what is read with a file: an image has no text.
 _TEXT_SIZE = "CASE files.kind WHEN 'note' THEN {table}.size ELSE 0 END"
 _FILES_AFTER = f"""
@@ -208,8 +214,17 @@ def live_at(
 
 def live_contents(workspace_id: WorkspaceId, *, images: bool) -> Script[Amount]:
     """Return how many live notes a workspace has, and their size; with or without its images."""
-    sql = _LIVE_CONTENTS if images else f"{_LIVE_CONTENTS} AND kind = 'note'"
+    return _sum_of(
+        _LIVE_CONTENTS if images else f"{_LIVE_CONTENTS} AND kind = 'note'", workspace_id
+    )
 
+
+def earlier_sizes(workspace_id: WorkspaceId) -> Script[Amount]:
+    """Return how many contents the earlier revisions of live files brought, and their size."""
+    return _sum_of(_EARLIER_CONTENTS, workspace_id)
+
+
+def _sum_of(sql: str, workspace_id: WorkspaceId) -> Script[Amount]:
     async def sum_contents(transaction: Transaction) -> Amount:
         row = await transaction.fetch_one(sql, workspace_id)
         return NOTHING if row is None else Amount(int(row[0]), row[1])

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -312,6 +313,12 @@ async def test_snapshot_that_would_be_cut_off_is_not_begun(
     assert (await read_by(api))[0] == Amount(30, 3)
 
 
+async def before_read(api: NotesApi, reads: int, act: Callable[[], Awaitable[None]]) -> None:
+    """Act before the read of the database after ``reads`` others."""
+    later = act if reads == 0 else partial(before_read, api, reads - 1, act)
+    api.store.before_read = later
+
+
 async def test_snapshot_ends_where_the_limit_is_reached_meanwhile(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -320,15 +327,9 @@ async def test_snapshot_ends_where_the_limit_is_reached_meanwhile(
     await limit(api, size=35)
     await api.owner.get(f"{notes[0].place}?content=text")
 
-    async def read_another() -> None:
-        await api.meter.count(OWNER, Amount(10, 1))
-
-    async def before(act: Callable[[], Awaitable[None]], reads: int) -> None:
-        api.store.before_read = act if reads == 0 else lambda: before(act, reads - 1)
-
     await limit(api, size=45)
     # The role, the usage, the texts, the position, and the first step.
-    await before(read_another, 5)
+    await before_read(api, 5, partial(api.meter.count, OWNER, Amount(10, 1)))
     response = await api.owner.get(f"{api.place}/snapshot")
     lines = response.body.splitlines()
     assert response.status == 200
@@ -350,14 +351,30 @@ async def test_export_costs_every_file_and_is_not_begun_if_it_would_be_cut_off(
     assert (await read_by(api))[0] == Amount(20 + len(PNG), 3)
 
 
-async def test_export_of_a_history_breaks_off_at_the_limit(api: NotesApi) -> None:
+async def test_export_of_a_history_costs_every_revision(api: NotesApi) -> None:
     note = await api.note("a.md", "x" * 10)
     for number in range(3):
         await note.update(text=f"{number}" * 10)
+    await note.update(path="b.md")
+    gone = await api.note("gone.md", "x" * 10)
+    await gone.delete()
+    await limit(api, size=49)
+    place = f"{api.place}/export?format=history"
+    assert_refused(await api.owner.get(place), "account-download-bytes")
+    await limit(api, size=50)
+    assert (await api.owner.get(place)).status == 200
+    assert (await read_by(api))[0] == Amount(50, 5)
+
+
+async def test_export_breaks_off_where_the_limit_is_reached_meanwhile(api: NotesApi) -> None:
+    for number in range(3):
+        await api.note(f"{number}.md", "x" * 10)
     await limit(api, size=30)
+    # The role, the usage, the sizes, the name, and the position.
+    await before_read(api, 5, partial(api.meter.count, OWNER, Amount(10, 1)))
     with pytest.raises(BrokenContent):
-        await api.owner.get(f"{api.place}/export?format=history")
-    assert (await read_by(api))[0] == Amount(30, 3)
+        await api.owner.get(f"{api.place}/export")
+    assert (await read_by(api))[0] == Amount(10, 1)
 
 
 async def test_images_are_stored_up_to_the_limit_of_the_installation() -> None:
