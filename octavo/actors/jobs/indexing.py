@@ -106,8 +106,10 @@ WORDS_QUIET = 5.0
 """Seconds without a change of a workspace after which its words are indexed."""
 LONGEST_DELAY = 10.0
 """Seconds after which changes are indexed although others follow, as during an import."""
-BACKGROUND_BYTES = 16 * 1024
-"""Of texts that are indexed in one step; writes of others wait while it is stored."""
+BUSY_SECONDS = 5.0
+"""Seconds after a change in which steps are small."""
+SMALL_BYTES = 16 * 1024
+"""Of texts that are indexed in a small step; writes of others wait while it is stored."""
 POLL_SECONDS = 600.0
 """Seconds between two searches for the backlog that another process left."""
 RETRY_SECONDS = 5.0
@@ -139,7 +141,9 @@ class _PendingIndex:
 
 
 class IndexingJob:
-    """Indexes changed files in small steps, and idles at least half of the time.
+    """Indexes changed files in steps, and idles at least half of the time.
+
+    Steps are small while others write.
 
     Links are indexed first: no step for words is done while one for links is due.
 
@@ -151,14 +155,16 @@ class IndexingJob:
         self._store = store
         # The time of the last change of each, in the order of these times.
         self._changed: dict[WorkspaceId, float] = {}
+        self._changed_at = -math.inf
         self._wake = trio.Event()
         self._backlogs = (_PendingIndex(LINKS, LINKS_QUIET), _PendingIndex(WORDS, WORDS_QUIET))
         self._next_look = -math.inf
 
     def wake(self, workspace_id: WorkspaceId) -> None:
         """Schedule the indexing of a workspace that changed."""
+        self._changed_at = trio.current_time()
         self._changed.pop(workspace_id, None)
-        self._changed[workspace_id] = trio.current_time()
+        self._changed[workspace_id] = self._changed_at
         self._wake.set()
 
     async def run(self) -> None:
@@ -189,7 +195,8 @@ class IndexingJob:
         found = next((each for each in self._backlogs if each.begun), None)
         if found is not None:
             waiting = sorted(found.begun)
-            done = await index_some(self._store, found.index, waiting, BACKGROUND_BYTES)
+            size = SMALL_BYTES if began - self._changed_at < BUSY_SECONDS else SLICE_BYTES
+            done = await index_some(self._store, found.index, waiting, size)
             found.begun = {*done.left, *done.overtaken}
             took = trio.current_time() - began
             # A query that indexes the same files waits for them.

@@ -1,6 +1,6 @@
 """Indexing: soon after a change, in portions, also after a failure; and before queries of links."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -14,8 +14,10 @@ from octavo.actors.jobs.indexing import (
     OVERTAKEN_PAUSE,
     POLL_SECONDS,
     RETRY_SECONDS,
+    SMALL_BYTES,
     WORDS_QUIET,
     IndexingJob,
+    StepDone,
     catch_up,
     index_some,
     read_links,
@@ -25,6 +27,7 @@ from octavo.store import Store, StoreUnavailable, Transaction
 from octavo.store.scripts import link_view
 from octavo.store.scripts.index_backlog import (
     LINKS,
+    SLICE_BYTES,
     WORDS,
     FileIndex,
     next_step,
@@ -88,6 +91,32 @@ async def test_changes_that_go_on_are_indexed_when_they_pause(
         assert LONGEST_DELAY <= trio.current_time() - began < LONGEST_DELAY + 2 * LINKS_QUIET
         await trio.sleep(LINKS_QUIET * 1.5)
         assert await left(engine, LINKS) == []
+        nursery.cancel_scope.cancel()
+
+
+async def test_steps_are_small_while_others_write(
+    engine: InlineStore, autojump_clock: trio.abc.Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+
+    async def recording(
+        store: Store, index: FileIndex[Any], waiting: Sequence[WorkspaceId], size: int
+    ) -> StepDone:
+        sizes.append(size)
+        return await index_some(store, index, waiting, size)
+
+    monkeypatch.setattr(indexing, "index_some", recording)
+    await create_workspace(engine)
+    indexer = IndexingJob(engine)
+    async with serving(engine) as rig, trio.open_nursery() as nursery:
+        await rig.push(note("a", "a.md"))
+        nursery.start_soon(indexer.run)
+        await trio.sleep(LINKS_QUIET * 1.5)
+        assert sizes == [SLICE_BYTES]
+        await rig.push(note("b", "b.md"))
+        indexer.wake(VAULT)
+        await trio.sleep(LINKS_QUIET * 1.5)
+        assert sizes == [SLICE_BYTES, SMALL_BYTES]
         nursery.cancel_scope.cancel()
 
 
