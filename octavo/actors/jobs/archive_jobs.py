@@ -16,9 +16,9 @@ from octavo.model.identity import AccountId
 from octavo.store import Store, StoreError
 from octavo.store.scripts.archive_jobs import free_all_slots, free_slot, renew_slot, take_slot
 
-LEASE_SECONDS = 60.0
+LEASE_SECONDS = 30.0
 """Seconds after which the slot of a job that does not renew it is free."""
-RENEWAL_SECONDS = 15.0
+RENEWAL_SECONDS = 8.0
 """Seconds between two renewals."""
 _FREEING_SECONDS = 2.0
 
