@@ -41,7 +41,9 @@ async def open_blob_folders(settings: Settings) -> BlobFolders:
     Only the server that holds the data folder may call it. Raises
     `octavo.store.blobs.BlobsUnavailable`.
     """
-    return BlobFolders(open_blobs(settings), await open_staging(settings.data_dir / STAGING))
+    # Worker processes, which have another working folder, get paths in it.
+    staging = settings.data_dir.absolute() / STAGING
+    return BlobFolders(open_blobs(settings), await open_staging(staging))
 
 
 def add_attachments(

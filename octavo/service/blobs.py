@@ -17,4 +17,4 @@ def open_blobs(settings: Settings) -> BlobStore:
     """
     if settings.blobs:
         return open_object_store(settings.blobs)
-    return LocalBlobs(settings.data_dir / FOLDER)
+    return LocalBlobs(settings.data_dir.absolute() / FOLDER)

@@ -110,7 +110,8 @@ class Octavo:
 @contextmanager
 def running(folder: Path, *options: str) -> Iterator[Octavo]:
     """Run a server on the data folder ``folder``; it is killed at the end if it still runs."""
-    given = ("--bind", "127.0.0.1:0", "--public-url", PUBLIC, "--data-dir", str(folder))
+    # Relative to the working folder, as the folder that is used without this option.
+    given = ("--bind", "127.0.0.1:0", "--public-url", PUBLIC, "--data-dir", folder.name)
     with start(*given, *options, folder=folder.parent, stdout=subprocess.PIPE) as process:
         octavo = Octavo(process, folder, options)
         try:
