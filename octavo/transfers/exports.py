@@ -19,7 +19,7 @@ from octavo.archives.zip_writer import ZipWriter
 from octavo.model.identity import AccountId, FileId, Position, RevisionId, WorkspaceId
 from octavo.model.usage import Amount
 from octavo.store import Store
-from octavo.store.blobs import BlobStore
+from octavo.store.blobs import BlobMissing, BlobStore
 from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.store.scripts.feed import earlier_sizes, live_at, live_contents, position_of
 from octavo.store.scripts.files import StoredFile, earlier_contents, live_paths
@@ -220,9 +220,10 @@ class _ExportRun:
                 await self._add_notes(writer, list(each))
                 continue
             for path, stored in each:
-                image = images.get(stored.revision.revision_id)
+                revision_id = stored.revision.revision_id
+                image = images.get(revision_id)
                 if image is not None:
-                    await self._add_image(writer, path, image)
+                    await self._add_image(writer, path, revision_id, image)
 
     async def _add_notes(self, writer: ZipWriter, notes: Sequence[tuple[str, StoredFile]]) -> None:
         size = sum(stored.revision.size for _, stored in notes)
@@ -231,10 +232,21 @@ class _ExportRun:
         for each in await trio.to_thread.run_sync(_packed, writer, notes):
             await self._add(each)
 
-    async def _add_image(self, writer: ZipWriter, path: str, image: StoredImage) -> None:
-        await self._count(Amount(image.size, 1))
-        await self._add(writer.begin_stored(path, image.size, image.crc))
+    async def _add_image(
+        self, writer: ZipWriter, path: str, revision_id: RevisionId, image: StoredImage
+    ) -> None:
         async with aclosing(self._blobs.read(image.key, 0, image.size)) as chunks:
+            try:
+                # Before the header is written.
+                chunk = await anext(chunks)
+            except BlobMissing:
+                if await self._store.read(blobs_of(self._id, [revision_id])):
+                    raise
+                # It was purged meanwhile.
+                return
+            await self._count(Amount(image.size, 1))
+            await self._add(writer.begin_stored(path, image.size, image.crc))
+            await self._add(chunk)
             async for chunk in chunks:
                 await self._add(chunk)
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import trio
 
@@ -24,16 +24,17 @@ from octavo.model.files.changeset import (
 )
 from octavo.model.files.content import NoteText
 from octavo.model.files.image import ObjectId, UploadedImage
-from octavo.model.files.imported import derived_id, other_path, taken_paths
-from octavo.model.files.receipt import Receipt
+from octavo.model.files.imported import UsedPaths, archive_of, derived_id, free_path
 from octavo.model.identity import Digest, FileId, MutationId, Position, WorkspaceId
 from octavo.model.refusal import InvalidGraph, PathConflict
+from octavo.model.usage import StorageLimitReached
 from octavo.store import Store
+from octavo.store.blobs.blob_store import digest_of_key
 from octavo.store.compression import decompressed
 from octavo.store.scripts import imports as rows
 from octavo.store.scripts import uploads
 from octavo.store.scripts.blobs import BlobCollected
-from octavo.store.scripts.changesets import receipts
+from octavo.store.scripts.changesets import committed_changes
 from octavo.store.scripts.files import live_paths
 from octavo.transfers import other_writes
 from octavo.transfers.other_writes import OtherWrites
@@ -77,6 +78,10 @@ class CommitServices(NamedTuple):
     others: OtherWrites
 
 
+class ChangesetNotAccepted(Exception):
+    """The workspace refuses a changeset of an import for a reason that no check has seen."""
+
+
 class ImportCommits:
     """The changesets of one import.
 
@@ -87,27 +92,32 @@ class ImportCommits:
     Args:
         services: what they need.
         given: the import.
-        total: the bytes of its files.
         permit: called before each changeset.
 
     Attributes:
+        begun: whether the first changeset of this archive was committed before.
         files: the number of files that were committed, now or before.
         position: the position of the last changeset; 0 before the first.
+        total: the bytes of all files.
     """
 
-    def __init__(
-        self, services: CommitServices, given: rows.StoredImport, total: int, permit: Permit
-    ) -> None:
+    def __init__(self, services: CommitServices, given: rows.StoredImport, permit: Permit) -> None:
         self._services = services
         self._import = given
-        self._total = total
+        self._archive = archive_of(digest_of_key(each.key) for each in given.parts)
         self._permit = permit
         self._numbers = 0
         self._read = 0
         self._joined_at = -math.inf
         self._reported = trio.current_time()
+        self.begun = True
         self.files = 0
         self.position = Position(0)
+        self.total = 0
+
+    async def look(self) -> None:
+        """Find out whether the first changeset was committed before."""
+        await self._committed_before()
 
     async def notes(self, notes: Iterator[CheckedNote]) -> None:
         """Commit notes. Reads files in threads."""
@@ -117,50 +127,56 @@ class ImportCommits:
             return [CreateFile(self._new_file(), each.path, _text(each)) for each in taken]
 
         while True:
-            receipt, mutation = await self._committed_before(), self._mutation()
-            if receipt is not None:
-                most, size = len(receipt.outcomes), math.inf
+            committed, mutation = await self._committed_before(), self._mutation()
+            if committed is not None:
+                most, size = committed[0], math.inf
             else:
                 most = NOTES_BESIDES if self._others_write() else NOTES_AT_ONCE
                 size = BYTES_AT_ONCE
             files = await trio.to_thread.run_sync(create, most, size)
             if not files:
                 return
-            if receipt is None:
-                await self._permit()
-                receipt = await self._push(mutation, files)
-            await self._count(files, sum(each.content.size for each in files), receipt)
+            if committed is None:
+                await self._require_open()
+                position = await self._push(mutation, files)
+            else:
+                position = committed[1]
+            await self._count(len(files), sum(each.content.size for each in files), position)
 
     async def images(self, images: Iterator[CheckedImage]) -> None:
         """Store and commit images, whose files may be moved."""
         while True:
-            receipt, mutation = await self._committed_before(), self._mutation()
-            most = IMAGES_AT_ONCE if receipt is None else len(receipt.outcomes)
+            committed, mutation = await self._committed_before(), self._mutation()
+            most = IMAGES_AT_ONCE if committed is None else committed[0]
             batch = await trio.to_thread.run_sync(list, islice(images, most))
             if not batch:
                 return
             attached = [
                 AttachImage(self._new_file(), each.path, self._uploaded(each)) for each in batch
             ]
-            if receipt is None:
-                await self._permit()
+            if committed is None:
+                await self._require_open()
                 await self._store(batch, attached)
-                receipt = await self._push(mutation, attached)
-            await self._count(attached, sum(each.size for each in batch), receipt)
+                position = await self._push(mutation, attached)
+            else:
+                position = committed[1]
+            await self._count(len(batch), sum(each.size for each in batch), position)
 
     async def record(self) -> None:
         """Record the progress. Raises `ImportMissing`."""
-        script = rows.record_progress(self._import.import_id, self._read, self._total, self.files)
+        # The texts of notes whose links were written in another way may be larger.
+        read = min(self._read, self.total)
+        script = rows.record_progress(self._import.import_id, read, self.total, self.files)
         if not await self._services.store.write(script):
             raise ImportMissing
         self._reported = trio.current_time()
 
     def _new_file(self) -> FileId:
         self._numbers += 1
-        return FileId(derived_id(self._import.import_id, "file", self._numbers))
+        return FileId(self._id("file", self._numbers))
 
     def _uploaded(self, image: CheckedImage) -> UploadedImage:
-        object_id = derived_id(self._import.import_id, "object", self._numbers)
+        object_id = self._id("object", self._numbers)
         return UploadedImage(
             ObjectId(object_id),
             image.digest,
@@ -211,39 +227,50 @@ class ImportCommits:
             )
         )
 
+    def _id(self, kind: Literal["file", "object", "changeset"], number: int) -> str:
+        return derived_id(self._import.import_id, self._archive, kind, number)
+
     def _mutation(self) -> MutationId:
         """Return the identifier of the changeset with the next file.
 
-        How many files it has depends on what others do. Its receipt says it when the import is
+        How many files it has depends on what others do. The database says it when the import is
         completed again.
         """
-        return MutationId(derived_id(self._import.import_id, "changeset", self._numbers + 1))
+        return MutationId(self._id("changeset", self._numbers + 1))
 
-    async def _committed_before(self) -> Receipt | None:
-        """Return the receipt of the next changeset if it was committed before."""
-        if not self._import.total:
-            # It is completed for the first time.
+    async def _committed_before(self) -> tuple[int, Position] | None:
+        """Return how many files the next changeset has, and its position; None if it is new."""
+        if not self.begun:
             return None
-        mutation = self._mutation()
-        script = receipts(self._import.workspace_id, [mutation])
-        return (await self._services.store.read(script)).get(mutation)
+        script = committed_changes(self._import.workspace_id, self._mutation())
+        found = await self._services.store.read(script)
+        # They were committed one after the other.
+        self.begun = found is not None
+        return found
+
+    async def _require_open(self) -> None:
+        """Raise what `permit` raises, and `ImportMissing`, if nothing may be committed."""
+        await self._permit()
+        now = int(self._services.now() * 1000)
+        if not await self._services.store.read(rows.is_open(self._import.import_id, now)):
+            raise ImportMissing
 
     def _others_write(self) -> bool:
         """Return whether others write, to this workspace or another."""
         joined = trio.current_time() - self._joined_at < other_writes.SECONDS
         return joined or self._services.others.besides(self._import.workspace_id)
 
-    async def _count(self, files: Sequence[_NewFile], size: int, receipt: Receipt) -> None:
+    async def _count(self, files: int, size: int, position: Position) -> None:
         """Count the files of a changeset that is committed."""
-        if self.position and receipt.position != self.position + 1:
+        if self.position and position != self.position + 1:
             self._joined_at = trio.current_time()
-        self.position = receipt.position
-        self.files += len(files)
+        self.position = position
+        self.files += files
         self._read += size
         if trio.current_time() - self._reported >= _PROGRESS_SECONDS:
             await self.record()
 
-    async def _push(self, mutation: MutationId, operations: Sequence[_NewFile]) -> Receipt:
+    async def _push(self, mutation: MutationId, operations: Sequence[_NewFile]) -> Position:
         """Commit a changeset; files whose paths were taken since the check get other ones."""
         given, attempts = operations, 0
         while True:
@@ -258,33 +285,41 @@ class ImportCommits:
                 return await self._ask(Push(changeset))
             except ChangesetRefused as refused:
                 attempts += 1
-                taken_meanwhile = isinstance(refused.refusal, PathConflict | InvalidGraph)
+                refusal = refused.refusal
+                if isinstance(refusal, StorageLimitReached):
+                    raise refusal from refused
+                taken_meanwhile = isinstance(refusal, PathConflict | InvalidGraph)
                 if not taken_meanwhile or attempts > _PATHS_TRIED:
-                    raise refused.refusal from refused
-            operations = await self._moved_away(operations, given, attempts)
+                    raise ChangesetNotAccepted(refusal.detail) from refused
+            operations = await self._moved_away(given)
 
-    async def _moved_away(
-        self, operations: Sequence[_NewFile], given: Sequence[_NewFile], number: int
-    ) -> list[_NewFile]:
+    async def _moved_away(self, operations: Sequence[_NewFile]) -> list[_NewFile]:
         script = live_paths(self._import.workspace_id)
         present = await self._services.store.read_much(script)
-        paths = [each.path for each in operations]
-        taken = set(taken_paths(present, paths, most=len(paths)))
-        return [
-            replace(each, path=other_path(first.path, number)) if each.path in taken else each
-            for each, first in zip(operations, given, strict=True)
-        ]
 
-    async def _ask(self, push: Push) -> Receipt:
+        def move() -> list[_NewFile]:
+            used = UsedPaths(present)
+            moved: list[_NewFile] = []
+            for each in operations:
+                path = free_path(each.path, used) if used.collides(each.path) else each.path
+                used.add(path)
+                moved.append(replace(each, path=path))
+            return moved
+
+        return await trio.to_thread.run_sync(move)
+
+    async def _ask(self, push: Push) -> Position:
         attempts = 0
         while True:
             try:
-                return await self._services.workspaces.ask(self._import.workspace_id, push)
+                receipt = await self._services.workspaces.ask(self._import.workspace_id, push)
             except MailboxFull:
                 attempts += 1
                 if attempts == _BUSY_ATTEMPTS:
                     raise
                 await trio.sleep(_BUSY_SECONDS)
+            else:
+                return receipt.position
 
 
 def _text(note: CheckedNote) -> NoteText:

@@ -28,7 +28,12 @@ from octavo.store.scripts.feed import position_of
 from octavo.store.scripts.files import live_paths
 from octavo.transfers.archive_check import CheckedArchive, check_archive
 from octavo.transfers.archive_work import RunArchiveTask
-from octavo.transfers.import_commits import CommitServices, ImportCommits, Permit
+from octavo.transfers.import_commits import (
+    ChangesetNotAccepted,
+    CommitServices,
+    ImportCommits,
+    Permit,
+)
 from octavo.workers import WorkerFailed
 
 RESULT_SECONDS = 86_400.0
@@ -39,6 +44,7 @@ _FAILURES = (
     BlobCollected,
     BlobMissing,
     BlobsUnavailable,
+    ChangesetNotAccepted,
     CommitFailed,
     OSError,
     StorageLimitReached,
@@ -126,32 +132,40 @@ class ImportRunner:
             raise
 
     async def _run(self, given: rows.StoredImport, permit: Permit) -> ImportResult:
-        async with self._staging.folder(given.import_id) as folder:
-            checked = await self._checked(given, folder)
-            commits = ImportCommits(self._services, given, checked.size, permit)
-            try:
+        commits = ImportCommits(self._services, given, permit)
+        await commits.look()
+        begun = commits.begun
+        try:
+            async with self._staging.folder(given.import_id) as folder:
+                checked = await self._checked(given, folder, begun=begun)
+                commits.total = checked.size
                 await commits.record()
                 await commits.images(checked_images(checked.image_records))
                 await commits.notes(checked_notes(checked.note_records))
                 return await self._finish(given, checked, commits)
-            except (NoWorkspace, ImportMissing):
-                raise ImportMissing from None
-            except _FAILURES as error:
-                if commits.files:
-                    raise ImportIncomplete(commits.files) from error
-                if isinstance(error, StorageLimitReached):
-                    raise ImportWithoutRoom from error
-                raise
+        except (NoWorkspace, ImportMissing):
+            raise ImportMissing from None
+        except _FAILURES as error:
+            if begun or commits.files:
+                raise ImportIncomplete(commits.files or given.files) from error
+            if isinstance(error, StorageLimitReached):
+                raise ImportWithoutRoom from error
+            raise
 
-    async def _checked(self, given: rows.StoredImport, folder: Path) -> CheckedArchive:
-        """Fetch the parts, check all files, and check that there is room for them."""
+    async def _checked(
+        self, given: rows.StoredImport, folder: Path, *, begun: bool
+    ) -> CheckedArchive:
+        """Fetch the parts, and check all files.
+
+        If none was committed, also check that their paths are free, and that there is room.
+        """
         parts = [folder / f"part-{each.number}" for each in given.parts]
         for part, path in zip(given.parts, parts, strict=True):
             await self._blobs.fetch(part.key, path)
         work = folder / "work"
         await trio.to_thread.run_sync(work.mkdir)
         checked = await check_archive(self._work, [str(each) for each in parts], work)
-        if not given.total:
+        if not begun:
             await self._require_free(given.workspace_id, checked)
             try:
                 await self._services.storage.require(given.workspace_id, checked.size)

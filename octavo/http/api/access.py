@@ -6,10 +6,11 @@ import trio
 
 from octavo.accounts.caller import Caller
 from octavo.http.contract.call import Call
-from octavo.http.contract.problems import Forbidden, NotFound
+from octavo.http.contract.problems import AccountLocked, Forbidden, NotFound, NotSignedIn
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.workspace import Right, Role, Workspace, grants
 from octavo.store import Store
+from octavo.store.scripts.accounts import state_of
 from octavo.store.scripts.workspaces import role_of, seen_by
 
 _REQUIRED_ROLE: dict[Right, str] = {
@@ -80,6 +81,20 @@ class Access:
             raise NotFound
         if not grants(role, right):
             raise Forbidden(f"Your role here is {role}: this requires {_REQUIRED_ROLE[right]}.")
+
+    async def check_later(
+        self, workspace_id: WorkspaceId, account_id: AccountId, right: Right
+    ) -> None:
+        """As `check`, for work that goes on after its request was authenticated.
+
+        Also raises `NotSignedIn` for an account that was disabled or removed, and `AccountLocked`.
+        """
+        state = await self._store.read(state_of(account_id))
+        if state is None or state == "disabled":
+            raise NotSignedIn
+        if state == "locked":
+            raise AccountLocked
+        await self.check(workspace_id, account_id, right)
 
     async def workspace(self, call: Call, workspace_id: UUID, right: Right) -> WorkspaceId:
         """Return the workspace in the path of a request, where the caller has ``right``.

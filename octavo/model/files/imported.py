@@ -4,65 +4,121 @@ An import is committed in several changesets. If it stops in between, it is comp
 makes the same files under the same identifiers: what was committed before is recognised.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import sha256
+from itertools import count, islice
 from typing import Literal
 
-from octavo.model.files.path import PathKey, folders_of, path_key
-from octavo.model.identity import RANDOM_BYTES, uuid7
+from octavo.model.files.path import (
+    ATTACHMENTS,
+    LONGEST_PATH,
+    LONGEST_SEGMENT,
+    PathKey,
+    folders_of,
+    path_key,
+)
+from octavo.model.identity import RANDOM_BYTES, Digest, uuid7
 
 _TIME = slice(0, 13)
 
 
-def derived_id(import_id: str, kind: Literal["file", "object", "changeset"], number: int) -> str:
+def archive_of(digests: Iterable[Digest]) -> str:
+    """Return what identifies the archive whose parts have ``digests``, in their order."""
+    return sha256(" ".join(digests).encode()).hexdigest()
+
+
+def derived_id(
+    import_id: str, archive: str, kind: Literal["file", "object", "changeset"], number: int
+) -> str:
     """Return the identifier of the ``number``-th thing of its kind that an import makes.
 
     It has the time of the import, and sorts by the number among those of its kind. The rest is
-    taken from digests: only those can guess it that know the import.
+    taken from digests: only those can guess it that know the import. ``archive`` is the result of
+    `archive_of`: with other parts, an import makes other things.
     """
-    milliseconds, of_kind = _common(import_id, kind)
-    of_one = sha256(f"{import_id} {kind} {number}".encode()).digest()
+    milliseconds, of_kind = _common(import_id, archive, kind)
+    of_one = sha256(f"{import_id} {archive} {kind} {number}".encode()).digest()
     # The first three bytes are shortened to 18 bits.
     return uuid7(milliseconds, of_kind + number.to_bytes(4, "big") + of_one[: RANDOM_BYTES - 7])
 
 
 @lru_cache(maxsize=64)
-def _common(import_id: str, kind: str) -> tuple[int, bytes]:
+def _common(import_id: str, archive: str, kind: str) -> tuple[int, bytes]:
     """Return what the identifiers of one kind have in common: time, and the start of the rest."""
-    digest = sha256(f"{import_id} {kind}".encode()).digest()
+    digest = sha256(f"{import_id} {archive} {kind}".encode()).digest()
     return int(import_id[_TIME].replace("-", ""), 16), digest[:3]
 
 
-def taken_paths(present: Iterable[str], new: Collection[str], most: int = 10) -> list[str]:
-    """Return those of the paths ``new`` that collide with present ones, ``most`` of them.
+class UsedPaths:
+    """The paths of files, and which others collide with them.
 
     Paths collide that are the same for some file system, and a file with a folder.
+
+    Args:
+        present: the paths.
     """
-    keys: set[PathKey] = set()
-    folders: set[PathKey] = set()
-    for each in present:
-        key = path_key(each)
-        keys.add(key)
-        folders.update(folders_of(key))
-    if not keys:
-        return []
-    found: list[str] = []
-    for each in new:
-        key = path_key(each)
-        if key in keys or key in folders or any(folder in keys for folder in folders_of(key)):
-            found.append(each)
-            if len(found) == most:
-                break
-    return found
+
+    def __init__(self, present: Iterable[str]) -> None:
+        self._keys: set[PathKey] = set()
+        self._folders: set[PathKey] = set()
+        for each in present:
+            self.add(each)
+
+    def __bool__(self) -> bool:
+        return bool(self._keys)
+
+    def add(self, path: str) -> None:
+        """Add the path of a file."""
+        key = path_key(path)
+        self._keys.add(key)
+        self._folders.update(folders_of(key))
+
+    def collides(self, path: str) -> bool:
+        """Return whether no file can have ``path``."""
+        key = path_key(path)
+        return key in self._keys or key in self._folders or self.folder_taken(path) is not None
+
+    def folder_taken(self, path: str) -> int | None:
+        """Return the number of segments of the first folder of ``path`` that is a file."""
+        segments = path.split("/")
+        for length in range(1, len(segments)):
+            if path_key("/".join(segments[:length])) in self._keys:
+                return length
+        return None
 
 
-def other_path(path: str, number: int) -> str:
-    """Return the ``number``-th path to try for a file whose path was taken meanwhile."""
-    folder, slash, name = path.rpartition("/")
+def taken_paths(present: Iterable[str], new: Iterable[str], most: int = 10) -> list[str]:
+    """Return those of the paths ``new`` that collide with present ones, ``most`` of them."""
+    used = UsedPaths(present)
+    return list(islice(filter(used.collides, new), most)) if used else []
+
+
+def free_path(path: str, used: UsedPaths) -> str:
+    """Return a path like ``path``, which collides, that does not collide with ``used``.
+
+    The name gets a suffix, or the folder that is a file. If the path is too long then, the file
+    gets into no folder; an image into that of images.
+    """
+    segments = path.split("/")
+    at = (used.folder_taken(path) or len(segments)) - 1
+    root = ATTACHMENTS if path.startswith(ATTACHMENTS) else ""
+    for number in count(1):
+        renamed = [*segments[:at], _with_suffix(segments[at], number), *segments[at + 1 :]]
+        other = "/".join(renamed)
+        if len(other.encode()) > LONGEST_PATH:
+            other = root + _with_suffix(segments[-1], number)
+        if not used.collides(other):
+            return other
+    raise AssertionError("the numbers do not end")
+
+
+def _with_suffix(name: str, number: int) -> str:
+    """Return a file name with a number, as long as a segment can be."""
     stem, dot, ending = name.rpartition(".")
+    if not dot:
+        stem, ending = ending, ""
     suffix = " (imported)" if number == 1 else f" (imported {number})"
-    # A segment has 255 bytes at most.
-    while len(f"{stem}{suffix}.{ending}".encode()) > 255:
+    while len(f"{stem}{suffix}{dot}{ending}".encode()) > LONGEST_SEGMENT:
         stem = stem[:-1]
-    return f"{folder}{slash}{stem}{suffix}{dot}{ending}"
+    return f"{stem}{suffix}{dot}{ending}"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from octavo.model.accounts.account import Account, Appearance, Preferences, ThemeFamily
+from octavo.model.accounts.account import Account, Appearance, Preferences, State, ThemeFamily
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.administration import (
     Controls,
@@ -29,10 +29,13 @@ from octavo.store.scripts.select_in import select_in
 from octavo.store.scripts.usage import USAGE_COUNT, AccountUsage, usage_columns, usage_of
 from octavo.store.transaction import Row, Script, Transaction
 
+_EFFECTIVE_STATE = (
+    "CASE WHEN accounts.state = 'enabled' AND accounts.controls_locked = 1 "
+    "THEN 'locked' ELSE accounts.state END"
+)
 COLUMNS = (
     "accounts.id, accounts.address, accounts.display_name, accounts.role, "
-    "CASE WHEN accounts.state = 'enabled' AND accounts.controls_locked = 1 "
-    "THEN 'locked' ELSE accounts.state END, accounts.created_at, accounts.updated_at, "
+    f"{_EFFECTIVE_STATE}, accounts.created_at, accounts.updated_at, "
     f"{consents.COLUMNS}"
 )
 """In the order of the fields of `Account`; the state is the effective one."""
@@ -388,6 +391,18 @@ def has_any() -> Script[bool]:
         return await transaction.fetch_one("SELECT 1 FROM accounts LIMIT 1") is not None
 
     return find_any
+
+
+def state_of(account_id: AccountId) -> Script[State | None]:
+    """Return the effective state of an account; None without it."""
+
+    async def read_state(transaction: Transaction) -> State | None:
+        row = await transaction.fetch_one(
+            f"SELECT {_EFFECTIVE_STATE} FROM accounts WHERE id = $1::uuid", account_id
+        )
+        return None if row is None else row[0]
+
+    return read_state
 
 
 async def is_open(transaction: Transaction, account_id: AccountId) -> bool:

@@ -95,6 +95,10 @@ _RECEIPTS = f"""
     SELECT mutation_id, fingerprint, position, changes FROM receipts
     WHERE workspace = {WORKSPACE} AND mutation_id IN ($ids)
 """
+_COMMITTED = f"""
+    SELECT changes, position FROM receipts
+    WHERE workspace = {WORKSPACE} AND mutation_id = $2::uuid
+"""
 _REVISIONS = from_both(
     f"""SELECT {{columns}} FROM {{source}}
     WHERE {{table}}.workspace = {WORKSPACE} AND {{table}}.revision_id IN ($ids)"""
@@ -340,3 +344,18 @@ def receipts(
         return result
 
     return read_receipts
+
+
+def committed_changes(
+    workspace_id: WorkspaceId, mutation_id: MutationId
+) -> Script[tuple[int, Position] | None]:
+    """Return the number of operations of a changeset, and its position; None if it is unknown.
+
+    Unlike its receipt, they do not depend on the revisions that are left of its files.
+    """
+
+    async def read_changes_of(transaction: Transaction) -> tuple[int, Position] | None:
+        row = await transaction.fetch_one(_COMMITTED, workspace_id, mutation_id)
+        return None if row is None else (len(read_changes(row[0])), Position(row[1]))
+
+    return read_changes_of

@@ -141,6 +141,16 @@ def put_part(import_id: str, number: int, key: BlobKey, now: int, expires_at: in
     return add_part
 
 
+def is_open(import_id: str, now: int) -> Script[bool]:
+    """Return whether an import was neither aborted nor ended by the removal of something; ms."""
+
+    async def look(transaction: Transaction) -> bool:
+        sql = "SELECT 1 FROM imports WHERE id = $1::uuid AND expires_at > $2"
+        return await transaction.fetch_one(sql, import_id, now) is not None
+
+    return look
+
+
 def record_progress(import_id: str, read: int, total: int, files: int) -> Script[bool]:
     """Record how far a running import is; return False if it was aborted."""
 

@@ -2,12 +2,13 @@
 
 import io
 import zipfile
+from collections.abc import AsyncIterator
 
 import pytest
 import trio
 
 from octavo.http.contract.prepared_response import BrokenContent
-from octavo.store.blobs import BlobsUnavailable
+from octavo.store.blobs import BlobKey, BlobsUnavailable
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import NotesApi, refusal
@@ -167,6 +168,36 @@ async def test_failing_blob_store_ends_the_export_without_an_end(api: NotesApi) 
     api.images.blobs.away = False
     # The slot is free.
     assert (await api.owner.get(f"{api.place}/export")).status == 200
+
+
+@pytest.mark.parametrize("purges", [True, False], ids=["purged", "lost"])
+async def test_image_that_is_purged_meanwhile_is_left_out(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch, purges: bool
+) -> None:
+    expected = await filled(api)
+    listed = await api.owner.get(api.files)
+    [image] = [each for each in listed.json()["items"] if each["kind"] == "attachment"]
+    place, head = f"{api.files}/{image['id']}", f'"{image["head"]["id"]}"'
+    read = api.images.blobs.read
+
+    async def read_later(
+        key: BlobKey, begin: int = 0, end: int | None = None
+    ) -> AsyncIterator[bytes]:
+        if purges:
+            assert (await api.owner.delete(place, if_match=head)).status == 200
+            assert (await api.owner.post(f"{place}/purge", {})).status == 200
+        await api.images.blobs.delete(key)
+        async for chunk in read(key, begin, end):
+            yield chunk
+
+    monkeypatch.setattr(api.images.blobs, "read", read_later)
+    if purges:
+        response = await api.owner.get(f"{api.place}/export")
+        del expected[image["path"]]
+        assert files_of(response) == expected
+    else:
+        with pytest.raises(BrokenContent):
+            await api.owner.get(f"{api.place}/export")
 
 
 async def test_client_that_leaves_ends_the_export(api: NotesApi) -> None:

@@ -8,11 +8,13 @@ from hashlib import sha256
 import pytest
 import trio
 
-from octavo.model.files.imported import derived_id
+from octavo.model.files.imported import archive_of, derived_id
+from octavo.model.identity import Digest
 from octavo.store import StoreUnavailable
-from octavo.transfers import archive_check
-from octavo.transfers.import_commits import NOTES_AT_ONCE, NOTES_BESIDES
+from octavo.transfers import archive_check, import_run
+from octavo.transfers.import_commits import NOTES_AT_ONCE, NOTES_BESIDES, ImportCommits
 from octavo.transfers.imports import LIFETIME_SECONDS, OPEN_IMPORTS, PART_SIZE
+from octavo.workers import WorkerFailed
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import Client, NotesApi, refusal
@@ -286,7 +288,8 @@ async def test_failure_after_the_first_commit_says_how_many_came_in(api: NotesAp
     }
     files["attachments/p.png"] = PNG
     given = await start(api)
-    await given.send(1, archive(files))
+    data = archive(files)
+    await given.send(1, data)
 
     async def fail() -> None:
         while len((await api.owner.get(api.files)).json()["items"]) < NOTES_AT_ONCE:
@@ -303,17 +306,151 @@ async def test_failure_after_the_first_commit_says_how_many_came_in(api: NotesAp
     state = (await given.read()).json()
     assert (state["state"], state["parts"]) == ("started", [1])
     # What came in may be changed before it is completed.
-    first = derived_id(given.id, "file", 2)
+    archived = archive_of([Digest(sha256(data).hexdigest())])
+    first = derived_id(given.id, archived, "file", 2)
     head = (await api.owner.get(f"{api.files}/{first}")).json()["head"]["id"]
     changed = await api.owner.put(f"{api.files}/{first}", {"text": "changed"}, if_match=f'"{head}"')
     assert changed.status == 200
     again = await given.complete()
     assert again.status == 200
     assert again.json()["notes"] == 3 * NOTES_AT_ONCE
-    expected = {path: data.encode() for path, data in files.items() if isinstance(data, str)}
+    expected = {path: text.encode() for path, text in files.items() if isinstance(text, str)}
     found = await contents(api)
     path = changed.json()["path"]
     assert found == {**expected, "attachments/p.png": PNG, path: b"changed"}
+
+
+async def interrupted(api: NotesApi, files: Files) -> Import:
+    """An import that failed after its first changeset."""
+    given = await start(api)
+    await given.send(1, archive(files))
+
+    async def fail() -> None:
+        while not (await api.owner.get(api.files)).json()["items"]:
+            await trio.lowlevel.checkpoint()
+        api.store.fail = StoreUnavailable("the disk is away")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(fail)
+        response = await given.complete()
+    assert refusal(response) == (503, "import_incomplete")
+    assert response.json()["files"] > 0
+    return given
+
+
+async def test_notes_without_text_are_recognised_when_completed_again(api: NotesApi) -> None:
+    files = {f"{number}.md": "" for number in range(3 * NOTES_AT_ONCE)}
+    given = await interrupted(api, files)
+    assert (await given.complete()).status == 200
+    assert await contents(api) == dict.fromkeys(files, b"")
+
+
+async def test_other_archive_is_not_taken_for_the_first(api: NotesApi) -> None:
+    first = {f"{number}.md": "first" for number in range(3 * NOTES_AT_ONCE)}
+    given = await interrupted(api, first)
+    came_in = await contents(api)
+    # However its bytes got there.
+    await given.client.delete(given.place)
+    other = {f"{number}.md": "other" for number in range(3 * NOTES_AT_ONCE)}
+    assert refusal(await imported(api, other)) == (409, "path_conflict")
+    assert await contents(api) == came_in
+
+
+async def test_failure_of_a_check_before_the_rest_comes_in_is_incomplete(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = await interrupted(api, {f"{n}.md": "text" for n in range(3 * NOTES_AT_ONCE)})
+
+    async def failing(*_: object) -> None:
+        raise WorkerFailed("it was killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(import_run, "check_archive", failing)
+        assert refusal(await given.complete()) == (503, "import_incomplete")
+    assert (await given.complete()).status == 200
+    assert len(await contents(api)) == 3 * NOTES_AT_ONCE
+
+
+async def test_refusal_before_the_first_commit_leaves_nothing_to_skip(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = await start(api)
+    await given.send(1, archive({"n.md": "theirs"}))
+
+    async def refuse(*_: object) -> None:
+        raise StoreUnavailable("the disk is away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ImportCommits, "notes", refuse)
+        assert refusal(await given.complete()) == (503, "storage_unavailable")
+    await api.note("n.md", "mine")
+    assert refusal(await given.complete()) == (409, "path_conflict")
+    assert await contents(api) == {"n.md": b"mine"}
+
+
+async def test_folder_that_becomes_a_file_meanwhile_is_renamed(api: NotesApi) -> None:
+    given = await start(api)
+    files = {f"{number:03}.md": "theirs" for number in range(NOTES_AT_ONCE)}
+    deep = "/".join(["f" * 240] * 4) + f"/{'n' * 50}.md"
+    await given.send(1, archive({**files, "z.md/inner.md": "theirs", deep: "theirs"}))
+
+    async def take() -> None:
+        while not (await api.owner.get(api.files)).json()["items"]:
+            await trio.lowlevel.checkpoint()
+        await api.note("z.md", "mine")
+        await api.note(deep, "mine")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(take)
+        response = await given.complete()
+    assert response.status == 200
+    found = await contents(api)
+    assert (found["z.md"], found[deep]) == (b"mine", b"mine")
+    assert found["z (imported).md/inner.md"] == b"theirs"
+    assert found[f"{'n' * 50} (imported).md"] == b"theirs"
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("state = 'locked'", (423, "account_locked")),
+        ("controls_locked = 1", (423, "account_locked")),
+        ("state = 'disabled'", (401, "not_signed_in")),
+    ],
+)
+async def test_account_that_is_locked_or_disabled_imports_no_more(
+    api: NotesApi, change: str, expected: tuple[int, str]
+) -> None:
+    given = await start(api, "editor")
+    await given.send(1, archive({f"{n}.md": str(n) for n in range(3 * NOTES_AT_ONCE)}))
+
+    async def restrict() -> None:
+        while not (await api.owner.get(api.files)).json()["items"]:
+            await trio.lowlevel.checkpoint()
+        await api.execute(f"UPDATE accounts SET {change} WHERE address LIKE 'editor%'")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(restrict)
+        response = await given.complete()
+    assert refusal(response) == expected
+    assert len(await contents(api)) < 3 * NOTES_AT_ONCE
+
+
+async def test_aborted_import_commits_nothing_more(api: NotesApi) -> None:
+    given = await start(api)
+    await given.send(1, archive({f"{n}.md": str(n) for n in range(5 * NOTES_AT_ONCE)}))
+
+    async def abort() -> None:
+        while not (await api.owner.get(api.files)).json()["items"]:
+            await trio.lowlevel.checkpoint()
+        await given.client.delete(given.place)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(abort)
+        response = await given.complete()
+    assert refusal(response) == (404, "not_found")
+    # One more may have been on its way.
+    assert len(await contents(api)) <= 3 * NOTES_AT_ONCE
 
 
 async def test_commit_whose_reply_was_lost_is_not_repeated(api: NotesApi) -> None:
