@@ -113,7 +113,7 @@ def test_import_goes_on_after_the_server_was_killed(
         first.kill()
         waiting.join()
         if database is not None:
-            # The slot of the process that was killed is free a minute later.
+            # The slot of the process that was killed is free half a minute later.
             change(folder, database, "UPDATE archive_jobs SET renewed_until = 0")
         second = stack.enter_context(running(folder, *options))
         with client(second.url, owner) as http:

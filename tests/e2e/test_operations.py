@@ -43,7 +43,6 @@ DOCUMENTED = set(ServedContract(DOCUMENT).codes())
 FROM_INSIDE = {
     "archive_job_running",
     "archive_jobs_busy",
-    "import_incomplete",
     "internal_error",
     "not_ready",
     "notices_unavailable",

@@ -222,6 +222,28 @@ def import_completed_without_room(world: World) -> httpx.Response:
     return response
 
 
+@produces("completeWorkspaceImport", "import_incomplete")
+def import_without_room_for_its_links(world: World) -> httpx.Response:
+    limited = person(world)
+    # Links get longer, so that what fits into the storage before does not after it.
+    text = "[[a long name of a note]]" + "x" * 500
+    notes = {f"{number}.md": text for number in range(600)}
+    notes["folder/a long name of a note.md"] = ""
+    size = sum(map(len, notes.values()))
+    limited.limit(storageBytes=size + 100)
+    place, sent = part_sent(limited, archive(notes))
+    assert sent.status_code == 200
+    response = limited.ask("POST", f"{place}/complete")
+    assert "retry-after" in response.headers
+    came_in = response.json()["files"]
+    assert 0 < came_in < len(notes)
+    assert limited.ask("GET", place).json()["parts"] == [1]
+    limited.limit(storageBytes=10 * size)
+    done = limited.ask("POST", f"{place}/complete")
+    assert (done.status_code, done.json()["notes"]) == (200, len(notes)), done.text
+    return response
+
+
 @contextmanager
 def writes_used_up(world: World) -> Iterator[None]:
     """Let the installation have written as many objects as it may, in the block."""
