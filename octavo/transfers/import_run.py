@@ -8,6 +8,7 @@ completed again finds the receipts of those that were committed, and goes on aft
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
 
 import trio
@@ -114,6 +115,8 @@ class ImportRunner:
         self._staging = staging
         self._work = work
         self.removed = removed
+        # One that lost its slot may still end when the import is completed again.
+        self._runs = count()
 
     async def run(self, given: rows.StoredImport, permit: Permit) -> ImportResult:
         """Import an archive; see `octavo.transfers.imports.Imports.complete`.
@@ -136,7 +139,7 @@ class ImportRunner:
         await commits.look()
         begun = commits.begun
         try:
-            async with self._staging.folder(given.import_id) as folder:
+            async with self._staging.folder(f"{given.import_id}.{next(self._runs)}") as folder:
                 checked = await self._checked(given, folder, begun=begun)
                 commits.total = checked.size
                 await commits.record()

@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
-from octavo.actors.jobs.archive_jobs import ArchiveJobs
+from octavo.actors.jobs.archive_jobs import ArchiveJobs, JobStopped
 from octavo.attachments.blob_writer import BlobWriter
 from octavo.attachments.image_work import WrittenFile
 from octavo.model.files.archive import (
@@ -175,16 +175,23 @@ class Imports:
         job = partial(self._runner.run, found, permit)
         result: Callable[[], Awaitable[ImportResult]]
         result = await self._jobs.start(account_id, import_id, job)
-        return await result()
+        try:
+            return await result()
+        except JobStopped:
+            # Raises `ImportMissing` if it was aborted.
+            await self.find(workspace_id, account_id, import_id)
+            raise
 
     async def abort(self, workspace_id: WorkspaceId, account_id: AccountId, import_id: str) -> None:
         """Remove an import of the account with its parts, if there is one.
 
-        What was committed stays. An import that runs notices it before its next commit.
+        What was committed stays, and nothing else is committed, except for a changeset that is on
+        its way. One that runs in another process ends before its next commit.
         """
         with suppress(ImportMissing):
             await self.find(workspace_id, account_id, import_id)
             await self._store.write(rows.abort_import(import_id, workspace_id, account_id))
+            self._jobs.cancel(import_id)
             self._runner.removed()
 
     def _expiry(self) -> int:

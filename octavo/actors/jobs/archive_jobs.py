@@ -36,7 +36,7 @@ class ArchiveJobsBusy(Exception):
 
 
 class JobStopped(Exception):
-    """The service stops, or another process took the slot; the job was cancelled."""
+    """The job was cancelled: by `cancel`, the end of the service, or the loss of its slot."""
 
 
 class _RunningJob(Generic[T]):
@@ -83,6 +83,7 @@ class ArchiveJobs:
         self._now = now
         self._most = most
         self._nursery: trio.Nursery | None = None
+        self._scopes: dict[str, trio.CancelScope] = {}
 
     async def run(self) -> None:
         """Run jobs until cancelled, which cancels them."""
@@ -119,6 +120,12 @@ class ArchiveJobs:
         await self._nursery.start(self._serve, account_id, job_id, running)
         return running.result
 
+    def cancel(self, job_id: str) -> None:
+        """Cancel a job if it runs in this process."""
+        scope = self._scopes.get(job_id)
+        if scope is not None:
+            scope.cancel(reason="the job was aborted")
+
     async def _serve(
         self,
         account_id: AccountId,
@@ -136,10 +143,12 @@ class ArchiveJobs:
         try:
             task_status.started()
             async with trio.open_nursery() as nursery:
+                self._scopes[job_id] = nursery.cancel_scope
                 nursery.start_soon(self._renew, job_id, nursery.cancel_scope)
                 await running.run()
                 nursery.cancel_scope.cancel(reason="the job has ended")
         finally:
+            self._scopes.pop(job_id, None)
             with trio.move_on_after(_FREEING_SECONDS, shield=True):
                 try:
                     await self._store.write(free_slot(job_id))

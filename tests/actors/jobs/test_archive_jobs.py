@@ -51,6 +51,19 @@ async def jobs(opened: Open) -> ArchiveJobs:
     return made
 
 
+async def test_job_that_is_cancelled_frees_its_slot(
+    autojump_clock: MockClock, jobs: ArchiveJobs
+) -> None:
+    result = await jobs.start(ANN, "1", trio.sleep_forever)
+    jobs.cancel("2")
+    jobs.cancel("1")
+    with pytest.raises(JobStopped):
+        await result()
+    jobs.cancel("1")
+    again = await jobs.start(ANN, "1", seven)
+    assert await again() == 7
+
+
 async def seven() -> int:
     await trio.lowlevel.checkpoint()
     return 7

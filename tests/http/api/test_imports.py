@@ -436,6 +436,30 @@ async def test_account_that_is_locked_or_disabled_imports_no_more(
     assert len(await contents(api)) < 3 * NOTES_AT_ONCE
 
 
+async def test_import_that_is_aborted_during_its_checks_ends_immediately(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = await start(api)
+    await given.send(1, archive({"a.md": "text"}))
+    checking = trio.Event()
+
+    async def check(*_: object) -> None:
+        checking.set()
+        await trio.sleep_forever()
+
+    monkeypatch.setattr(import_run, "check_archive", check)
+    async with trio.open_nursery() as nursery:
+
+        async def complete() -> None:
+            assert refusal(await given.complete()) == (404, "not_found")
+
+        nursery.start_soon(complete)
+        await checking.wait()
+        assert (await given.client.delete(given.place)).status == 200
+    monkeypatch.undo()
+    assert (await imported(api, {"a.md": "text"})).status == 200
+
+
 async def test_aborted_import_commits_nothing_more(api: NotesApi) -> None:
     given = await start(api)
     await given.send(1, archive({f"{n}.md": str(n) for n in range(5 * NOTES_AT_ONCE)}))
