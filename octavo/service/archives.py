@@ -58,7 +58,6 @@ def add_archives(
         store,
         attachments.writer,
         attachments.staging,
-        storage,
         jobs,
         runner,
         now=now,

@@ -1,5 +1,6 @@
 """Imports of archives: start one, send its parts, complete or abort it."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from functools import partial
@@ -11,17 +12,19 @@ from octavo.attachments.image_work import WrittenFile
 from octavo.model.files.archive import (
     ArchiveHasTooManyBytes,
     ArchiveUnacceptable,
+    ImportBegun,
     ImportMissing,
     ImportNotOpen,
     TooManyImports,
 )
 from octavo.model.identity import AccountId, Digest, WorkspaceId
+from octavo.model.usage import StorageLimitReached
 from octavo.store import Store
 from octavo.store.blobs import Staging
 from octavo.store.scripts import imports as rows
+from octavo.store.scripts.usage import room_for_part
 from octavo.transfers.import_commits import Permit
 from octavo.transfers.import_run import ImportResult, ImportRunner, read_result
-from octavo.usage.storage import StorageRoom
 
 PART_SIZE = 32 * 1024 * 1024
 """Maximum size of a part, in bytes."""
@@ -48,7 +51,6 @@ class Imports:
         store: the database.
         writer: stores the parts as blobs.
         staging: parts on their way.
-        storage: limits the storage of the owners of workspaces.
         jobs: runs the imports.
         runner: imports an archive.
         now: the clock, in seconds of Unix time.
@@ -61,7 +63,6 @@ class Imports:
         store: Store,
         writer: BlobWriter,
         staging: Staging,
-        storage: StorageRoom,
         jobs: ArchiveJobs,
         runner: ImportRunner,
         *,
@@ -73,11 +74,12 @@ class Imports:
         self._store = store
         self._writer = writer
         self._staging = staging
-        self._storage = storage
         self._jobs = jobs
         self._runner = runner
         self._now = now
         self._new_id = new_id
+        # Bytes of parts that are admitted and not stored yet.
+        self._arriving: Counter[WorkspaceId] = Counter()
 
     async def start(self, workspace_id: WorkspaceId, account_id: AccountId, size: int) -> str:
         """Start an import of an archive of ``size`` bytes, 0 if unknown; return its id.
@@ -101,7 +103,7 @@ class Imports:
         self, workspace_id: WorkspaceId, account_id: AccountId, import_id: str
     ) -> rows.StoredImport:
         """Return an import of the account. Raises `ImportMissing`."""
-        script = rows.find_import(import_id, workspace_id, account_id, int(self._now() * 1000))
+        script = rows.find_import(import_id, workspace_id, account_id, self._milliseconds())
         found = await self._store.read(script)
         if found is None:
             raise ImportMissing
@@ -115,12 +117,14 @@ class Imports:
         number: int,
         chunks: AsyncIterator[bytes],
     ) -> StoredPart:
-        """Store a part, or replace one. Parts come in any order.
+        """Store a part, or replace one. Parts come in any order, and again.
 
         Raises:
             ImportMissing, ImportNotOpen: no part can be added to it.
+            ImportBegun: it has committed files of its archive, and this part is another.
             ArchiveHasTooManyBytes: the part is too large.
-            StorageLimitReached: the parts are larger than what an owner of the workspace has left.
+            StorageLimitReached: the parts of all imports into the workspaces of an owner are larger
+                than the storage that it has left.
             WriteLimitReached: the installation may write no more objects in this month.
             BlobsUnavailable, StoreUnavailable: it can't be stored now.
 
@@ -134,15 +138,42 @@ class Imports:
                 if staged.size + len(chunk) > PART_SIZE:
                     raise ArchiveHasTooManyBytes(f"A part has at most {PART_SIZE} bytes.")
                 await staged.write(chunk)
-            others = sum(each.size for each in found.parts if each.number != number)
-            await self._storage.require(workspace_id, others + staged.size)
             digest = await staged.finish()
-            written = WrittenFile(staged.path, digest, staged.size, staged.crc)
-            key = await self._writer.put(written)
-        now = int(self._now() * 1000)
-        if not await self._store.write(rows.put_part(import_id, number, key, now, self._expiry())):
-            raise ImportNotOpen
-        return StoredPart(number, written.size, digest)
+            given = (import_id, number, digest, self._milliseconds(), self._expiry())
+            if not await self._store.write(rows.repeat_part(*given)):
+                if found.files:
+                    raise ImportBegun
+                written = WrittenFile(staged.path, digest, staged.size, staged.crc)
+                await self._store_part(workspace_id, import_id, number, written)
+        return StoredPart(number, staged.size, digest)
+
+    async def _store_part(
+        self, workspace_id: WorkspaceId, import_id: str, number: int, file: WrittenFile
+    ) -> None:
+        """Store a part of bytes that it does not have yet."""
+        room = await self._store.read(room_for_part(workspace_id, import_id, number))
+        # So that concurrent parts do not all fill the disk before they are refused.
+        if room is not None and file.size + self._arriving[workspace_id] > max(0, room):
+            raise StorageLimitReached
+        self._arriving[workspace_id] += file.size
+        try:
+            part = rows.ImportPart(number, await self._writer.put(file), file.size)
+            script = rows.put_part(import_id, part, self._milliseconds(), self._expiry())
+            outcome = await self._store.write(script)
+        finally:
+            self._arriving[workspace_id] -= file.size
+            if not self._arriving[workspace_id]:
+                del self._arriving[workspace_id]
+        if outcome != "added":
+            # The blob of the old part, or of this one, is of no import.
+            self._runner.removed()
+        match outcome:
+            case "not_open":
+                raise ImportNotOpen
+            case "begun":
+                raise ImportBegun
+            case "full":
+                raise StorageLimitReached
 
     async def complete(
         self,
@@ -193,6 +224,9 @@ class Imports:
             await self._store.write(rows.abort_import(import_id, workspace_id, account_id))
             self._jobs.cancel(import_id)
             self._runner.removed()
+
+    def _milliseconds(self) -> int:
+        return int(self._now() * 1000)
 
     def _expiry(self) -> int:
         return int((self._now() + LIFETIME_SECONDS) * 1000)

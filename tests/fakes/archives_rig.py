@@ -19,11 +19,16 @@ from tests.fakes.inline_work import run_inline
 
 
 class ArchivesRig(NamedTuple):
-    """The parts."""
+    """The parts.
+
+    Attributes:
+        removals: has an item for each time that parts were to be collected.
+    """
 
     jobs: ArchiveJobs
     imports: Imports
     exports: Exports
+    removals: list[None]
 
 
 def archives_rig(
@@ -39,6 +44,7 @@ def archives_rig(
 ) -> ArchivesRig:
     """Build the parts; the jobs run under ``root``."""
     jobs = ArchiveJobs(store, now, 2)
+    removals: list[None] = []
 
     async def run_jobs(worker: WorkerContext) -> None:
         await jobs.run()
@@ -49,17 +55,17 @@ def archives_rig(
         images.blobs,
         images.staging,
         run_inline,
-        removed=lambda: None,
+        removed=lambda: removals.append(None),
     )
     imports = Imports(
         store,
         images.writer,
         images.staging,
-        storage,
         jobs,
         runner,
         now=now,
         new_id=new_id,
         prepare=lambda: None,
     )
-    return ArchivesRig(jobs, imports, Exports(store, images.blobs, jobs, new_id=new_id))
+    exports = Exports(store, images.blobs, jobs, new_id=new_id)
+    return ArchivesRig(jobs, imports, exports, removals)

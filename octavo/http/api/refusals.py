@@ -250,7 +250,8 @@ _TABLE = (
         409,
         "import_not_open",
         "No part can be added to the import.",
-        "The import is running or done. Start another import for another archive.",
+        "The import is running or done, or has begun to commit its files. Complete it if it is not "
+        "done, or abort it; start another import for another archive.",
     ),
     _Row(
         409,

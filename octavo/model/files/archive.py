@@ -41,6 +41,17 @@ class ImportNotOpen(DomainError):
         super().__init__("The import runs, or is done: start another one for another archive.")
 
 
+class ImportBegun(ImportNotOpen):
+    """Files of the import were committed: its parts can't change any more."""
+
+    def __init__(self) -> None:
+        DomainError.__init__(
+            self,
+            "The import has begun to commit the files of its archive, so that its parts can't be"
+            " changed: complete it, or abort it and start another.",
+        )
+
+
 class TooManyImports(DomainError):
     """The account has too many imports that are not done."""
 

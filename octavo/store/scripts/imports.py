@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.files.imported import archive_of, derived_id
+from octavo.model.identity import AccountId, Digest, WorkspaceId
 from octavo.store.blobs import BlobKey
+from octavo.store.blobs.blob_store import digest_of_key
 from octavo.store.scripts.blobs import check_soon, mark_stored
+from octavo.store.scripts.revision_rows import WORKSPACE
+from octavo.store.scripts.usage import room_for_part
 from octavo.store.transaction import Row, Script, Transaction
 
 MAX_ROWS = 100
@@ -27,9 +31,17 @@ _FIND = f"""
         CASE WHEN {_RUNNING.format(now="$4")} THEN 1 ELSE 0 END
     FROM imports WHERE id = $1::uuid AND workspace_id = $2::uuid AND account_id = $3::uuid
 """
-_KEEP_FOR_PART = f"""
-    UPDATE imports SET expires_at = $2, failure = NULL
-    WHERE id = $1::uuid AND result IS NULL AND NOT {_RUNNING.format(now="$3")}
+_OPEN = f"id = $1::uuid AND result IS NULL AND NOT {_RUNNING.format(now='$3')}"
+_RENEW = f"UPDATE imports SET expires_at = $2, failure = NULL WHERE {_OPEN}"
+# What the files of the new bytes are is not known.
+_RENEW_FOR_PART = f"""
+    UPDATE imports SET expires_at = $2, failure = NULL, read = 0, total = 0 WHERE {_OPEN}
+"""
+_WORKSPACE_OF = "SELECT workspace_id, files FROM imports WHERE id = $1::uuid"
+_RECEIPT = f"SELECT 1 FROM receipts WHERE workspace = {WORKSPACE} AND mutation_id = $2::uuid"
+_PART = """
+    SELECT key, digest FROM import_parts JOIN blobs ON key = blob
+    WHERE import_id = $1::uuid AND number = $2
 """
 _PARTS = """
     SELECT number, key, size FROM import_parts JOIN blobs ON key = blob
@@ -38,6 +50,11 @@ _PARTS = """
 _PUT_PART = """
     INSERT INTO import_parts (import_id, number, blob) VALUES ($1::uuid, $2, $3)
     ON CONFLICT (import_id, number) DO UPDATE SET blob = excluded.blob
+"""
+
+PutPart = Literal["added", "replaced", "not_open", "begun", "full"]
+"""What became of a part: it was added or has replaced another, or it was refused, since the import
+runs, is done or gone, since it has begun to commit, or since an owner has no storage left for it.
 """
 
 
@@ -117,26 +134,38 @@ def find_import(
     return read_import
 
 
-def put_part(import_id: str, number: int, key: BlobKey, now: int, expires_at: int) -> Script[bool]:
-    """Add a part that was just stored in a reserved blob, or replace one.
+def repeat_part(
+    import_id: str, number: int, digest: Digest, now: int, expires_at: int
+) -> Script[bool]:
+    """Renew an open import whose part already has the bytes of ``digest``.
 
-    Returns False, and nothing refers to the blob, if the import is gone, runs or is done. Times are
-    in ms. Raises `octavo.store.scripts.blobs.BlobCollected`.
+    Returns False if it has not, or if the import is gone, runs or is done. Times are in ms.
     """
 
-    async def add_part(transaction: Transaction) -> bool:
-        if not await transaction.execute(_KEEP_FOR_PART, import_id, expires_at, now):
+    async def renew(transaction: Transaction) -> bool:
+        part = await transaction.fetch_one(_PART, import_id, number)
+        if part is None or part[1] != bytes.fromhex(digest):
             return False
-        await mark_stored(transaction, key)
-        old = await transaction.fetch_one(
-            "SELECT blob FROM import_parts WHERE import_id = $1::uuid AND number = $2",
-            import_id,
-            number,
-        )
-        await transaction.execute(_PUT_PART, import_id, number, key)
-        if old is not None:
-            await check_soon(transaction, [BlobKey(old[0])])
-        return True
+        return await transaction.execute(_RENEW, import_id, expires_at, now) > 0
+
+    return renew
+
+
+def put_part(import_id: str, part: ImportPart, now: int, expires_at: int) -> Script[PutPart]:
+    """Add a part that was just stored in a reserved blob, or replace one.
+
+    If it is refused, nothing refers to the blob, which is checked soon. Times are in ms. Raises
+    `octavo.store.scripts.blobs.BlobCollected`.
+    """
+
+    async def add_part(transaction: Transaction) -> PutPart:
+        refusal = await _refusal_of_part(transaction, import_id, part)
+        if refusal is None:
+            if await transaction.execute(_RENEW_FOR_PART, import_id, expires_at, now):
+                return await _put_part(transaction, import_id, part)
+            refusal = "not_open"
+        await check_soon(transaction, [part.key])
+        return refusal
 
     return add_part
 
@@ -149,6 +178,34 @@ def is_open(import_id: str, now: int) -> Script[bool]:
         return await transaction.fetch_one(sql, import_id, now) is not None
 
     return look
+
+
+async def _refusal_of_part(
+    transaction: Transaction, import_id: str, part: ImportPart
+) -> PutPart | None:
+    """Return why a part can't be added, whether or not the import is open; None if it can."""
+    row = await transaction.fetch_one(_WORKSPACE_OF, import_id)
+    if row is None:
+        return "not_open"
+    workspace_id, files = WorkspaceId(row[0]), row[1]
+    # The first changeset may not be counted yet.
+    stored = await transaction.fetch_all(_PARTS, import_id)
+    archive = archive_of(digest_of_key(BlobKey(each[1])) for each in stored)
+    first = derived_id(import_id, archive, "changeset", 1)
+    if files or await transaction.fetch_one(_RECEIPT, workspace_id, first) is not None:
+        return "begun"
+    room = await room_for_part(workspace_id, import_id, part.number)(transaction)
+    return "full" if room is not None and part.size > max(0, room) else None
+
+
+async def _put_part(transaction: Transaction, import_id: str, part: ImportPart) -> PutPart:
+    await mark_stored(transaction, part.key)
+    old = await transaction.fetch_one(_PART, import_id, part.number)
+    await transaction.execute(_PUT_PART, import_id, part.number, part.key)
+    if old is None:
+        return "added"
+    await check_soon(transaction, [BlobKey(old[0])])
+    return "replaced"
 
 
 def record_progress(import_id: str, read: int, total: int, files: int) -> Script[bool]:

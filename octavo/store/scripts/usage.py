@@ -66,6 +66,15 @@ _OWNERS = f"""
     WHERE owners.workspace_id = $1::uuid AND owners.role = 'owner'
 """
 
+_PARTS_OF_OWNER = """
+    SELECT COALESCE(SUM(blobs.size), 0) FROM members
+    JOIN imports ON imports.workspace_id = members.workspace_id
+    JOIN import_parts ON import_parts.import_id = imports.id
+    JOIN blobs ON blobs.key = import_parts.blob
+    WHERE members.account_id = $1::uuid AND members.role = 'owner'
+        AND NOT (import_parts.import_id = $2::uuid AND import_parts.number = $3)
+"""
+
 
 class InstallationAmount(NamedTuple):
     """What the installation has read, and the objects that it has written."""
@@ -207,6 +216,26 @@ def storage_of_owners(workspace_id: WorkspaceId) -> Script[list[OwnerStorage]]:
         ]
 
     return read_owners
+
+
+def room_for_part(workspace_id: WorkspaceId, import_id: str, number: int) -> Script[int | None]:
+    """Return the bytes that a part of an import into a workspace may have; None without a limit.
+
+    The parts of all imports into the workspaces of an owner count against its limit together, but
+    not the part that this one replaces. It may be negative.
+    """
+
+    async def read_room(transaction: Transaction) -> int | None:
+        room: int | None = None
+        for owner in await storage_of_owners(workspace_id)(transaction):
+            if owner.limit is not None:
+                given = (owner.account_id, import_id, number)
+                row = await transaction.fetch_one(_PARTS_OF_OWNER, *given)
+                parts = 0 if row is None else int(row[0])
+                room = strictest(room, owner.limit - owner.used - parts)
+        return room
+
+    return read_room
 
 
 def expire(before: Month, written_before: int) -> Script[bool]:

@@ -119,7 +119,7 @@ async def test_import_that_expired_is_removed_with_its_parts(
     import_id = "01900000-0000-7000-8000-000000000001"
     await engine.write(imports.start_import(import_id, VAULT, ANN, 1000, 1))
     await engine.write(blobs.reserve([blobs.NewBlob(KEY, DIGEST, 1, 0)], give_up_at=10**9))
-    await engine.write(imports.put_part(import_id, 1, KEY, 0, 2000))
+    await engine.write(imports.put_part(import_id, imports.ImportPart(1, KEY, 1), 0, 2000))
     job = BlobCollectionJob(engine, recorded, trio.current_time)
     nursery.start_soon(job.run)
     await trio.sleep(1.5)

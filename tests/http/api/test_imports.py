@@ -18,6 +18,7 @@ from octavo.workers import WorkerFailed
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import Client, NotesApi, refusal
+from tests.store.scripts.test_imports import collected
 
 PNG = encoded(picture((20, 10)), "PNG")
 OTHER_PNG = encoded(picture((10, 20), seed=1), "PNG")
@@ -475,6 +476,42 @@ async def test_aborted_import_commits_nothing_more(api: NotesApi) -> None:
     assert refusal(response) == (404, "not_found")
     # One more may have been on its way.
     assert len(await contents(api)) <= 3 * NOTES_AT_ONCE
+
+
+async def test_parts_stay_as_they_are_once_files_came_in(api: NotesApi) -> None:
+    data = archive({f"{n}.md": str(n) for n in range(2 * NOTES_AT_ONCE)})
+    given = await start(api)
+    await given.send(1, data)
+
+    async def fail() -> None:
+        while not (await api.owner.get(api.files)).json()["items"]:
+            await trio.lowlevel.checkpoint()
+        api.store.fail = StoreUnavailable("the disk is away")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(fail)
+        assert refusal(await given.complete()) == (503, "import_incomplete")
+    blobs = dict(api.images.blobs.blobs)
+    for files in (0, NOTES_AT_ONCE):
+        # Whether they are counted in its progress or not.
+        await api.execute("UPDATE imports SET files = $1", files)
+        for number in (1, 2):
+            response = await given.send(number, b"other")
+            assert refusal(response) == (409, "import_not_open")
+            assert "has begun to commit" in response.json()["detail"]
+        assert (await given.send(1, data)).status == 200
+    await collected(api.store)
+    assert {*blobs} <= {*api.images.blobs.blobs}
+    assert (await given.read()).json()["parts"] == [1]
+    assert (await given.complete()).json()["notes"] == 2 * NOTES_AT_ONCE
+
+
+async def test_same_bytes_are_stored_once(api: NotesApi) -> None:
+    given = await start(api)
+    for _ in range(2):
+        sent = await given.send(1, b"text")
+        assert (sent.status, sent.json()["size"]) == (200, 4)
+    assert len(api.images.blobs.blobs) == 1
 
 
 async def test_commit_whose_reply_was_lost_is_not_repeated(api: NotesApi) -> None:

@@ -1,17 +1,20 @@
 """Writes at the storage limit of an owner."""
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 import trio
 
 from octavo.model.identity import WorkspaceId
+from octavo.store.blobs import BlobKey
 from octavo.transfers import import_commits
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import Note, NotesApi, account_id, refusal
 from tests.fakes.yjs_device import Device
 from tests.http.api.test_imports import archive, start
+from tests.store.scripts.test_imports import collected
 
 OWNER = account_id("owner")
 PNG = encoded(picture((30, 20)), "PNG")
@@ -168,6 +171,64 @@ async def test_parts_of_an_archive_need_as_much_room_as_they_have_bytes(api: Not
     assert refusal(await given.send(2, b"x" * 41)) == FULL
     assert (await given.send(1, b"x" * 55)).status == 200
     assert (await given.send(2, b"x" * 45)).status == 200
+
+
+async def test_parts_of_all_open_imports_share_the_storage(api: NotesApi) -> None:
+    made = await api.owner.post("/api/workspaces", {"name": "Other"})
+    first, second, by_editor = await start(api), await start(api), await start(api, "editor")
+    elsewhere = await start(api)
+    elsewhere.place = f"/api/workspaces/{made.json()['id']}/imports"
+    started = await api.owner.post(elsewhere.place, {})
+    elsewhere.place += f"/{started.json()['importId']}"
+    await limit(api, 100)
+    assert (await first.send(1, b"x" * 60)).status == 200
+    for each in (second, by_editor, elsewhere):
+        assert refusal(await each.send(1, b"x" * 41)) == FULL
+    assert (await second.send(1, b"x" * 40)).status == 200
+    await second.client.delete(second.place)
+    assert (await elsewhere.send(1, b"x" * 40)).status == 200
+
+
+async def test_concurrent_parts_do_not_exceed_the_limit(api: NotesApi) -> None:
+    given = await start(api)
+    await limit(api, 100)
+    statuses: list[int] = []
+
+    async def send(number: int) -> None:
+        statuses.append((await given.send(number, b"%d" % number * 30)).status)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(1, 10):
+            nursery.start_soon(send, number)
+    assert sorted(statuses) == [200] * 3 + [413] * 6
+    assert len(api.images.blobs.blobs) == 3
+
+
+async def test_part_is_refused_when_the_room_was_used_while_it_was_stored(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, put = await start(api), api.images.blobs.put
+    await limit(api, 100)
+
+    async def put_later(key: BlobKey, path: Path) -> None:
+        await api.note("a.md", "x" * 50)
+        await put(key, path)
+
+    monkeypatch.setattr(api.images.blobs, "put", put_later)
+    assert refusal(await given.send(1, b"x" * 60)) == FULL
+    assert (await given.read()).json()["parts"] == []
+    assert await collected(api.store) == [*api.images.blobs.blobs]
+    assert len(api.archives.removals) == 1
+
+
+async def test_part_that_replaces_another_has_the_old_bytes_collected(api: NotesApi) -> None:
+    given = await start(api)
+    await given.send(1, b"first")
+    [old] = api.images.blobs.blobs
+    assert api.archives.removals == []
+    await given.send(1, b"second")
+    assert len(api.archives.removals) == 1
+    assert await collected(api.store) == [old]
 
 
 @pytest.mark.parametrize("files", [{"a.md": "x" * 5000}, {"a.md": "x", "attachments/a.png": PNG}])
