@@ -41,6 +41,13 @@ class BlobWriter:
         self._new_entropy = new_entropy
         self._meter = meter
 
+    async def require_writes(self) -> None:
+        """Raise `octavo.model.usage.WriteLimitReached` if no blob may be written in this month.
+
+        Raises also `StoreUnavailable`.
+        """
+        await self._meter.check_writes()
+
     async def put(self, file: WrittenFile) -> BlobKey:
         """Store the bytes of a file; see `put_many`."""
         return (await self.put_many([file]))[0]

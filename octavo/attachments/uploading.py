@@ -102,6 +102,8 @@ class ImageUploads:
             image = _uploaded(incoming.object_id, file, facts)
             expires_at = int((self._now() + LIFETIME_SECONDS) * 1000)
             upload = uploads.Upload(workspace_id, account_id, image, expires_at)
+            # Before the look-up, so that a refusal does not tell which bytes others have stored.
+            await self._writer.require_writes()
             await self._storage.require(workspace_id, image.size)
             # Counted before it is stored, so that concurrent uploads do not exceed the limit.
             self._storage.grew(workspace_id, image.size)

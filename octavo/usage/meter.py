@@ -126,13 +126,8 @@ class UsageMeter:
         """Return whether any limit applies to what the account reads."""
         return (await self._fresh_counter(account_id)).limited or self._limited
 
-    async def count_writes(self, count: int = 1) -> None:
-        """Count objects that are about to be written to the object store.
-
-        Raises `WriteLimitReached`; then none of them must be written.
-        """
-        if not count:
-            return
+    async def check_writes(self, count: int = 1) -> None:
+        """Raise `WriteLimitReached` if ``count`` more objects can't be written; count nothing."""
         counters = self._counters
         if counters.limits_writes and counters.installation.until <= trio.current_time():
             await self._read_totals(())
@@ -140,8 +135,16 @@ class UsageMeter:
         counters.enter(now)
         if not counters.may_write(count):
             raise WriteLimitReached(seconds_left(now))
-        counters.add_writes(count)
-        self._noted.set()
+
+    async def count_writes(self, count: int = 1) -> None:
+        """Count objects that are about to be written to the object store.
+
+        Raises `WriteLimitReached`; then none of them must be written.
+        """
+        if count:
+            await self.check_writes(count)
+            self._counters.add_writes(count)
+            self._noted.set()
 
     def add(self, account_id: AccountId, amount: Amount) -> None:
         """Count what was read already, whatever the limits."""

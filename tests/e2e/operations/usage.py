@@ -263,7 +263,7 @@ def writes_used_up(world: World) -> Iterator[None]:
         for _ in patiently():
             # The server reads the total again when it stores its counts: this counts something.
             world.ask("GET", note)
-            # Bytes that are stored already are not written again.
+            # Other bytes each time: those that are stored are not written again.
             data = encoded(picture((20, 20), seed=next(_seeds)), "PNG")
             if upload(world, data).status_code == status:
                 return
