@@ -8,13 +8,16 @@ from octavo.archives.entry_reader import pieces_of_entry
 from octavo.archives.listing import ImportFolder, ListedEntry, entries_in
 from octavo.archives.part_files import PartFiles
 from octavo.archives.refusal import refused_entry
-from octavo.images.inspection import InvalidImage, inspect_image
+from octavo.images import tasks
+from octavo.images.facts import InvalidImage
 from octavo.model.files.image import check_image_path
 from octavo.model.identity import Digest
 from octavo.model.refusal import InvalidPath
 
 
-def check_images(parts: list[str], folder: str, begin: int, end: int) -> str:
+def check_images(
+    parts: list[str], folder: str, begin: int, end: int, *, removes_metadata: bool
+) -> str:
     """Extract the images of a slice of the listing, and return the file of their records.
 
     It is for a worker process. The images are durable files in ``folder``.
@@ -24,6 +27,7 @@ def check_images(parts: list[str], folder: str, begin: int, end: int) -> str:
         folder: the folder of the survey.
         begin: where the slice begins in the listing.
         end: where it ends.
+        removes_metadata: remove what identifies people and places from the images.
 
     Raises:
         ArchiveInvalid: an image is damaged, exceeds a limit, or is of another type than its name.
@@ -33,12 +37,16 @@ def check_images(parts: list[str], folder: str, begin: int, end: int) -> str:
     records = place.checked("images", begin)
     with PartFiles(parts) as source, open(records, "wb") as written:
         for entry in entries_in(place.images, begin, end):
-            image = _checked(source, entry, place.image(entry.offset))
+            image = _checked(
+                source, entry, place.image(entry.offset), removes_metadata=removes_metadata
+            )
             written.write(image_record(image))
     return records
 
 
-def _checked(source: PartFiles, entry: ListedEntry, file: str) -> CheckedImage:
+def _checked(
+    source: PartFiles, entry: ListedEntry, file: str, *, removes_metadata: bool
+) -> CheckedImage:
     digest = hashlib.sha256()
     with open(file, "wb") as image:
         for piece in pieces_of_entry(source, entry):
@@ -47,20 +55,29 @@ def _checked(source: PartFiles, entry: ListedEntry, file: str) -> CheckedImage:
         image.flush()
         os.fsync(image.fileno())
     try:
-        facts = inspect_image(file)
-        check_image_path(entry.final, facts.media_type)
+        if removes_metadata:
+            facts = tasks.inspect_without_metadata(file, f"{file}.out")
+        else:
+            facts = tasks.inspect_file(file)
+        check_image_path(entry.final, str(facts["media_type"]))
     except InvalidImage as error:
         raise refused_entry(entry.path, str(error)) from None
     except InvalidPath as error:
         raise refused_entry(entry.path, error.detail) from None
-    return CheckedImage(
+    checked = CheckedImage(
         entry.final,
         file,
         Digest(digest.hexdigest()),
         entry.crc,
         entry.size,
-        facts.media_type,
-        facts.width,
-        facts.height,
-        facts.frames,
+        str(facts["media_type"]),
+        int(facts["width"]),
+        int(facts["height"]),
+        int(facts["frames"]),
+    )
+    if "digest" not in facts:
+        return checked
+    os.replace(f"{file}.out", file)
+    return checked._replace(
+        digest=Digest(str(facts["digest"])), crc=int(facts["crc"]), size=int(facts["size"])
     )

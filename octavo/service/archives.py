@@ -10,7 +10,7 @@ from octavo.service.attachments import Attachments
 from octavo.service.entropy import new_id, now
 from octavo.settings import Settings
 from octavo.store import Store
-from octavo.transfers.archive_work import archive_workers
+from octavo.transfers.archive_work import ArchiveWork, archive_workers
 from octavo.transfers.exports import Exports
 from octavo.transfers.import_commits import CommitServices
 from octavo.transfers.import_run import ImportRunner
@@ -51,7 +51,7 @@ def add_archives(
         CommitServices(store, attachments.writer, workspaces, now, storage, others),
         attachments.blobs,
         attachments.staging,
-        workers.run,
+        ArchiveWork(workers.run, removes_metadata=settings.remove_image_metadata),
         removed=attachments.collection.wake,
     )
     imports = Imports(

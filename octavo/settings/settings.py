@@ -143,8 +143,8 @@ class Settings(BaseSettings):
     )
     remove_image_metadata: Annotated[bool, reads(switch)] = Field(
         default=False,
-        description="true removes what identifies people and places from uploaded images: "
-        "position, names, times, camera; pixels, orientation and colours stay as they are",
+        description="true removes what identifies people and places from uploaded and imported "
+        "images: position, names, times, camera; pixels, orientation and colours stay as they are",
     )
     archive_jobs: _Positive = Field(
         default=2,

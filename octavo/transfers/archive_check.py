@@ -94,7 +94,9 @@ async def check_archive(run: RunArchiveTask, parts: list[str], folder: Path) -> 
         note_records[number] = await run(check_some_notes, parts, str(folder), *part)
 
     async def check_images(number: int, part: SliceOfListing) -> None:
-        image_records[number] = await run(check_some_images, parts, str(folder), *part)
+        image_records[number] = await run(
+            check_some_images, parts, str(folder), *part, run.removes_metadata
+        )
 
     async def check_all() -> None:
         async with trio.open_nursery() as nursery:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
+from octavo.images import tasks
 from octavo.workers import WorkerPool
 
 if TYPE_CHECKING:
@@ -25,19 +26,47 @@ PRELOADED = (
     "octavo.archives.survey",
     "octavo.archives.note_check",
     "octavo.archives.image_check",
+    *tasks.PRELOADED,
 )
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class RunArchiveTask(Protocol):
-    """Runs a function of this module, such as `octavo.workers.WorkerPool.run`."""
+class RunTask(Protocol):
+    """Runs a function in a worker process, such as `octavo.workers.WorkerPool.run`."""
 
     def __call__(
         self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs
     ) -> Awaitable[T]:
         """Return the result of ``function``; raise as `octavo.workers.WorkerPool.run`."""
+
+
+class RunArchiveTask(RunTask, Protocol):
+    """Runs a function of this module, and knows the settings of imports."""
+
+    @property
+    def removes_metadata(self) -> bool:
+        """Whether images are imported without personal metadata."""
+
+
+class ArchiveWork:
+    """Runs the tasks of imports. It is a `RunArchiveTask`.
+
+    Args:
+        run: runs a task.
+        removes_metadata: remove what identifies people and places from images.
+    """
+
+    def __init__(self, run: RunTask, *, removes_metadata: bool) -> None:
+        self._run = run
+        self.removes_metadata = removes_metadata
+
+    def __call__(
+        self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs
+    ) -> Awaitable[T]:
+        """Return the result of ``function``; raise as `octavo.workers.WorkerPool.run`."""
+        return self._run(function, *arguments, **named)
 
 
 def archive_workers() -> WorkerPool:
@@ -67,8 +96,14 @@ def check_some_notes(parts: list[str], folder: str, begin: int, end: int) -> str
     return check_notes(parts, folder, begin, end)
 
 
-def check_some_images(parts: list[str], folder: str, begin: int, end: int) -> str:
+def check_some_images(
+    parts: list[str],
+    folder: str,
+    begin: int,
+    end: int,
+    removes_metadata: bool,
+) -> str:
     """See `octavo.archives.image_check.check_images`."""
     from octavo.archives.image_check import check_images  # noqa: PLC0415
 
-    return check_images(parts, folder, begin, end)
+    return check_images(parts, folder, begin, end, removes_metadata=removes_metadata)

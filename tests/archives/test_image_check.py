@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from octavo.archives.refusal import ArchiveInvalid
-from tests.fakes.image_files import samples
+from tests.fakes.image_files import encoded, personal_exif, picture, samples
 from tests.fakes.imported_archives import imported
 from tests.fakes.zip_files import Crafted, crafted
 
+PERSONAL = encoded(picture((40, 30)), "JPEG", exif=personal_exif())
 PNG, GIF = samples()["png"].data, samples()["gif-animated"].data
 
 
@@ -24,6 +25,23 @@ def test_image_is_extracted_and_described(tmp_path: Path, method: int) -> None:
     assert (image.crc, image.size) == (zlib.crc32(GIF), len(GIF))
     assert (image.media_type, image.width, image.height, image.frames) == ("image/gif", 37, 23, 4)
     assert Path(found["attachments/b.png"].file).read_bytes() == PNG
+
+
+@pytest.mark.parametrize("comment", [b"", b"Octavo export"])
+def test_personal_metadata_is_removed_with_the_setting(tmp_path: Path, comment: bytes) -> None:
+    entries = (Crafted("attachments/a.jpg", PERSONAL, 8), Crafted("attachments/b.png", PNG))
+    data = crafted(*entries, comment=comment)
+    found = imported(tmp_path, data, removes_metadata=True).images
+    image = found["attachments/a.jpg"]
+    stored = Path(image.file).read_bytes()
+    assert len(stored) < len(PERSONAL)
+    assert b"Ada" not in stored
+    assert (image.size, image.crc) == (len(stored), zlib.crc32(stored))
+    assert image.digest == hashlib.sha256(stored).hexdigest()
+    assert (image.media_type, image.width, image.height) == ("image/jpeg", 40, 30)
+    unchanged = found["attachments/b.png"]
+    assert Path(unchanged.file).read_bytes() == PNG
+    assert unchanged.digest == hashlib.sha256(PNG).hexdigest()
 
 
 def test_equal_images_are_files_of_their_own(tmp_path: Path) -> None:

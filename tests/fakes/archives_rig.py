@@ -8,6 +8,7 @@ from octavo.actors.jobs.archive_jobs import ArchiveJobs
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.model.identity import WorkspaceId
 from octavo.store import Store
+from octavo.transfers.archive_work import ArchiveWork
 from octavo.transfers.exports import Exports
 from octavo.transfers.import_commits import CommitServices
 from octavo.transfers.import_run import ImportRunner
@@ -22,6 +23,7 @@ class ArchivesRig(NamedTuple):
     """The parts.
 
     Attributes:
+        work: its setting may be changed.
         removals: has an item for each time that parts were to be collected.
     """
 
@@ -29,6 +31,7 @@ class ArchivesRig(NamedTuple):
     imports: Imports
     exports: Exports
     removals: list[None]
+    work: ArchiveWork
 
 
 def archives_rig(
@@ -45,6 +48,7 @@ def archives_rig(
     """Build the parts; the jobs run under ``root``."""
     jobs = ArchiveJobs(store, now, 2)
     removals: list[None] = []
+    work = ArchiveWork(run_inline, removes_metadata=False)
 
     async def run_jobs(worker: WorkerContext) -> None:
         await jobs.run()
@@ -54,7 +58,7 @@ def archives_rig(
         CommitServices(store, images.writer, workspaces, now, storage, others),
         images.blobs,
         images.staging,
-        run_inline,
+        work,
         removed=lambda: removals.append(None),
     )
     imports = Imports(
@@ -68,4 +72,4 @@ def archives_rig(
         prepare=lambda: None,
     )
     exports = Exports(store, images.blobs, jobs, new_id=new_id)
-    return ArchivesRig(jobs, imports, exports, removals)
+    return ArchivesRig(jobs, imports, exports, removals, work)

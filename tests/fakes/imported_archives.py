@@ -23,13 +23,21 @@ class Imported:
 
 
 def imported(
-    folder: Path, data: bytes, *, parts: int = 1, limits: ArchiveLimits = LIMITS
+    folder: Path,
+    data: bytes,
+    *,
+    parts: int = 1,
+    limits: ArchiveLimits = LIMITS,
+    removes_metadata: bool = False,
 ) -> Imported:
     """Survey an archive and check all of its files."""
     paths = written(folder / "parts", data, parts)
     place, result = surveyed(folder, paths, limits)
     notes = [check_notes(paths, place, *each) for each in result["note_slices"]]
-    images = [check_images(paths, place, *each) for each in result["image_slices"]]
+    images = [
+        check_images(paths, place, *each, removes_metadata=removes_metadata)
+        for each in result["image_slices"]
+    ]
     return Imported(
         result,
         {each.path: decompressed(each.stored, "file") for each in checked_notes(notes)},

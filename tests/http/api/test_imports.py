@@ -16,7 +16,7 @@ from octavo.transfers.import_commits import NOTES_AT_ONCE, NOTES_BESIDES, Import
 from octavo.transfers.imports import LIFETIME_SECONDS, OPEN_IMPORTS, PART_SIZE
 from octavo.workers import WorkerFailed
 from tests.fakes.asgi_client import Response
-from tests.fakes.image_files import encoded, picture
+from tests.fakes.image_files import encoded, personal_exif, picture
 from tests.fakes.notes_api import Client, NotesApi, refusal
 from tests.store.scripts.test_imports import collected
 
@@ -135,6 +135,20 @@ async def test_result_is_kept_and_the_parts_are_not(api: NotesApi) -> None:
     assert state["read"] == state["total"] == 4
     assert refusal(await given.send(1, b"x")) == (409, "import_not_open")
     assert [*api.images.folder.iterdir()] == []
+
+
+async def test_images_are_imported_without_personal_metadata_with_the_setting(
+    api: NotesApi,
+) -> None:
+    personal = encoded(picture((40, 30)), "JPEG", exif=personal_exif())
+    api.archives.work.removes_metadata = True
+    assert (await imported(api, {"attachments/a.jpg": personal})).status == 200
+    stored = (await contents(api))["attachments/a.jpg"]
+    assert len(stored) < len(personal)
+    assert b"Ada" not in stored
+    api.archives.work.removes_metadata = False
+    assert (await imported(api, {"attachments/b.jpg": personal})).status == 200
+    assert (await contents(api))["attachments/b.jpg"] == personal
 
 
 async def test_empty_archive_imports_nothing(api: NotesApi) -> None:
