@@ -160,7 +160,7 @@ def wire_application(
             MemberOperations(members, parts.access),
             InvitationOperations(invitations, parts.access, now=now, public_url=public_url),
             FileOperations(submitter, texts),
-            SaveOperations(submitter),
+            SaveOperations(submitter, metering),
             ChangesetOperations(submitter, store, images),
             ReadingOperations(submitter, store, metering),
             HistoryOperations(store, parts.access, metering),

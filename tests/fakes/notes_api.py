@@ -396,7 +396,7 @@ async def _serving(
                 public_url="https://notes.example.org",
             ),
             FileOperations(pushing, texts),
-            SaveOperations(pushing),
+            SaveOperations(pushing, metering),
             ChangesetOperations(pushing, store, uploaded),
             AttachmentOperations(pushing, images.uploads, uploaded, texts),
             ContentOperations(store, images.blobs, images.thumbnails, access, metering),

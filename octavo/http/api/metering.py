@@ -8,10 +8,12 @@ its responses. It costs:
 - diffRevisions: the bytes of both texts, and an object for each;
 - search, searchWorkspace: the bytes of the snippets; no objects, since a search is sent while a
   person types;
-- getFileContent: the bytes of the content, of its part, or of the thumbnail, and an object.
+- getFileContent: the bytes of the content, of its part, or of the thumbnail, and an object;
+- saveNote: the bytes of the update that the device lacks, and an object; nothing if it lacks none.
 
 HEAD and 304 cost nothing, and are refused like the response with the content. A limit that is used
-up refuses every metered operation. The content that saveNote returns is not metered.
+up refuses every metered operation, but not a save that lacks nothing, nor one that changes the
+note: what it returns is counted and never refused, since the change is committed already.
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -84,7 +86,7 @@ def monthly_limit_problem(refusal: DownloadLimitReached | WriteLimitReached) -> 
 class Metering:
     """Meters the responses of operations.
 
-    Every method raises `DownloadLimitReached` and `octavo.store.StoreUnavailable`, and counts
+    Every async method raises `DownloadLimitReached` and `octavo.store.StoreUnavailable`, and counts
     nothing then.
 
     Args:
@@ -108,6 +110,10 @@ class Metering:
             await self._meter.check(account_id, amount)
         else:
             await self._meter.count(account_id, amount)
+
+    def add(self, call: Call, amount: Amount) -> None:
+        """Count what a response sends that can't be refused any more. It raises nothing."""
+        self._meter.add(call.principal_as(Caller).account_id, amount)
 
     async def limited(self, call: Call) -> bool:
         """Return whether any limit applies to the caller, so that a total is worth computing."""

@@ -5,18 +5,20 @@ from pydantic_core import MISSING
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.file_schemas import NoteSaveSchema, note_save
 from octavo.http.api.files import COMMON_PROBLEMS, ETAG, LONGEST_CHANGE, FilePath
+from octavo.http.api.metering import METERED, Metering
 from octavo.http.api.refusals import DOCUMENT_PROBLEMS, refused_with
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, GivenBytes, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
+from octavo.model.documents.initial_document import NOTHING
 from octavo.model.documents.state_vector import read_state_vector
 from octavo.model.etag import entity_tag
 from octavo.model.files.changeset import SaveNote
 from octavo.model.identity import Epoch, FileId
 from octavo.model.refusal import InvalidContent, MutationReused
-from octavo.model.usage import StorageLimitReached
+from octavo.model.usage import Amount, StorageLimitReached
 
 _EMPTY_VECTOR = b"\0"
 
@@ -38,8 +40,9 @@ class SaveNoteInput(ContractModel):
 class SaveOperations:
     """Saves of documents."""
 
-    def __init__(self, submitter: ChangesetSubmitter) -> None:
+    def __init__(self, submitter: ChangesetSubmitter, metering: Metering) -> None:
         self._submitter = submitter
+        self._metering = metering
 
     @operation(
         id="saveNote",
@@ -48,13 +51,14 @@ class SaveOperations:
         tag="files",
         summary="Merge an update into the document of a note",
         description="Updates commute, so a save needs no if-match. A refused save leaves the note "
-        "unchanged.",
+        "unchanged. A save that changes the note is never refused for what its response sends.",
         security=Security.SESSION_OR_KEY,
         headers=ETAG,
         problems=(
             *COMMON_PROBLEMS,
             *refused_with(MutationReused, InvalidContent, StorageLimitReached),
             *DOCUMENT_PROBLEMS,
+            *METERED,
         ),
         body=json_body(SaveNoteInput, limit=LONGEST_CHANGE),
     )
@@ -71,5 +75,11 @@ class SaveOperations:
             workspace_id, file_id, body.epoch, vector
         )
         [outcome] = receipt.outcomes
+        if missing_update.update != NOTHING:
+            amount = Amount(len(missing_update.update), 1)
+            if outcome.outcome == "unchanged":
+                await self._metering.count(call, amount)
+            else:
+                self._metering.add(call, amount)
         tag = (b"etag", entity_tag(outcome.head.revision_id))
         return Reply(note_save(outcome, missing_update), headers=(tag,))

@@ -105,6 +105,17 @@ for each in READ:
     entered(each)
 
 
+@produces("saveNote", "download_limit")
+def save_that_only_reads_beyond_the_limit(world: World) -> httpx.Response:
+    limited = person(world)
+    note = limited.note("x" * 1000)
+    limited.limit(downloadBytesPerMonth=999)
+    given = {"epoch": note["revision"]["id"], "update": "AAA="}
+    response = limited.ask("POST", f"{limited.base}/files/{note['fileId']}/saves", json=given)
+    expect_limit(response, "account-download-bytes")
+    return response
+
+
 @produces("getAccount", "200")
 def usage_read(world: World) -> httpx.Response:
     limited = person(world)

@@ -1,6 +1,7 @@
 """What reading costs, and what is refused at the limits of the month, for every operation."""
 
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -27,12 +28,16 @@ from octavo.store.scripts.usage import InstallationAmount
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import Note, NotesApi, account_id, opened, refusal, tag_of
+from tests.fakes.yjs_device import Device
 
 OPERATIONS = {each.id: each for each in contract_of(CONTRACT)}
 OWNER = account_id("owner")
 PNG = encoded(picture((300, 200)), "PNG")
 TEXT = "# Tea\n\nwith milk, twice: tea"
 SIZE = len(TEXT)
+
+EMPTY = b"\0"
+"""The state vector of a device that has nothing."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +141,7 @@ def test_every_operation_that_reads_is_known_to_send_content_or_not() -> None:
 
 
 def test_operations_that_send_content_declare_the_limit() -> None:
-    assert declaring(DownloadLimit) == set(METERED)
+    assert declaring(DownloadLimit) == {*METERED, "saveNote"}
 
 
 def test_operations_that_store_images_declare_the_limit() -> None:
@@ -155,7 +160,7 @@ def test_document_has_the_header_and_its_values_for_these_problems_alone() -> No
                     assert "retry-after" in response["headers"]
                     described.add((operation["operationId"], status))
     assert described == {
-        *((name, "429") for name in METERED),
+        *((name, "429") for name in (*METERED, "saveNote")),
         *((name, "503") for name in STORING),
     }
 
@@ -264,6 +269,52 @@ async def test_writes_are_never_refused_for_what_was_read(api: NotesApi) -> None
     await limit(api, size=0, objects=0)
     assert (await note.update(text="written")).status == 200
     assert (await note.delete()).status == 200
+
+
+async def saved(api: NotesApi, note: Note, device: Device, vector: bytes | None) -> Response:
+    """Save what a device has changed, as one that has ``vector``; None for all it has."""
+    given = device.save()
+    if vector is not None:
+        given["stateVector"] = b64encode(vector).decode()
+    return await api.owner.post(f"{note.place}/saves", given)
+
+
+async def test_save_costs_what_the_device_lacks_alone(api: NotesApi) -> None:
+    note = await api.note("tea.md", TEXT)
+    device = Device.of((await note.read()).json(), 7)
+    before, _ = await read_by(api)
+    device.insert(0, "more ")
+    assert (await saved(api, note, device, None)).status == 200
+    assert (await saved(api, note, device, None)).json()["outcome"] == "unchanged"
+    assert (await read_by(api))[0] == before
+    update = b64decode((await saved(api, note, device, EMPTY)).json()["update"])
+    assert len(update) > SIZE
+    assert (await read_by(api))[0] == before.plus(Amount(len(update), 1))
+
+
+@pytest.mark.parametrize("what", ["size", "objects"])
+async def test_save_that_only_reads_is_refused_at_the_limit(api: NotesApi, what: str) -> None:
+    note = await api.note("tea.md", TEXT)
+    device = Device.of((await note.read()).json(), 7)
+    before, _ = await read_by(api)
+    await limit(api, **{what: 0})
+    name = f"account-download-{'bytes' if what == 'size' else what}"
+    assert_refused(await saved(api, note, device, EMPTY), name)
+    # One that lacks nothing reads nothing.
+    assert (await saved(api, note, device, None)).status == 200
+    assert (await read_by(api))[0] == before
+
+
+async def test_save_that_changes_the_note_is_counted_at_the_limit(api: NotesApi) -> None:
+    note = await api.note("tea.md", TEXT)
+    device = Device.of((await note.read()).json(), 7)
+    before, _ = await read_by(api)
+    await limit(api, size=0, objects=0)
+    device.insert(0, "more ")
+    response = await saved(api, note, device, EMPTY)
+    assert (response.status, response.json()["outcome"]) == (200, "merged")
+    update = b64decode(response.json()["update"])
+    assert (await read_by(api))[0] == before.plus(Amount(len(update), 1))
 
 
 async def attached(api: NotesApi, data: bytes = PNG) -> str:
