@@ -163,8 +163,8 @@ class Settings(BaseSettings):
     )
     write_objects_per_month: _Amount = Field(
         default=None,
-        description="images and thumbnails that may be written to the blob store in a month (UTC)."
-        " If unset, there is no limit",
+        description="images, thumbnails and parts of imports that may be written to the blob store "
+        "in a month (UTC). If unset, there is no limit",
     )
     document_size: Annotated[int, reads(count(4_194_304))] = Field(
         default=16_777_216,

@@ -66,7 +66,10 @@ class StorageBusy(MonthlyLimitProblem):
     """The installation may write no more objects in this month."""
 
     status, code = 503, "storage_busy"
-    summary = "The installation may store no more images in this month: nothing was changed."
+    summary = (
+        "The installation may store no more images, thumbnails and parts of imports in this month: "
+        "nothing was changed."
+    )
     remedy = (
         "Notes can still be written. The header retry-after has the seconds until the next month "
         "begins (UTC). If you run the installation, see its setting write_objects_per_month."
