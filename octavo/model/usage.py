@@ -70,6 +70,22 @@ class InstallationLimits(NamedTuple):
 NO_LIMITS = InstallationLimits()
 
 
+class InstallationUsage(NamedTuple):
+    """What the installation has used of its limits.
+
+    Attributes:
+        month: the month.
+        downloads: what all accounts have read in it.
+        writes: the objects that were written in it.
+        limits: the limits.
+    """
+
+    month: Month
+    downloads: Amount
+    writes: int
+    limits: InstallationLimits
+
+
 class DownloadLimitReached(DomainError):
     """A read would exceed a limit of the month.
 
@@ -81,11 +97,16 @@ class DownloadLimitReached(DomainError):
     code = "download_limit"
 
     def __init__(self, limit: UsageLimit, retry_after: int) -> None:
-        whose = "This account" if limit.startswith("account") else "This installation"
         what = "bytes" if limit.endswith("bytes") else "files"
+        if limit.startswith("account"):
+            read = f"This account has read as many {what} as it may"
+        else:
+            read = (
+                f"The accounts of this installation have together read as many {what} as they may"
+            )
         super().__init__(
-            f"{whose} has read as many {what} as it may in this month, or the request needs more"
-            " than is left. The next month begins at 00:00 UTC on its first day."
+            f"{read} in this month, or the request needs more than is left. The next month begins"
+            " at 00:00 UTC on its first day."
         )
         self.limit = limit
         self.retry_after = retry_after
@@ -103,8 +124,9 @@ class WriteLimitReached(DomainError):
 
     def __init__(self, retry_after: int) -> None:
         super().__init__(
-            "This installation has stored as many images as it may in this month: nothing was"
-            " changed. The next month begins at 00:00 UTC on its first day."
+            "This installation has stored as many images, thumbnails and parts of imports as it may"
+            " in this month: nothing was changed. The next month begins at 00:00 UTC on its first"
+            " day."
         )
         self.limit: UsageLimit = "installation-write-objects"
         self.retry_after = retry_after

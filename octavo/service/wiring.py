@@ -62,6 +62,7 @@ from octavo.http.pages import API_REFERENCE
 from octavo.http.pages.api import Perform
 from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.model.accounts.consent import DocumentName, LegalDocuments
+from octavo.model.usage import InstallationUsage
 from octavo.service.account_services import (
     administration_of,
     announce_members,
@@ -134,6 +135,7 @@ def wire_application(
             application.perform,
             sends_mail=parts.prerequisites.mail_transport,
             portal=parts.portal,
+            usage=parts.meter.installation_usage,
         )
         return await trio.to_thread.run_sync(make, abandon_on_cancel=True)
 
@@ -202,6 +204,7 @@ def _pages(
     *,
     sends_mail: bool,
     portal: Mapping[str, str],
+    usage: Callable[[], Awaitable[InstallationUsage]],
 ) -> ASGIApplication:
     application = pages.pages(
         api_document=ContractOperations.PATH,
@@ -213,6 +216,7 @@ def _pages(
         legal=legal,
         sends_mail=sends_mail,
         portal=portal,
+        usage=usage,
         perform=perform,
         now=now,
         new_entropy=new_entropy,

@@ -13,6 +13,7 @@ from octavo.model.usage import (
     Amount,
     DownloadLimits,
     InstallationLimits,
+    InstallationUsage,
     Month,
     UsageLimit,
     exceeded,
@@ -103,7 +104,6 @@ class UsageCounters:
         self, writer_id: str, limits: InstallationLimits, now: float, *, maximum: int
     ) -> None:
         self._writer_id = writer_id
-        self._write_limit = limits.writes
         self._maximum = maximum
         self._number = self._generation = 0
         self._writes_stored = self._writes_sending = self._writes_counted = 0
@@ -112,6 +112,7 @@ class UsageCounters:
         self._past_installation: dict[Month, InstallationAmount] = {}
         self.month_end = month_end(now)
         self.accounts: dict[AccountId, Counter] = {}
+        self._limits = limits
         self.installation = Counter(limits.downloads)
         self.month = month_of(now)
         self.batch: UsageBatch | None = None
@@ -154,13 +155,21 @@ class UsageCounters:
 
     def may_write(self, count: int) -> bool:
         """Return whether the installation may write so many more objects."""
-        written = self._writes_stored + self._writes_sending + self._writes_counted
-        return not exceeds(written, count, self._write_limit)
+        return not exceeds(self._written, count, self._limits.writes)
 
     @property
     def limits_writes(self) -> bool:
         """Whether there is a limit of writes."""
-        return self._write_limit is not None
+        return self._limits.writes is not None
+
+    @property
+    def installation_usage(self) -> InstallationUsage:
+        """What the installation has used."""
+        return InstallationUsage(self.month, self.installation.used, self._written, self._limits)
+
+    @property
+    def _written(self) -> int:
+        return self._writes_stored + self._writes_sending + self._writes_counted
 
     def add(self, account_id: AccountId, amount: Amount) -> None:
         """Count what an account has read."""

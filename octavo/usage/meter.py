@@ -23,6 +23,7 @@ from octavo.model.usage import (
     Amount,
     DownloadLimitReached,
     InstallationLimits,
+    InstallationUsage,
     WriteLimitReached,
     seconds_left,
 )
@@ -125,6 +126,14 @@ class UsageMeter:
     async def limited(self, account_id: AccountId) -> bool:
         """Return whether any limit applies to what the account reads."""
         return (await self._fresh_counter(account_id)).limited or self._limited
+
+    async def installation_usage(self) -> InstallationUsage:
+        """Return what the installation has used, with what is not stored yet."""
+        counters = self._counters
+        if counters.installation.until <= trio.current_time():
+            await self._read_totals(())
+        counters.enter(self._now())
+        return counters.installation_usage
 
     async def check_writes(self, count: int = 1) -> None:
         """Raise `WriteLimitReached` if ``count`` more objects can't be written; count nothing."""

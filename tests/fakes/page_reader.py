@@ -20,6 +20,8 @@ from octavo.http.server.asgi import Receive, Scope
 from octavo.model.accounts.account import Role
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.model.accounts.installation import Prerequisites
+from octavo.model.usage import NO_LIMITS, NOTHING, InstallationUsage, Month
+from octavo.store import StoreUnavailable
 from tests.fakes.identity_fixture import NO_PREREQUISITES, PASSWORD, PORTAL, identity_fixture
 from tests.fakes.users_api import ADDRESS, ORIGIN, UsersApi
 
@@ -236,10 +238,17 @@ class PageReader:
 
 
 class Installation:
-    """An installation with pages over an in-memory store."""
+    """An installation with pages over an in-memory store.
+
+    Attributes:
+        used: what it has used; None if that can't be read.
+    """
 
     def __init__(self, users: UsersApi, portal: Mapping[str, str] = PORTAL) -> None:
         self.users = users
+        self.used: InstallationUsage | None = InstallationUsage(
+            Month("2027-01"), NOTHING, 0, NO_LIMITS
+        )
         self.app = pages(
             api_document="/api/openapi.json",
             contract=document([ServiceOperations], title="Octavo", version="1"),
@@ -249,10 +258,16 @@ class Installation:
             legal=users.identity.legal,
             sends_mail=True,
             portal=portal,
+            usage=self._usage,
             perform=users.application.perform,
             now=users.identity.sources.now,
             new_entropy=users.identity.sources.new_entropy,
         )
+
+    async def _usage(self) -> InstallationUsage:
+        if self.used is None:
+            raise StoreUnavailable("the disk is away")
+        return self.used
 
     def stranger(self) -> PageReader:
         """A person who is not signed in."""

@@ -386,3 +386,15 @@ async def test_limits_of_the_account_or_the_installation_are_limits(rig: UsageRi
     assert await rig.meter(limits=limits).limited(ANN)
     await rig.account(objects=1)
     assert await rig.meter().limited(ANN)
+
+
+async def test_usage_of_the_installation_has_what_is_not_stored_yet(rig: UsageRig) -> None:
+    limits = InstallationLimits(DownloadLimits(1000, 10), 5)
+    first = rig.meter(limits=limits)
+    await first.count(ANN, Amount(30, 2))
+    await first.count_writes(3)
+    used = await first.installation_usage()
+    assert used == (rig.month, Amount(30, 2), 3, limits)
+    await first.flush()
+    # After a restart.
+    assert await rig.meter(limits=limits).installation_usage() == used

@@ -7,18 +7,29 @@ from octavo.http.contract.problems import CredentialRefused, Problem
 from octavo.http.pages.responses import redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
-from octavo.http.pages.usage import next_month, used_shares
+from octavo.http.pages.usage import ReadUsage, known, next_month, reads_are_refused, used_shares
 
 _PASSWORD = "/account/password"
 _REMOVAL = "/account/removal"
 
 
-def add_account_pages(site: Site) -> None:
-    """Serve the pages of one's own account."""
+def add_account_pages(site: Site, usage: ReadUsage) -> None:
+    """Serve the pages of one's own account; ``usage`` returns that of the installation."""
+
+    async def account_page(visitor: Visitor, trouble: Trouble | None = None) -> Response:
+        account = visitor.account
+        return await show(
+            "account/account.html",
+            trouble=trouble,
+            given=visitor.given,
+            shares=list(used_shares(account.usage, account.limit, account.controls)),
+            next_month=next_month(account.usage.month),
+            all_refused=reads_are_refused(await known(usage)),
+        )
 
     @site.page("/account")
-    async def show_account(visitor: Visitor) -> Response:
-        return await _account(visitor)
+    async def showaccount_page(visitor: Visitor) -> Response:
+        return await account_page(visitor)
 
     @site.form("/account/name")
     async def rename(visitor: Visitor) -> Response:
@@ -26,7 +37,7 @@ def add_account_pages(site: Site) -> None:
         try:
             await visitor.api.send(AccountSchema, "PATCH", "/api/account", body)
         except Problem as problem:
-            return await _account(visitor, trouble_of(problem))
+            return await account_page(visitor, trouble_of(problem))
         return redirect("/account", "name-changed")
 
     @site.form("/account/preferences")
@@ -41,7 +52,7 @@ def add_account_pages(site: Site) -> None:
         try:
             await visitor.api.send(PreferencesSchema, "PUT", path, body)
         except Problem as problem:
-            return await _account(visitor, trouble_of(problem))
+            return await account_page(visitor, trouble_of(problem))
         return redirect("/account", "preferences-changed")
 
     @site.page(_PASSWORD)
@@ -89,17 +100,6 @@ def add_account_pages(site: Site) -> None:
         else:
             return redirect("/", "account-removed", performed.headers)
         return await show("account/removal.html", trouble=trouble)
-
-
-async def _account(visitor: Visitor, trouble: Trouble | None = None) -> Response:
-    account = visitor.account
-    return await show(
-        "account/account.html",
-        trouble=trouble,
-        given=visitor.given,
-        shares=list(used_shares(account.usage, account.limit, account.controls)),
-        next_month=next_month(account.usage),
-    )
 
 
 def _wrong_password(problem: Problem, field: str) -> Trouble:

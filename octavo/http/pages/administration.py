@@ -15,7 +15,7 @@ from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
-from octavo.http.pages.usage import used_shares
+from octavo.http.pages.usage import ReadUsage, first_day, installation_shares, known, used_shares
 
 PLACE = "/administration"
 _ACCOUNTS = f"{PLACE}/accounts"
@@ -43,8 +43,8 @@ POLICIES = {
 }
 
 
-def add_administration_pages(site: Site) -> None:
-    """Serve the pages for administrators of the installation."""
+def add_administration_pages(site: Site, usage: ReadUsage) -> None:
+    """Serve the pages for administrators; ``usage`` returns that of the installation."""
     only = Audience.ADMINISTRATOR
 
     @site.page(PLACE, only)
@@ -156,7 +156,7 @@ def add_administration_pages(site: Site) -> None:
 
     @site.page(_INSTALLATION, only)
     async def show_installation(visitor: Visitor) -> Response:
-        return await _installation(visitor)
+        return await _installation(visitor, usage)
 
     @site.form(_INSTALLATION, only)
     async def change_installation(visitor: Visitor) -> Response:
@@ -164,7 +164,7 @@ def add_administration_pages(site: Site) -> None:
         try:
             await visitor.api.send(InstallationSchema, "PUT", "/api/installation", body)
         except Problem as problem:
-            return await _installation(visitor, trouble_of(problem))
+            return await _installation(visitor, usage, trouble_of(problem))
         return redirect(_INSTALLATION, "installation-changed")
 
 
@@ -199,7 +199,10 @@ async def _changed(
     return redirect(f"{_ACCOUNTS}/{account_id}", "account-changed")
 
 
-async def _installation(visitor: Visitor, trouble: Trouble | None = None) -> Response:
+async def _installation(
+    visitor: Visitor, usage: ReadUsage, trouble: Trouble | None = None
+) -> Response:
+    used = await known(usage)
     installation = await visitor.api.get(InstallationSchema, "/api/installation")
     return await show(
         "administration/installation.html",
@@ -207,6 +210,8 @@ async def _installation(visitor: Visitor, trouble: Trouble | None = None) -> Res
         installation=installation,
         given=visitor.given,
         policies=POLICIES,
+        shares=[] if used is None else list(installation_shares(used)),
+        month=None if used is None else first_day(used.month),
     )
 
 

@@ -42,6 +42,7 @@ from octavo.http.pages.responses import HOME, consent_first, redirect, report, s
 from octavo.http.pages.sign_in import add_sign_in_pages
 from octavo.http.pages.site import Site
 from octavo.http.pages.static_files import StaticFile, page_files
+from octavo.http.pages.usage import ReadUsage, usage_of_nothing
 from octavo.http.pages.workspaces import add_workspace_pages
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.templates import FOLDER
@@ -112,6 +113,7 @@ def pages(
     legal: LegalDocuments = NO_DOCUMENTS,
     sends_mail: bool = False,
     portal: Mapping[str, str] = NO_PORTAL,
+    usage: ReadUsage = usage_of_nothing,
     perform: Perform,
     now: Clock,
     new_entropy: NewEntropy,
@@ -124,11 +126,11 @@ def pages(
     ``opens`` and ``reset_opens`` return whether an invitation and a token to choose a password are
     valid; people accept the documents ``legal``, and ``sends_mail`` is whether the installation can
     send messages; ``portal`` has the addresses of the operator's portal by the name of each page.
-    ``perform`` performs operations of the API. ``now`` is the clock, in seconds of
-    Unix time; ``new_entropy`` returns the entropy of hidden fields. The application must receive
-    the lifespan before its first request. The header ``x-request-id``, set by the forwarding
-    application, identifies a request in the log. A handler that fails is logged once and gets a
-    500.
+    ``usage`` returns what the installation has used in the month. ``perform`` performs operations
+    of the API. ``now`` is the clock, in seconds of Unix time; ``new_entropy`` returns the entropy
+    of hidden fields. The application must receive the lifespan before its first request. The header
+    ``x-request-id``, set by the forwarding application, identifies a request in the log. A handler
+    that fails is logged once and gets a 500.
     """
     app = _Pages(__name__, root_path=str(FOLDER), template_folder=str(FOLDER), static_folder=None)
     app.config.update(
@@ -168,14 +170,14 @@ def pages(
     add_register_pages(site, opens, legal)
     add_sign_in_pages(site, opens)
     add_password_reset_pages(site, reset_opens, sends_mail=sends_mail)
-    add_account_pages(site)
+    add_account_pages(site, usage)
     add_portal_page(site)
     add_consent_page(site)
     add_session_pages(site)
     add_key_pages(site, now)
     add_workspace_pages(site)
     add_member_pages(site)
-    add_administration_pages(site)
+    add_administration_pages(site, usage)
     add_audit_page(site)
 
     @app.get("/")

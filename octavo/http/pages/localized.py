@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from babel import Locale, UnknownLocaleError
-from babel.dates import format_datetime, format_timedelta
+from babel.dates import format_date, format_datetime, format_skeleton, format_timedelta
 from babel.numbers import format_decimal
 
 _ENGLISH = Locale("en")
@@ -44,11 +44,15 @@ class When:
     Attributes:
         relative: such as "2 hours ago".
         exact: date and time in UTC.
-        language: the language tag of both.
+        day: the day in UTC without its year, such as "1 December".
+        month: the month in UTC, such as "December 2026".
+        language: the language tag of all.
     """
 
     relative: str
     exact: str
+    day: str
+    month: str
     language: str
 
 
@@ -79,7 +83,12 @@ def when(time: str, now: float, locale: Locale) -> When:
     near = timedelta(seconds=distance if abs(distance) >= 1 else -1)
     relative = format_timedelta(near, add_direction=True, threshold=0.95, locale=locale)
     exact = format_datetime(moment, "medium", locale=locale) + " UTC"
-    return When(relative, exact, str(locale).replace("_", "-"))
+    if locale.language == "en":
+        day = format_date(moment, "d MMMM", locale=locale)
+    else:
+        day = format_skeleton("MMMMd", moment, locale=locale)
+    month = format_skeleton("yMMMM", moment, locale=locale)
+    return When(relative, exact, day, month, str(locale).replace("_", "-"))
 
 
 def size(count: int, locale: Locale) -> str:

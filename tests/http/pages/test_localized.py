@@ -51,6 +51,15 @@ def test_time_is_exact_in_the_language_of_the_reader() -> None:
 
 
 @pytest.mark.parametrize(
+    ("locale", "day", "month"),
+    [(ENGLISH, "1 December", "December 2026"), (GERMAN, "1. Dezember", "Dezember 2026")],
+)
+def test_day_and_month_are_those_in_utc(locale: Locale, day: str, month: str) -> None:
+    shown = when("2026-12-01T00:00:00+00:00", NOW, locale)
+    assert (shown.day, shown.month) == (day, month)
+
+
+@pytest.mark.parametrize(
     ("count", "english", "german"),
     [
         (0, "0 bytes", "0 bytes"),

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.http.api.account import UsageSchema
-from octavo.http.pages.usage import UsedShare, advised, next_month
+from octavo.http.pages.usage import UsedShare, advised, first_day, next_month
 from octavo.model.identity import AccountId
-from octavo.model.usage import Amount, Month
+from octavo.model.usage import Amount, DownloadLimits, InstallationLimits, InstallationUsage, Month
 from octavo.store.scripts.usage import InstallationAmount, UsageBatch, add
 from tests.fakes.page_reader import Installation, PageReader
 
@@ -48,8 +47,8 @@ def test_limit_is_near_from_four_fifths_on(
     [("2026-11", "2026-12-01T00:00:00+00:00"), ("2026-12", "2027-01-01T00:00:00+00:00")],
 )
 def test_downloads_begin_again_with_the_next_month(month: str, following: str) -> None:
-    usage = UsageSchema(storage_bytes=0, download_bytes=0, download_objects=0, month=month)
-    assert next_month(usage) == following
+    assert next_month(month) == following
+    assert first_day(month) == f"{month}-01T00:00:00+00:00"
 
 
 def test_person_is_advised_of_the_downloads_that_are_used_most() -> None:
@@ -105,8 +104,18 @@ async def test_account_near_a_limit_is_told_when_it_ends(
     await used(house, ann, 850_000, 1)
     await ann.open("/account")
     assert notes(ann.text) == 1
-    assert "You have read 85 % of what you may this month." in ann.text
+    assert "You have used 85 % of the bytes that you may read this month." in ann.text
+    assert "The count begins again on <time" in ann.text
+    assert ">1 February</time>" in ann.text
     assert 'datetime="2027-02-01T00:00:00+00:00"' in ann.text
+
+
+async def test_account_near_the_limit_of_files_is_told_so(
+    house: Installation, ann: PageReader
+) -> None:
+    await used(house, ann, 0, 4800)
+    await ann.open("/account")
+    assert "You have used 96 % of the files that you may read this month." in ann.text
 
 
 async def test_account_at_a_limit_is_told_what_still_works(
@@ -128,6 +137,53 @@ async def test_full_storage_is_explained(house: Installation, ann: PageReader) -
     await house.users.identity.execute("UPDATE workspaces SET size = 101")
     await ann.open("/account")
     assert "Your storage is full" in ann.text
+    assert "everything can be deleted" in ann.text
+
+
+def facts_below(heading: str, page: str) -> str:
+    """The list of facts after a heading."""
+    return page.partition(f">{heading}</h2>")[2].partition("</dl>")[0]
+
+
+async def test_administrator_sees_what_the_installation_uses(
+    house: Installation, ann: PageReader
+) -> None:
+    limits = InstallationLimits(DownloadLimits(1_000_000, None), 200)
+    house.used = InstallationUsage(JANUARY, Amount(850_000, 1234), 200, limits)
+    await ann.open("/administration/installation")
+    shown = facts_below("Usage", ann.text)
+    assert "850 KB of 1 MB" in shown
+    assert "<dd>1,234</dd>" in shown
+    assert "200 of 200" in shown
+    assert shown.count("<meter") == 2
+    assert '<meter class="full"' in shown
+    assert ">January 2027</time>" in ann.text
+
+
+async def test_usage_that_cant_be_read_leaves_the_pages_as_they_are(
+    house: Installation, ann: PageReader
+) -> None:
+    house.used = None
+    await ann.open("/administration/installation")
+    assert (ann.status, "This can't be read now." in ann.text) == (200, True)
+    await ann.open("/account")
+    assert (ann.status, notes(ann.text)) == (200, 0)
+
+
+@pytest.mark.parametrize(
+    ("downloads", "writes", "expected"),
+    [(Amount(99, 9), 0, 0), (Amount(100, 0), 0, 1), (Amount(0, 10), 0, 1), (Amount(), 5, 0)],
+)
+async def test_account_shows_that_the_installation_has_reached_its_limit(
+    house: Installation, ann: PageReader, downloads: Amount, writes: int, expected: int
+) -> None:
+    limits = InstallationLimits(DownloadLimits(100, 10), 5)
+    house.used = InstallationUsage(JANUARY, downloads, writes, limits)
+    await ann.open("/account")
+    assert notes(ann.text) == expected
+    said = "This installation has reached its limit for this month: files can be read again on"
+    assert (said in ann.text) == bool(expected)
+    assert (">1 February</time>" in ann.text) == bool(expected)
 
 
 async def test_administrator_sees_and_limits_what_an_account_reads(
@@ -136,7 +192,7 @@ async def test_administrator_sees_and_limits_what_an_account_reads(
     await used(house, ann, 850_000, 1234)
     await ann.open("/administration/accounts?text=bob")
     await ann.open(ann.page.links["Ann"])
-    assert "850 KB of 1 MB" in ann.text
+    assert "850 KB of 1 MB" in facts_below("Usage", ann.text)
     page = await ann.submit("Save the controls", downloads="2.5", filesRead="many")
     assert (ann.status, page.focused) == (400, ["filesRead"])
     await ann.submit("Save the controls", downloads="2.5", filesRead="")
