@@ -99,6 +99,8 @@ PAGES_OF_LONG_NAMES = [
 """Pages that show the names of `with_long_names`: who opens a page, and the page."""
 
 
+INSTALLATION_READ = 8_520_000_000
+"""Bytes that all accounts have read in this month."""
 TERMS = """---
 version: 2026-05
 ---
@@ -279,8 +281,8 @@ def page_site() -> Iterator[PageSite]:
     """Run an installation with people, and a browser that finds it at `ORIGIN`.
 
     Ann administers the installation and owns a workspace, in which Bob is an editor, who has read
-    as much as he may this month; Cid is locked by the operator; Dee has not accepted the present
-    terms.
+    as much as he may this month, when the installation may write no more; Cid is locked by the
+    operator; Dee has not accepted the present terms.
     """
     with data_folder() as folder, mail_server() as mail, portal() as billing:
         terms = folder.parent / "terms.md"
@@ -291,6 +293,7 @@ def page_site() -> Iterator[PageSite]:
             *("--smtp-host", "127.0.0.1", "--smtp-port", str(mail.port), "--smtp-security", "none"),
             *("--mail-from", "Octavo <notes@example.org>"),
             *("--portal", f"billing={billing}/pay?from=notes"),
+            *("--download-bytes-per-month", "10000000000", "--write-objects-per-month", "20000"),
         )
         with (
             running(folder, *options) as octavo,
@@ -336,6 +339,12 @@ def _furnish(site: PageSite, values: dict[str, str]) -> None:
         None,
         "INSERT INTO account_usage (account_id, month, download_bytes, download_objects)"
         f" VALUES ('{site.people['Bob'].account_id}', '{month_of(time.time())}', 852000000, 5000)",
+    )
+    change(
+        site.folder,
+        None,
+        "INSERT INTO installation_usage (month, download_bytes, download_objects, write_objects)"
+        f" VALUES ('{month_of(time.time())}', {INSTALLATION_READ}, 81234, 20000)",
     )
     controls = {"revision": 1, "locked": True, "lockReason": "The bill of March is open."}
     path = f"/api/accounts/{site.people['Cid'].account_id}"

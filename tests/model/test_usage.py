@@ -3,6 +3,7 @@
 from calendar import monthrange
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,8 +12,10 @@ from octavo.model.usage import (
     UNLIMITED,
     USAGE_LIMITS,
     Amount,
+    DownloadLimitReached,
     DownloadLimits,
     Month,
+    UsageLimit,
     exceeded,
     exceeds,
     month_before,
@@ -112,3 +115,18 @@ def test_limit_that_refuses_is_the_first_one_exceeded(
 def test_sum_and_difference_of_amounts_undo_each_other(one: Amount, other: Amount) -> None:
     assert one.plus(other).minus(other) == one
     assert one.minus(one.plus(other)) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ("account-download-bytes", "This account has read as many bytes as it may in this month"),
+        (
+            "installation-download-objects",
+            "The accounts of this installation have together read as many files as they may in"
+            " this month",
+        ),
+    ],
+)
+def test_refusal_says_whose_limit_is_reached(limit: UsageLimit, said: str) -> None:
+    assert DownloadLimitReached(limit, 1).detail.startswith(said)
