@@ -123,8 +123,7 @@ def test_sum_and_difference_of_amounts_undo_each_other(one: Amount, other: Amoun
         ("account-download-bytes", "This account has read as many bytes as it may in this month"),
         (
             "installation-download-objects",
-            "The accounts of this installation have together read as many files as they may in"
-            " this month",
+            "The accounts of this installation have together read as many files as they may",
         ),
     ],
 )
