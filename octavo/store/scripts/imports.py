@@ -53,9 +53,8 @@ _PUT_PART = """
 """
 
 PutPart = Literal["added", "replaced", "not_open", "begun", "full"]
-"""What became of a part: it was added or has replaced another, or it was refused, since the import
-runs, is done or gone, since it has begun to commit, or since an owner has no storage left for it.
-"""
+"""What became of a part. It is refused for an import that runs, is done or gone, or that has begun
+to commit, and if it is larger than the storage that an owner has left."""
 
 
 class ImportPart(NamedTuple):
@@ -144,9 +143,8 @@ def repeat_part(
 
     async def renew(transaction: Transaction) -> bool:
         part = await transaction.fetch_one(_PART, import_id, number)
-        if part is None or part[1] != bytes.fromhex(digest):
-            return False
-        return await transaction.execute(_RENEW, import_id, expires_at, now) > 0
+        same = part is not None and part[1] == bytes.fromhex(digest)
+        return same and await transaction.execute(_RENEW, import_id, expires_at, now) > 0
 
     return renew
 
