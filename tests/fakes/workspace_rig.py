@@ -41,7 +41,12 @@ class Rig:
     purged: list[str] = field(default_factory=list)
     ids: Iterator[int] = field(default_factory=count)
 
-    async def push(self, *operations: ChangeOperation, mutation: str | None = None) -> Receipt:
+    async def push(
+        self,
+        *operations: ChangeOperation,
+        mutation: str | None = None,
+        workspace_id: WorkspaceId = VAULT,
+    ) -> Receipt:
         """Push a changeset; raise what the actor refuses it with."""
         mutation_id = MutationId(mutation or f"m{next(self.ids)}")
         changeset = Changeset(
@@ -51,7 +56,7 @@ class Rig:
             operations,
             repeatable=mutation is not None,
         )
-        return await self.directory.ask(VAULT, Push(changeset))
+        return await self.directory.ask(workspace_id, Push(changeset))
 
     async def refusal(
         self, *operations: ChangeOperation, mutation: str | None = None
@@ -81,8 +86,8 @@ def edit(
     return UpdateFile(file_id, frozenset({expected}), content, path)
 
 
-async def create_workspace(store: Store) -> None:
-    """Create the workspace ``VAULT``, and its owner if needed."""
+async def create_workspace(store: Store, workspace_id: WorkspaceId = VAULT) -> None:
+    """Create a workspace, and its owner if needed."""
 
     async def owner(transaction: Transaction) -> None:
         await transaction.execute(
@@ -94,7 +99,7 @@ async def create_workspace(store: Store) -> None:
         )
 
     await store.write(owner)
-    await store.write(create(VAULT, "Vault", ANN, 0))
+    await store.write(create(workspace_id, "Vault", ANN, 0))
 
 
 @asynccontextmanager

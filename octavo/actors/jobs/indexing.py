@@ -37,7 +37,7 @@ class StepDone(NamedTuple):
     """The workspaces that may have more to index after a step.
 
     Attributes:
-        left: those of which the step has indexed some files, or none yet.
+        left: those of which the step has indexed none yet, then the one of which it has some.
         overtaken: those of which others have indexed the same files meanwhile.
     """
 
@@ -112,6 +112,8 @@ SMALL_BYTES = 16 * 1024
 """Of texts that are indexed in a small step; writes of others wait while it is stored."""
 POLL_SECONDS = 600.0
 """Seconds between two searches for the backlog that another process left."""
+TURN_SECONDS = 2.0
+"""Seconds that words wait for links before the two indexes take turns."""
 RETRY_SECONDS = 5.0
 """Seconds between a failure of the store and the next attempt."""
 SHORTEST_PAUSE = 0.003
@@ -127,13 +129,21 @@ class _PendingIndex:
     Attributes:
         index: the index.
         debounce: the workspaces whose changes are indexed later.
-        begun: those that are indexed now.
+        begun: those that are indexed now, in the order of their turns, with the time when they were
+            due.
+        used: seconds of steps since the indexes began to take turns.
     """
 
     def __init__(self, index: FileIndex[Any], quiet: float) -> None:
         self.index = index
         self.debounce: Debounce[WorkspaceId] = Debounce(quiet, LONGEST_DELAY)
-        self.begun: set[WorkspaceId] = set()
+        self.begun: dict[WorkspaceId, float] = {}
+        self.used = 0.0
+
+    def begin(self, now: float) -> None:
+        """Append the workspaces that are due to those that are indexed."""
+        for each in sorted(self.debounce.take(now)):
+            self.begun.setdefault(each, now)
 
     def due(self) -> float:
         """Return the time of the next step; infinity when nothing is left."""
@@ -145,7 +155,8 @@ class IndexingJob:
 
     Steps are small while others write.
 
-    Links are indexed first: no step for words is done while one for links is due.
+    Workspaces take turns: in each step comes first what the previous one did not reach. Links are
+    indexed before words; when words have waited for `TURN_SECONDS`, both indexes get the same time.
 
     Args:
         store: the store of the files and the indexes.
@@ -191,17 +202,24 @@ class IndexingJob:
     async def _step(self) -> None:
         began = trio.current_time()
         for backlog in self._backlogs:
-            backlog.begun |= backlog.debounce.take(began)
-        found = next((each for each in self._backlogs if each.begun), None)
+            backlog.begin(began)
+        found = self._next_index(began)
         if found is not None:
-            waiting = sorted(found.begun)
             size = SMALL_BYTES if began - self._changed_at < BUSY_SECONDS else SLICE_BYTES
-            done = await index_some(self._store, found.index, waiting, size)
-            found.begun = {*done.left, *done.overtaken}
-            took = trio.current_time() - began
+            done = await index_some(self._store, found.index, [*found.begun], size)
+            found.begun = {each: found.begun[each] for each in (*done.left, *done.overtaken)}
+            took = max(SHORTEST_PAUSE, trio.current_time() - began)
+            found.used += took
             # A query that indexes the same files waits for them.
-            pause = OVERTAKEN_PAUSE if done.overtaken else max(SHORTEST_PAUSE, took)
-            await trio.sleep(pause)
+            await trio.sleep(OVERTAKEN_PAUSE if done.overtaken else took)
+
+    def _next_index(self, now: float) -> _PendingIndex | None:
+        """Return the index that the next step updates; None when no workspace is due."""
+        links, words = self._backlogs
+        if links.begun and words.begun and min(words.begun.values()) + TURN_SECONDS <= now:
+            return words if words.used < links.used else links
+        links.used = words.used = 0.0
+        return next((each for each in self._backlogs if each.begun), None)
 
     async def _wait(self) -> None:
         """Wait until a step or a look is due, and receive the changes until then."""

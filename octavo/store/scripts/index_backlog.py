@@ -133,7 +133,12 @@ class WorkspaceStep(Generic[E]):
 
 @dataclass(frozen=True, slots=True)
 class BacklogStep(Generic[E]):
-    """What a step indexes, and the workspaces that may have more after it."""
+    """What a step indexes.
+
+    Attributes:
+        left: the workspaces that may have more after it, in the order for the next step: those that
+            this one has not reached are first.
+    """
 
     index: FileIndex[E]
     parts: list[WorkspaceStep[E]]
@@ -177,7 +182,7 @@ def next_step(
             entries = await index.extract(transaction, workspace_id, live)
             parts.append(WorkspaceStep(workspace_id, found.files, entries, found.begin, found.end))
             if found.more:
-                return BacklogStep(index, parts, [*workspace_ids[at:]])
+                return BacklogStep(index, parts, [*workspace_ids[at + 1 :], workspace_id])
             files, size = files - len(found.files), size - found.size
         return BacklogStep(index, parts, [])
 

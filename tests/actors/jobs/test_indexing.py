@@ -23,7 +23,7 @@ from octavo.actors.jobs.indexing import (
     read_links,
 )
 from octavo.model.identity import FileId, WorkspaceId
-from octavo.store import Store, StoreUnavailable, Transaction
+from octavo.store import Script, Store, StoreUnavailable, Transaction
 from octavo.store.scripts import link_view
 from octavo.store.scripts.index_backlog import (
     LINKS,
@@ -35,6 +35,7 @@ from octavo.store.scripts.index_backlog import (
 )
 from octavo.store.scripts.link_queries import back_links
 from octavo.store.sqlite import InlineStore, open_inline
+from octavo.store.transaction import T
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.workspace_rig import VAULT, Rig, create_workspace, note, serving
 
@@ -172,6 +173,33 @@ async def test_links_of_a_new_change_are_indexed_before_the_words_of_earlier_one
         while await left(engine, LINKS):
             assert await left(engine, WORDS) == [VAULT]
             await trio.sleep(0.01)
+        nursery.cancel_scope.cancel()
+
+
+class SlowStore(FaultyStore):
+    """A store whose writes take a second."""
+
+    async def write(self, script: Script[T]) -> T:
+        await trio.sleep(1.0)
+        return await super().write(script)
+
+
+@pytest.mark.parametrize("other", [WorkspaceId("another"), WorkspaceId("zoo")])
+async def test_small_workspace_is_indexed_during_the_backlog_of_a_large_one(
+    engine: InlineStore, autojump_clock: trio.abc.Clock, other: WorkspaceId
+) -> None:
+    await create_workspace(engine)
+    await create_workspace(engine, other)
+    indexer = IndexingJob(SlowStore(engine))
+    async with serving(engine) as rig, trio.open_nursery() as nursery:
+        await rig.push(*(note(f"n{n}", f"{n}.md", "x" * 50_000) for n in range(200)))
+        nursery.start_soon(indexer.run)
+        await trio.sleep(WORDS_QUIET * 2)
+        await rig.push(note("new", "new.md", "[[1]]"), workspace_id=other)
+        indexer.wake(other)
+        await trio.sleep(LONGEST_DELAY + 5.0)
+        assert await engine.read(workspaces_to_index(LINKS, [VAULT, other])) == [VAULT]
+        assert await engine.read(workspaces_to_index(WORDS, [VAULT, other])) == [VAULT]
         nursery.cancel_scope.cancel()
 
 
