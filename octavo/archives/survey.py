@@ -37,6 +37,7 @@ _NUMBER, _PATH, _FINAL, _NAME, _OFFSET = range(5)
 _FIGURES = slice(_OFFSET, _WIDTH)
 _SAME_NAME = (1 << 64) - 1
 _FOLDERS_REMEMBERED = 10_000
+_OVERLAPS = "Its data overlaps another entry or the directory of the archive."
 
 
 class ArchiveLimits(TypedDict):
@@ -119,7 +120,7 @@ class _Survey:
         self._limits = limits
         self._selection = Selection(directory.comment)
         self._left_out = Counter[EntryKind]()
-        self._extents = Extents()
+        self._extents = Extents(directory.start)
         self._rows = array("Q")
         self._is_image = bytearray()
         self._size = 0
@@ -133,8 +134,11 @@ class _Survey:
         select = self._selection.kind
         largest = {"note": self._limits["note"], "image": self._limits["image"]}
         for number, entry in enumerate(entries_of(self._source, self._directory)):
-            self._extents.add(entry)
             name = name_of(entry)
+            try:
+                self._extents.add(entry)
+            except Overlap:
+                raise refused_entry(name, _OVERLAPS) from None
             path = path_of_name(name)
             kind = select(entry, path)
             if kind == "note" or kind == "image":
@@ -221,13 +225,11 @@ class _Survey:
     def _entry_limits(self) -> Sequence[int]:
         """Return the position that the data of each entry must not exceed."""
         try:
-            return self._extents.limits(self._directory.start)
+            return self._extents.limits()
         except Overlap as overlap:
             entries = entries_of(self._source, self._directory)
             name = name_of(next(islice(entries, overlap.number, None)))
-            raise refused_entry(
-                name, "Its data overlaps another entry or the directory of the archive."
-            ) from None
+            raise refused_entry(name, _OVERLAPS) from None
 
     def _listed(self, row: int, limits: Sequence[int]) -> ListedEntry:
         columns = self._rows[row * _WIDTH : (row + 1) * _WIDTH]

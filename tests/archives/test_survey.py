@@ -4,6 +4,7 @@ import io
 import stat
 import unicodedata
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from tests.fakes.zip_files import (
     LIMITS,
     ONES_16,
     ONES_32,
+    ONES_64,
     Crafted,
     crafted,
     surveyed,
@@ -251,6 +253,22 @@ def test_file_that_cannot_be_imported_is_refused_by_name(
     assert text in refusal(
         tmp_path, crafted(NOTE if entry.name != "a.md" else Crafted("b.md"), entry)
     )
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.pdf"])
+@pytest.mark.parametrize(
+    "lie",
+    [
+        Crafted("", offset=ONES_32, extra=zip64_extra(ONES_64)),
+        Crafted("", offset=ONES_32, extra=zip64_extra(ONES_64 - 40)),
+        Crafted("", compressed=ONES_32, extra=zip64_extra(ONES_64)),
+        Crafted("", size=ONES_32, compressed=ONES_32, extra=zip64_extra(ONES_64, ONES_64)),
+    ],
+    ids=["offset", "end", "compressed", "sizes"],
+)
+def test_position_beyond_64_bits_is_refused(tmp_path: Path, lie: Crafted, name: str) -> None:
+    text = refusal(tmp_path, crafted(Crafted("b.md"), replace(lie, name=name), prefix=b"stub"))
+    assert text.startswith(f"{name}: Its data overlaps")
 
 
 def test_message_shows_a_name_on_one_line(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ LIMITS: ArchiveLimits = {
     "note": 2 * 1024 * 1024,
     "image": 32 * 1024 * 1024,
 }
+ONES_64 = (1 << 64) - 1
 ONES_32 = 0xFFFFFFFF
 ONES_16 = 0xFFFF
 

@@ -18,6 +18,7 @@ from octavo.workers import WorkerFailed
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, personal_exif, picture
 from tests.fakes.notes_api import Client, NotesApi, refusal
+from tests.fakes.zip_files import ONES_32, ONES_64, Crafted, crafted, zip64_extra
 from tests.store.scripts.test_imports import collected
 
 PNG = encoded(picture((20, 10)), "PNG")
@@ -179,6 +180,15 @@ async def test_parts_that_make_no_archive_are_refused(
     # The parts are kept, and can be corrected.
     assert (await given.read()).json()["parts"] == sorted(parts)
     await given.send(1, archive({"a.md": "x"}))
+
+
+async def test_position_beyond_64_bits_is_refused(api: NotesApi) -> None:
+    given = await start(api)
+    lie = Crafted("a.md", offset=ONES_32, extra=zip64_extra(ONES_64))
+    await given.send(1, crafted(lie))
+    response = await given.complete()
+    assert refusal(response) == (422, "archive_invalid")
+    assert "a.md" in response.json()["detail"]
 
 
 @pytest.mark.parametrize(
