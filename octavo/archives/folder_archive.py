@@ -13,6 +13,8 @@ from zlib import crc32
 from octavo.archives.entry_name import path_of_name
 from octavo.archives.selection import LEFT_OUT, Selection
 from octavo.archives.zip_writer import ZipWriter
+from octavo.model.files.path import check_path
+from octavo.model.refusal import InvalidPath
 
 PIECE = 256 * 1024
 """Bytes that are read, or returned, in one step."""
@@ -51,7 +53,7 @@ class FolderListing:
         files: the notes and images, by path.
         left_out: the number of files that an import leaves out, by kind.
         links: the number of symbolic links, which are not followed.
-        problems: a text for each file or folder that can't be read.
+        problems: a text for each file or folder that can't be read, or has no valid path.
     """
 
     root: Path
@@ -68,7 +70,10 @@ class FolderListing:
 
 
 def list_folder(root: Path) -> FolderListing:
-    """Find the files below ``root``, and check that each note and image can be read."""
+    """Find the files below ``root``.
+
+    Notes and images that can't be read, or whose paths an import refuses, are problems.
+    """
     listing = FolderListing(root)
     for path, entry in _walk(root, listing.problems):
         if entry.is_symlink():
@@ -125,6 +130,7 @@ def _add(listing: FolderListing, path: str, entry: os.DirEntry[str]) -> None:
         return
     try:
         path.encode()
+        check_path(path_of_name(path))
         if not entry.is_file(follow_symlinks=False):
             raise OSError(0, "not a regular file")
         opened = _open(Path(entry.path))
@@ -136,6 +142,8 @@ def _add(listing: FolderListing, path: str, entry: os.DirEntry[str]) -> None:
         listing.problems.append(f"{entry.path}: {error.strerror}")
     except UnicodeEncodeError:
         listing.problems.append(f"{entry.path}: its name is not UTF-8")
+    except InvalidPath as error:
+        listing.problems.append(f"{entry.path}: {error.detail}")
     else:
         listing.files.append(FolderFile(path, size, kind == "note"))
 

@@ -25,7 +25,7 @@ from octavo.control.client import ControlFailed, NoServer, ask
 from octavo.control.serving import COMMAND_SECONDS
 from octavo.model.accounts.administration import LONGEST_REASON
 from octavo.service.account_commands import AccountCommandFailed, run_beside
-from octavo.service.progress import megabytes
+from octavo.service.progress import size_text
 from octavo.settings import Settings
 
 _ADDRESS = 36
@@ -218,7 +218,7 @@ def table(accounts: list[AccountRecord]) -> list[str]:
             _shortened(each.address),
             each.role,
             each.effective_state,
-            megabytes(each.storage_used),
+            size_text(each.storage_used),
             "never" if each.last_active_at is None else _day(each.last_active_at),
         )
         for each in accounts
@@ -230,7 +230,7 @@ def table(accounts: list[AccountRecord]) -> list[str]:
 def details(account: AccountRecord) -> list[str]:
     """Return the lines that describe an account."""
     limit = account.storage_limit
-    used = megabytes(account.storage_used)
+    used = size_text(account.storage_used)
     lines = [
         ("address", account.address),
         ("id", account.id),
@@ -240,7 +240,7 @@ def details(account: AccountRecord) -> list[str]:
         ("reason", account.lock_reason),
         ("controls", "locked" if account.controls_locked else None),
         ("reason", account.controls_lock_reason),
-        ("files", used if limit is None else f"{used} of {megabytes(limit)}"),
+        ("files", used if limit is None else f"{used} of {size_text(limit)}"),
         ("created", _day(account.created_at)),
         ("last used", None if account.last_active_at is None else _day(account.last_active_at)),
     ]

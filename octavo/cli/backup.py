@@ -1,4 +1,4 @@
-"""``octavo backup``: a verified copy of the database and its blobs, also while the server runs."""
+"""``octavo backup``: a verified copy of the database and its images, also while the server runs."""
 
 import os
 from contextlib import suppress
@@ -9,14 +9,14 @@ import click
 import trio
 
 from octavo.cli.help import Command, example
-from octavo.cli.output import Failed, counted, say
+from octavo.cli.output import Failed, say
 from octavo.cli.progress import ProgressDisplay
 from octavo.cli.reading import read, takes_settings
 from octavo.control.client import ControlFailed, ask
 from octavo.service.backup import BackupFailed, back_up, blobs_of
 from octavo.service.blob_transfer import described_faults
 from octavo.service.interruption import Interrupted, until_signal
-from octavo.service.progress import megabytes
+from octavo.service.progress import counted, size_text
 from octavo.store.sqlite.backup import Contents
 
 
@@ -64,19 +64,19 @@ def command(
         raise Failed(*error.problems) from None
     except Interrupted:
         raise Failed("interrupted: nothing was written") from None
-    say(f"{done.file}: {megabytes(done.size)}, {described(done.contents)}")
+    say(f"{done.file}: {size_text(done.size)}, {described(done.contents)}")
     if in_object_store:
         say("the images are in an object store, and not in the backup (docs/operation.md)")
     blobs = done.blobs
     if blobs is not None and blobs.number:
         say(
-            f"{blobs_of(done.file)}: {megabytes(blobs.total)},"
-            f" {counted(blobs.number - blobs.lacking, 'blob')}, {blobs.reused:,} of them there"
-            " already or in another backup"
+            f"{blobs_of(done.file)}: images: {counted(blobs.number - blobs.lacking, 'file')},"
+            f" {size_text(blobs.total)}, {blobs.reused:,} of them there already or in another"
+            " backup"
         )
     if blobs is not None and blobs.lacking:
         raise Failed(
-            "the backup lacks blobs that are missing or damaged in the data folder",
+            "the backup lacks images that are missing or damaged in the data folder",
             *described_faults(blobs),
         )
 

@@ -14,14 +14,14 @@ from octavo.cli.output import Failed, say
 from octavo.cli.progress import ProgressDisplay
 from octavo.cli.server_key import read_key, server_access, takes_server
 from octavo.service.interruption import Interrupted, until_signal
-from octavo.service.progress import megabytes
+from octavo.service.progress import counted, size_text
 
 
 @click.command(
     "export",
     cls=Command,
     help="Write a workspace to the zip archive FILE, which appears when it is complete, and only "
-    "its owner can read it. An import takes it unchanged.",
+    "its owner can read it. `octavo import` brings it back unchanged.",
     epilog=example(
         "octavo export recipes.zip --server https://notes.example.org \\",
         "    --workspace Recipes --replace --key-file ~/.octavo-key",
@@ -57,11 +57,11 @@ def command(
     if target.exists() and not replace:
         raise Failed(f"{target} exists: name another file, or replace it with --replace")
     try:
-        with ProgressDisplay(lines=False) as report:
-            transfers = service.WorkspaceTransfers(access, workspace, report)
-            size = trio.run(until_signal, partial(transfers.export_to, target, export_format))
+        with ProgressDisplay() as report:
+            transfers = service.WorkspaceTransfers(access, workspace, report, report.waiting)
+            done = trio.run(until_signal, partial(transfers.export_to, target, export_format))
     except service.TransferFailed as error:
         raise Failed(*error.problems) from None
     except Interrupted:
         raise Failed("interrupted: nothing was written") from None
-    say(f"{target}: {megabytes(size)}")
+    say(f"{target}: {size_text(done.size)}, {counted(done.files, 'file')}")

@@ -52,11 +52,6 @@ def printable(text: str) -> str:
     )
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, which takes an s in the plural."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def draw(text: str) -> None:
     """Write ``text`` to standard error as it is; drop it when that fails."""
     # The exit code reports a failure even when nobody can read the text.

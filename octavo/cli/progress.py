@@ -1,24 +1,18 @@
-"""The progress of a long command on standard error: a bar on a terminal, plain lines elsewhere."""
+"""The progress of a long command on standard error, if that is a terminal."""
 
 import sys
 
 from octavo.cli.output import draw, tell
-from octavo.service.progress import Progress, megabytes
+from octavo.service.progress import Progress, size_text
 
 _WIDTH = 30
 
 
 class ProgressDisplay:
-    """Shows reports of progress; use it as a context manager, which clears the bar.
+    """Shows reports of progress; use it as a context manager, which clears the bar."""
 
-    Args:
-        lines: announce each step in a line where there is no terminal.
-    """
-
-    def __init__(self, *, lines: bool = True) -> None:
-        self._lines = lines
+    def __init__(self) -> None:
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
-        self._step = ""
         self._drawn = 0
 
     def __enter__(self) -> "ProgressDisplay":
@@ -32,9 +26,13 @@ class ProgressDisplay:
         """Show ``progress``. Never raises."""
         if self._terminal:
             self._draw(bar(progress))
-        elif self._lines and progress.step != self._step:
-            tell(line(progress))
-        self._step = progress.step
+
+    def waiting(self, reason: str) -> None:
+        """Show why the command waits, in a line of its own on a terminal. Never raises."""
+        if self._terminal:
+            if self._drawn:
+                self._draw("")
+            tell(reason)
 
     def _draw(self, text: str) -> None:
         padded = text.ljust(self._drawn)
@@ -43,19 +41,15 @@ class ProgressDisplay:
 
 
 def bar(progress: Progress) -> str:
-    """Return the bar of ``progress``; the estimated size may be exceeded."""
+    """Return the bar of ``progress``, which is full when the estimated size is exceeded."""
     if not progress.total:
         return (
-            f"{progress.step} {megabytes(progress.done)} …"
+            f"{progress.step} {size_text(progress.done)} …"
             if progress.done
             else f"{progress.step} …"
         )
-    share = min(progress.done / progress.total, 1.0)
+    done = min(progress.done, progress.total)
+    share = done / progress.total
     filled = round(share * _WIDTH)
-    sizes = f"{megabytes(progress.done)} of {megabytes(progress.total)}"
+    sizes = f"{size_text(done)} of {size_text(progress.total)}"
     return f"{progress.step:<8} [{'#' * filled:<{_WIDTH}}] {share:4.0%}  {sizes}"
-
-
-def line(progress: Progress) -> str:
-    """Return the line that announces the step of ``progress``."""
-    return f"{progress.step} {megabytes(progress.total)}" if progress.total else progress.step

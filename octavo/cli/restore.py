@@ -9,12 +9,13 @@ import trio
 
 from octavo.cli.backup import described
 from octavo.cli.help import Command, example
-from octavo.cli.output import Failed, counted, say
+from octavo.cli.output import Failed, say
 from octavo.cli.progress import ProgressDisplay
 from octavo.cli.reading import read, takes_settings
 from octavo.service.backup import BackupFailed
 from octavo.service.blob_transfer import described_faults
 from octavo.service.interruption import Interrupted, until_signal
+from octavo.service.progress import counted
 from octavo.service.restore import restore
 
 
@@ -55,13 +56,13 @@ def command(
     if settings.blobs:
         say("the images are in an object store, which was not changed (docs/operation.md)")
     if done.blobs is not None and done.blobs.number:
-        say(f"blobs: {counted(done.blobs.number - done.blobs.lacking, 'blob')}")
+        say(f"images: {counted(done.blobs.number - done.blobs.lacking, 'file')}")
         for line in described_faults(done.blobs):
             say(line)
     if done.replaced is not None:
         say(f"the former database is {done.replaced}: delete it when nobody misses anything")
     if done.replaced_blobs is not None:
-        say(f"blobs that the backup does not name are in {done.replaced_blobs}: delete that, too")
+        say(f"images that the backup does not name are in {done.replaced_blobs}: delete that, too")
     say(
         "start the server now; devices that saw later changes bring back what they still have"
         ' (docs/client.md, "After a restored backup")'

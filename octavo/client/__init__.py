@@ -12,7 +12,7 @@ except ModuleNotFoundError as error:
         "octavo.client needs httpx: run .venv/bin/pip install -e '.[client]' in the clone of Octavo"
     ) from None
 
-from octavo.client.archive_responses import ImportSummary, UploadInfo
+from octavo.client.archive_responses import ImportState, ImportSummary, UploadInfo
 from octavo.client.changes import Attach, Create, Delete, Operation, Purge, Restore, Save, Update
 from octavo.client.client import Client
 from octavo.client.errors import (
@@ -58,6 +58,7 @@ __all__ = [
     "HeadMovedError",
     "ImportProgress",
     "ImportRefused",
+    "ImportState",
     "ImportSummary",
     "ListeningEnded",
     "Mirror",

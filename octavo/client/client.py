@@ -1,7 +1,7 @@
 """A client of one server, with the credential of one account."""
 
 import ssl
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Any, Self
@@ -11,7 +11,7 @@ import trio
 
 from octavo.client.changes import present_members
 from octavo.client.connection import ApiConnection, Request
-from octavo.client.errors import UnexpectedResponse
+from octavo.client.errors import ClientError, UnexpectedResponse
 from octavo.client.findings import Hits
 from octavo.client.notices import Notices, listen
 from octavo.client.paging import Pages
@@ -39,6 +39,7 @@ class Client:
         origin: the origin of the installation, required by sessions if it differs from that of
             ``url``.
         retrying: the retry policy.
+        on_retry: called before a request is sent again, with the failure; must not raise.
         timeout: seconds that the server may be silent within one request.
         tls: the TLS context; None for the certificates that the system trusts.
         transport: replaces the network in tests.
@@ -54,6 +55,7 @@ class Client:
         key: str | None = None,
         origin: str | None = None,
         retrying: Retrying | None = None,
+        on_retry: Callable[[ClientError], object] = lambda _: None,
         timeout: float = 30.0,
         tls: ssl.SSLContext | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
@@ -73,7 +75,7 @@ class Client:
             verify=self._tls,
         )
         self._origin = origin or f"{address.scheme}://{address.netloc.decode()}"
-        self._connection = ApiConnection(self._http, retrying or Retrying(), entropy)
+        self._connection = ApiConnection(self._http, retrying or Retrying(), entropy, on_retry)
         if key is not None:
             self._connection.credential = {"authorization": f"Bearer {key}"}
 

@@ -5,7 +5,7 @@ and when the server responds with 503 or 429. Other changes are retried only if 
 certainly had no effect: no connection was established, or the response was 429.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
@@ -22,6 +22,7 @@ from octavo.client.errors import (
     UnexpectedResponse,
     problem_error,
 )
+from octavo.client.failures import Failures
 from octavo.client.response_model import parse_response
 from octavo.client.retrying import EntropySource, Retrying
 from octavo.model.identity import MutationId
@@ -90,14 +91,22 @@ class ApiConnection:
         http: the HTTP client; its owner closes it.
         retrying: the retry policy.
         entropy: the source of randomness for identifiers and jitter.
+        on_retry: called before a request is sent again, with the failure.
 
     Attributes:
         credential: the headers that authenticate the caller.
     """
 
-    def __init__(self, http: httpx.AsyncClient, retrying: Retrying, entropy: EntropySource) -> None:
+    def __init__(
+        self,
+        http: httpx.AsyncClient,
+        retrying: Retrying,
+        entropy: EntropySource,
+        on_retry: Callable[[ClientError], object],
+    ) -> None:
         self.retrying = retrying
         self.entropy = entropy
+        self._on_retry = on_retry
         self.credential: dict[str, str] = {}
         self._http = http
 
@@ -105,6 +114,10 @@ class ApiConnection:
     def url(self) -> httpx.URL:
         """The URL of the server."""
         return self._http.base_url
+
+    def failures(self) -> Failures:
+        """Return a count of failures, without any."""
+        return Failures(self.retrying, self.entropy, self._on_retry)
 
     def new_id(self) -> str:
         """Return a random UUID (RFC 9562 section 5.4)."""
@@ -136,29 +149,28 @@ class ApiConnection:
 
     async def send(self, request: Request) -> httpx.Response:
         """Return the successful response to ``request``; raises and is cancelled as `ask`."""
-        failures = 0
+        failures = self.failures()
         in_doubt = False
         while True:
-            failures += 1
-            asked: float | None = None
             try:
                 response = await self._exchange(request)
             except httpx.RequestError as error:
                 sent = not isinstance(error, _NOT_SENT)
                 in_doubt |= sent and request.effect != "none"
+                failure = failures.add(_failed(error, in_doubt))
                 if not self._again(request, failures, safe=not sent):
-                    raise _failed(error, in_doubt) from error
+                    raise failure from error
             else:
                 if response.is_success:
                     return response
                 in_doubt |= response.status_code >= 500 and request.effect != "none"
                 problem = _problem(response, response.content, in_doubt=in_doubt)
-                asked = problem.retry_after
-                if problem.status not in request.temporary or (asked or 0) > self.retrying.patience:
+                failure = failures.add(problem)
+                if not self._passing(request, problem):
                     raise problem
                 if not self._again(request, failures, safe=problem.status == 429):
                     raise problem
-            await trio.sleep(self.retrying.wait(failures, self.entropy, asked))
+            await failures.wait(failure)
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[StreamedBody]:
@@ -167,15 +179,15 @@ class ApiConnection:
         The request is retried until the response starts. The iterator raises `ConnectionFailed` if
         the body is incomplete. Leaving the block closes the connection.
         """
-        failures = 0
+        failures = self.failures()
         while True:
-            failures += 1
             try:
                 response = await self._http.send(self._made(request), stream=True)
             except httpx.RequestError as error:
+                failure = failures.add(_failed(error, in_doubt=False))
                 if not self._again(request, failures, safe=True):
-                    raise _failed(error, in_doubt=False) from error
-                await trio.sleep(self.retrying.wait(failures, self.entropy))
+                    raise failure from error
+                await failures.wait(failure)
                 continue
             content = response.aiter_bytes()
             try:
@@ -189,15 +201,21 @@ class ApiConnection:
                     await response.aclose()
                     # Exhausts the generators within httpx, which can't be closed otherwise.
                     await _whole(content)
-            asked = problem.retry_after
-            passing = problem.status in request.temporary and (asked or 0) <= self.retrying.patience
-            if not passing or not self._again(request, failures, safe=True):
+            failures.add(problem)
+            if not self._passing(request, problem):
                 raise problem
-            await trio.sleep(self.retrying.wait(failures, self.entropy, asked))
+            if not self._again(request, failures, safe=True):
+                raise problem
+            await failures.wait(problem)
 
-    def _again(self, request: Request, failures: int, *, safe: bool) -> bool:
+    def _passing(self, request: Request, problem: ProblemError) -> bool:
+        """Return whether the problem is temporary, and ends soon enough."""
+        asked = problem.retry_after or 0
+        return problem.status in request.temporary and asked <= self.retrying.patience
+
+    def _again(self, request: Request, failures: Failures, *, safe: bool) -> bool:
         attempts = request.attempts or self.retrying.attempts
-        return failures < attempts and (safe or request.effect != "single")
+        return failures.number < attempts and (safe or request.effect != "single")
 
     async def _exchange(self, request: Request) -> httpx.Response:
         made = self._made(request)

@@ -37,12 +37,16 @@ class ClientError(Exception):
         outcome_unknown: whether a change may have happened. A repetition with the same mutation id
             has one effect in total; its receipt shows the outcome. False: nothing was changed.
         mutation_id: the mutation id of the change; None for other requests.
+        attempts: how often the request was sent.
+        seconds: from its first failure to the last one.
     """
 
     def __init__(self, detail: str, *, outcome_unknown: bool = False) -> None:
         super().__init__(detail)
         self.outcome_unknown = outcome_unknown
         self.mutation_id: MutationId | None = None
+        self.attempts = 1
+        self.seconds = 0.0
 
 
 class ConnectionFailed(ClientError):

@@ -158,25 +158,25 @@ class ArchiveImport:
 
     async def _complete(self) -> None:
         """Complete the import, until it is done or fails for good."""
-        retrying = self._connection.retrying
-        failures, read = 0, 0
+        failures, read = self._connection.failures(), 0
         while self._result is None:
             try:
                 await self._complete_once()
             except (ConnectionFailed, ProblemError) as error:
-                asked = _retry_after(error)
-                if asked is None:
+                if not _is_temporary(error):
                     raise
                 state = await self._settled()
                 self._result = state.result
                 if state.failure is not None and isinstance(error, ConnectionFailed):
                     raise ImportRefused(state.failure.code, state.failure.detail) from error
-                failures = 1 if state.read > read else failures + 1
+                if state.read > read:
+                    failures.begin_again()
                 read = state.read
                 if self._result is None:
-                    if failures >= retrying.attempts:
+                    failures.add(error)
+                    if failures.number >= self._connection.retrying.attempts:
                         raise
-                    await trio.sleep(retrying.wait(failures, self._connection.entropy, asked))
+                    await failures.wait(error)
 
     async def _complete_once(self) -> None:
         """Send one request to complete the import, and report progress until the response."""
@@ -249,11 +249,9 @@ async def _parts(chunks: AsyncIterator[bytes], size: int) -> AsyncGenerator[byte
         yield part
 
 
-def _retry_after(error: ClientError) -> float | None:
-    """Return the seconds to wait before the completion is sent again; None if that can't help."""
-    if isinstance(error, ProblemError) and error.status not in _TEMPORARY | _GATEWAY:
-        return None
-    return (isinstance(error, ProblemError) and error.retry_after) or 0.0
+def _is_temporary(error: ClientError) -> bool:
+    """Return whether it can help to send the completion again."""
+    return not isinstance(error, ProblemError) or error.status in _TEMPORARY | _GATEWAY
 
 
 async def import_archive(

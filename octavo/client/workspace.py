@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import trio
 
-from octavo.client.archive_responses import ImportSummary, UploadInfo
+from octavo.client.archive_responses import ImportState, ImportSummary, UploadInfo
 from octavo.client.changes import Delete, Operation, encoded, present_members
 from octavo.client.connection import ApiConnection, Request
 from octavo.client.content import Source
@@ -219,6 +219,12 @@ class WorkspaceClient(WorkspaceReader):
             size = len(source)
         importing = ArchiveImport(self.connection, self.path, size, progress)
         return await import_archive(importing, source, import_id, abort_on_cancel=abort_on_cancel)
+
+    async def import_state(self, import_id: str) -> ImportState:
+        """Return how far an import of the account is (getWorkspaceImport)."""
+        return await self.connection.ask(
+            ImportState, Request("GET", f"{self.path}/imports/{import_id}")
+        )
 
     async def abort_import(self, import_id: str) -> None:
         """Remove an import with its parts, if it exists (abortWorkspaceImport).

@@ -19,12 +19,8 @@ if TYPE_CHECKING:
         send_test_message,
     )
     from octavo.service.running import run, start_log
-    from octavo.service.workspace_transfers import (
-        ImportReport,
-        ServerAccess,
-        TransferFailed,
-        WorkspaceTransfers,
-    )
+    from octavo.service.transfer_reports import ImportReport, ServerAccess, TransferFailed
+    from octavo.service.workspace_transfers import WorkspaceTransfers
 
 _MODULES = {
     "StoreEngine": "engine",
@@ -40,9 +36,9 @@ _MODULES = {
     "open_engine": "engine",
     "run": "running",
     "start_log": "running",
-    "ImportReport": "workspace_transfers",
-    "ServerAccess": "workspace_transfers",
-    "TransferFailed": "workspace_transfers",
+    "ImportReport": "transfer_reports",
+    "ServerAccess": "transfer_reports",
+    "TransferFailed": "transfer_reports",
     "WorkspaceTransfers": "workspace_transfers",
 }
 

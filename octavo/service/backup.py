@@ -26,7 +26,7 @@ from octavo.service.blobs import FOLDER
 from octavo.service.engine import require_installation
 from octavo.service.interruption import in_thread
 from octavo.service.partial_file import partial_file, publish
-from octavo.service.progress import Progress, Report, megabytes
+from octavo.service.progress import Progress, Report, size_text
 from octavo.settings import Settings
 from octavo.store import StoreError, StoreFull
 from octavo.store.blobs.deletion_lock import deletion_held_off
@@ -131,7 +131,7 @@ async def transferred(transfer: BlobTransfer, report: Report) -> None:
     """Run a transfer, and report its progress; if cancelled, it ends soon."""
 
     def look() -> None:
-        report(Progress("blobs", transfer.done, transfer.total))
+        report(Progress("images", transfer.done, transfer.total))
 
     if transfer.number:
         look()
@@ -165,7 +165,7 @@ def _remove_unnamed(target: Path) -> None:
 
 
 def _disk_full(target: Path, size: int) -> BackupFailed:
-    return BackupFailed(f"the disk of {target} is full: the backup takes about {megabytes(size)}")
+    return BackupFailed(f"the disk of {target} is full: the backup takes about {size_text(size)}")
 
 
 def _check_target(target: Path, database: Path, *, replace: bool) -> None:

@@ -9,7 +9,7 @@ class Progress:
     """How far a step has come.
 
     Attributes:
-        step: what is done now: ``writing``, ``checking``, ``blobs``.
+        step: what is done now: ``writing``, ``checking``, ``images``.
         done: bytes so far.
         total: estimated size in bytes; None when the step can't be measured.
     """
@@ -22,6 +22,15 @@ class Progress:
 Report = Callable[[Progress], None]
 
 
-def megabytes(size: int) -> str:
+def size_text(size: int) -> str:
     """Return a number of bytes for people."""
-    return f"{size / 1e6:.1f} MB" if size < 1e7 else f"{size / 1e6:,.0f} MB"
+    if size < 1_000:
+        return counted(size, "byte")
+    if size < 999_500:
+        return f"{size / 1e3:.0f} KB"
+    return f"{size / 1e6:.1f} MB" if size < 9_950_000 else f"{size / 1e6:,.0f} MB"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, which takes an s in the plural."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -6,21 +6,23 @@ checks, and `octavo backup` copies a whole installation.
 """
 
 import zipfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
 import trio
 
+from octavo.archives.directory import find_directory
 from octavo.archives.folder_archive import FolderChanged, FolderListing, list_folder, pack_folder
+from octavo.archives.part_files import PartFiles
 from octavo.client import (
     ArchiveDiffers,
     Client,
     ClientError,
     ConnectionFailed,
     ImportProgress,
+    ImportRefused,
     ImportSummary,
     NotFoundError,
     NotSignedInError,
@@ -32,55 +34,24 @@ from octavo.client.exporting import ExportedFiles
 from octavo.client.responses import WorkspaceInfo
 from octavo.service.entropy import system_random
 from octavo.service.progress import Progress, Report
+from octavo.service.transfer_reports import (
+    ExportReport,
+    ImportReport,
+    ServerAccess,
+    TransferFailed,
+    import_report,
+    reason_of_wait,
+    tries_of,
+    unknown_workspace,
+)
 
 # About ten minutes, in which a server can restart, or another job of the account can end.
 _RETRYING = Retrying(attempts=60, first=0.5, longest=15.0, patience=60.0)
 # A wrong address is reported soon.
 _FIRST_CONTACT = Retrying(attempts=5, first=0.5, longest=2.0)
-# The archive is at fault: its parts are of no further use.
+# The archive is at fault, or the workspace has files at its paths.
 _REFUSED = frozenset((413, 422))
-
-
-class TransferFailed(Exception):
-    """Nothing was transferred, or not everything.
-
-    Attributes:
-        problems: a text for each reason, with its remedy.
-    """
-
-    def __init__(self, *problems: str) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = problems
-
-
-@dataclass(frozen=True, slots=True)
-class ServerAccess:
-    """A server, and how to be authenticated there.
-
-    Attributes:
-        url: its URL.
-        key: an API key.
-    """
-
-    url: str
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
-class ImportReport:
-    """What was imported.
-
-    Attributes:
-        workspace: the name of the workspace.
-        summary: the result of the server.
-        left_out: the number of files that were left out, by kind, with those that were not sent.
-        links: the number of symbolic links in the folder.
-    """
-
-    workspace: str
-    summary: ImportSummary
-    left_out: dict[str, int]
-    links: int
+_CONFLICT = "path_conflict"
 
 
 class WorkspaceTransfers:
@@ -90,14 +61,26 @@ class WorkspaceTransfers:
         access: the server.
         workspace: the name of the workspace, or its id.
         report: called with the progress.
+        waiting: called with the reason of a wait, once for each.
 
     Attributes:
         import_id: the id of the import, as soon as it has one; it can be continued until it is
             done.
     """
 
-    def __init__(self, access: ServerAccess, workspace: str, report: Report) -> None:
+    def __init__(
+        self,
+        access: ServerAccess,
+        workspace: str,
+        report: Report,
+        waiting: Callable[[str], object],
+    ) -> None:
         self.import_id: str | None = None
+        self._created = False
+        self._left_empty = False
+        self._progressed = False
+        self._waiting = waiting
+        self._waited_for: set[str] = set()
         self._access = access
         self._wanted = workspace
         self._report = report
@@ -120,26 +103,44 @@ class WorkspaceTransfers:
             workspace = await self._resolved(create=create)
             async with self._client(_RETRYING) as client:
                 summary = await self._imported(client.workspace(workspace.id), source, listing)
+        except TransferFailed as error:
+            if not self._left_empty:
+                raise
+            empty = f"the workspace {self._wanted} was created, and is empty"
+            raise TransferFailed(*error.problems, empty) from None
         except OSError as error:
             raise TransferFailed(f"{source} can't be read: {error.strerror}") from None
         except FolderChanged as error:
             raise TransferFailed(str(error)) from None
         self.import_id = None
-        return _report_of(workspace.name, summary, listing)
+        return import_report(workspace.name, summary, listing, was_done=not self._progressed)
 
-    async def export_to(self, target: Path, export_format: ExportedFiles) -> int:
-        """Export the workspace to the file ``target``; return its size in bytes.
+    async def abort(self, import_id: str) -> None:
+        """Remove an import of the account with its parts; files that were imported stay.
+
+        Raises `TransferFailed`, also if there is no such import.
+        """
+        workspace = await self._resolved(create=False)
+        self.import_id = import_id
+        async with self._client(_RETRYING) as client:
+            await client.workspace(workspace.id).import_state(import_id)
+            await client.workspace(workspace.id).abort_import(import_id)
+        self.import_id = None
+
+    async def export_to(self, target: Path, export_format: ExportedFiles) -> ExportReport:
+        """Export the workspace to the file ``target``.
 
         Raises `TransferFailed`; then, and if it is cancelled, ``target`` is as it was before.
         """
         try:
             workspace = await self._resolved(create=False)
             async with self._client(_RETRYING) as client:
-                return await client.workspace(workspace.id).export_archive(
+                size = await client.workspace(workspace.id).export_archive(
                     target,
                     format=export_format,
                     progress=lambda size: self._report(Progress("receiving", size, None)),
                 )
+            return ExportReport(size, await trio.to_thread.run_sync(_entries, target))
         except OSError as error:
             raise TransferFailed(f"{target} can't be written: {error.strerror}") from None
 
@@ -155,14 +156,18 @@ class WorkspaceTransfers:
                 import_id=self.import_id,
                 progress=self._importing,
             )
-        except ProblemError as error:
-            if error.status in _REFUSED and self.import_id is not None:
-                with suppress(ClientError):
-                    await workspace.abort_import(self.import_id)
+        except (ProblemError, ImportRefused) as error:
+            if error.code == _CONFLICT or _is_refusal(error):
+                self._left_empty = self._created and error.code != _CONFLICT
+                if self.import_id is not None:
+                    # The parts would count as an open import of the account.
+                    with suppress(ClientError):
+                        await workspace.abort_import(self.import_id)
                 self.import_id = None
             raise
 
     def _importing(self, progress: ImportProgress) -> None:
+        self._progressed = True
         self.import_id = progress.import_id
         self._report(Progress(progress.step, progress.done, progress.total or None))
 
@@ -175,6 +180,7 @@ class WorkspaceTransfers:
                 entropy=system_random(),
                 key=self._access.key,
                 retrying=retrying,
+                on_retry=self._retried,
             )
         except ValueError as error:
             raise TransferFailed(str(error)) from None
@@ -183,6 +189,13 @@ class WorkspaceTransfers:
                 yield client
         except ClientError as error:
             raise TransferFailed(self._problem(error)) from None
+
+    def _retried(self, error: ClientError) -> None:
+        """Report the reason of a wait if it is a new one."""
+        reason = reason_of_wait(error, self._access.url)
+        if reason not in self._waited_for:
+            self._waited_for.add(reason)
+            self._waiting(reason)
 
     async def _resolved(self, *, create: bool) -> WorkspaceInfo:
         """Return the workspace that is meant."""
@@ -193,9 +206,10 @@ class WorkspaceTransfers:
             named = named or [each for each in found if each.name == wanted]
             if not named and create and not _is_id(wanted):
                 made = await client.create_workspace(wanted)
+                self._created = True
                 named = [each async for each in client.workspaces() if each.id == made.id]
         if not named:
-            raise TransferFailed(_unknown(wanted, found))
+            raise TransferFailed(unknown_workspace(wanted, found))
         if len(named) > 1:
             ids = ", ".join(each.id for each in named)
             raise TransferFailed(
@@ -217,10 +231,17 @@ class WorkspaceTransfers:
                     f"there is no import {gone} of this account in this workspace: it has expired,"
                     " or was removed; start again without --resume"
                 )
+            case ProblemError(code="too_many_imports"):
+                return (
+                    f"the server refused: {error.detail} ({error.code}): continue one with"
+                    " --resume, or remove one with `octavo import --abort ID`"
+                )
             case ProblemError():
-                return f"the server refused: {error.detail} ({error.code})"
+                return f"the server refused: {error.detail} ({error.code}){tries_of(error)}"
+            case ImportRefused():
+                return f"the server refused: {error}"
             case ConnectionFailed():
-                return f"the connection to {self._access.url} failed: {error}"
+                return f"the connection to {self._access.url} failed: {error}{tries_of(error)}"
             case _:
                 return f"{self._access.url} does not respond as Octavo does: {error}"
 
@@ -266,15 +287,11 @@ def _is_id(text: str) -> bool:
     return True
 
 
-def _unknown(wanted: str, found: list[WorkspaceInfo]) -> str:
-    names = ", ".join(sorted({each.name for each in found})[:10])
-    known = f"this account has {names}" if found else "this account has none"
-    return f"there is no workspace {wanted}: {known}"
+def _is_refusal(error: ProblemError | ImportRefused) -> bool:
+    return isinstance(error, ImportRefused) or error.status in _REFUSED
 
 
-def _report_of(name: str, summary: ImportSummary, listing: FolderListing | None) -> ImportReport:
-    left_out = dict(summary.left_out)
-    if listing is not None:
-        for kind, number in listing.left_out.items():
-            left_out[kind] = left_out.get(kind, 0) + number
-    return ImportReport(name, summary, left_out, 0 if listing is None else listing.links)
+def _entries(archive: Path) -> int:
+    """Return the number of entries of an archive."""
+    with PartFiles([str(archive)]) as source:
+        return find_directory(source).entries

@@ -1,4 +1,4 @@
-"""The progress of a long command: the bar and the lines."""
+"""The progress of a long command, and sizes."""
 
 import io
 import sys
@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from octavo.cli.progress import ProgressDisplay, bar
-from octavo.service.progress import Progress
+from octavo.service.progress import Progress, size_text
 
 
 class Terminal(io.StringIO):
@@ -19,7 +19,7 @@ class Terminal(io.StringIO):
     [
         (
             Progress("writing", 0, 190_000_000),
-            "writing  [                              ]   0%  0.0 MB of 190 MB",
+            "writing  [                              ]   0%  0 bytes of 190 MB",
         ),
         (
             Progress("writing", 95_000_000, 190_000_000),
@@ -28,7 +28,7 @@ class Terminal(io.StringIO):
         # The size was an estimate.
         (
             Progress("copying", 2_000_000, 1_000_000),
-            "copying  [##############################] 100%  2.0 MB of 1.0 MB",
+            "copying  [##############################] 100%  1.0 MB of 1.0 MB",
         ),
         (Progress("checking", 0, None), "checking …"),
         (Progress("receiving", 12_000_000, None), "receiving 12 MB …"),
@@ -51,17 +51,40 @@ def test_terminal_gets_a_bar_that_is_cleared_at_the_end(monkeypatch: pytest.Monk
     assert len(drawn[1]) == len(drawn[2])
 
 
-def test_other_output_gets_a_line_for_each_step(capsys: pytest.CaptureFixture[str]) -> None:
+def test_reason_of_a_wait_is_a_line_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with ProgressDisplay() as display:
+        display(Progress("writing", 1, 2))
+        display.waiting("waiting: for another one")
+        display(Progress("writing", 2, 2))
+    lines = terminal.getvalue().split("\n")
+    assert lines[0].endswith("\roctavo: waiting: for another one")
+    assert lines[1].startswith("\rwriting")
+
+
+def test_other_output_gets_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with ProgressDisplay() as display:
         display(Progress("writing", 1, 2_000_000))
         display(Progress("writing", 2, 2_000_000))
         display(Progress("checking", 0, None))
-    assert capsys.readouterr() == ("", "octavo: writing 2.0 MB\noctavo: checking\n")
-
-
-def test_other_output_gets_no_lines_if_they_are_not_wanted(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with ProgressDisplay(lines=False) as display:
-        display(Progress("sending", 1, 2_000_000))
+        display.waiting("waiting: for another one")
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (999, "999 bytes"),
+        (1_000, "1 KB"),
+        (999_499, "999 KB"),
+        (999_500, "1.0 MB"),
+        (9_949_999, "9.9 MB"),
+        (9_950_000, "10 MB"),
+        (1_234_567_890, "1,235 MB"),
+    ],
+)
+def test_sizes_are_short(size: int, text: str) -> None:
+    assert size_text(size) == text

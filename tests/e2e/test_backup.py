@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import stat
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -130,10 +131,10 @@ def test_backup_of_a_stopped_installation_is_private(folder: Path) -> None:
     backup.parent.mkdir()
     code, printed, errors = run("backup", folder, str(backup))
     newest = len(shipped())
-    size = f"{backup.stat().st_size / 1e6:.1f} MB"
+    size = f"{backup.stat().st_size / 1e3:.0f} KB"
     held = f"0 accounts, 0 workspaces, 0 files, schema version {newest}"
     assert (code, printed) == (0, f"{backup}: {size}, {held}\n")
-    assert re.fullmatch(r"octavo: writing 0\.\d MB\noctavo: checking\n", errors)
+    assert errors == ""
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
     assert sorted(path.name for path in backup.parent.iterdir()) == [backup.name]
 
@@ -244,8 +245,10 @@ def test_backup_ended_by_a_signal_leaves_nothing_behind(signum: int, folder: Pat
     backup = folder.parent / "backup"
     given = ("--data-dir", str(folder), str(backup))
     with start(*given, folder=folder.parent, command="backup", stdout=subprocess.PIPE) as process:
-        assert process.stderr is not None
-        assert process.stderr.readline().startswith("octavo: writing ")
+        deadline = time.monotonic() + PATIENCE
+        while not left_over(folder.parent):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
         process.send_signal(signum)
         _, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, errors) == (1, "octavo: interrupted: nothing was written\n")

@@ -104,7 +104,8 @@ def test_folder_becomes_a_workspace_and_an_archive(
     )
     assert (code, errors) == (0, "")
     assert printed == (
-        "Round trip: imported 3 notes and 1 image; left out: 1 settings, 1 other, 1 symbolic link\n"
+        "Round trip: imported 3 notes and 1 image; left out: 1 settings file,"
+        " 1 file of other kinds, 1 symbolic link\n"
     )
     archive = tmp_path / "round.zip"
     assert exported(octavo.url, person, "Round trip", archive) == IMPORTED
@@ -118,13 +119,15 @@ def test_folder_becomes_a_workspace_and_an_archive(
 def test_interrupted_import_is_continued(served: tuple[Octavo, Person], tmp_path: Path) -> None:
     octavo, person = served
     vault, notes = large_vault(tmp_path / "vault")
-    given = ("import", str(vault), "--workspace", "Continued", "--create")
-    process = start(octavo.url, person, *given)
+    given = ("import", str(vault), "--workspace", "Continued")
+    process = start(octavo.url, person, *given, "--create")
     import_id = octavo.log.find(FIRST_PART)
     process.send_signal(signal.SIGINT)
     code, printed, errors = ended(process)
     assert (code, printed) == (1, "")
-    assert errors == f"octavo: interrupted\noctavo: to continue, add --resume {import_id}\n"
+    assert errors == (
+        f"octavo: interrupted\noctavo: to continue, add --resume {import_id} instead of --create\n"
+    )
     code, printed, errors = run(octavo.url, person, *given, "--resume", import_id)
     assert (code, errors) == (0, "")
     assert printed == f"Continued: imported {len(notes)} notes and 0 images\n"
@@ -133,6 +136,47 @@ def test_interrupted_import_is_continued(served: tuple[Octavo, Person], tmp_path
     assert sorted(set(parts)) == list(range(1, max(parts) + 1))
     assert max(parts) >= 3
     assert exported(octavo.url, person, "Continued", tmp_path / "a.zip") == notes
+    code, printed, errors = run(octavo.url, person, *given, "--resume", import_id)
+    assert (code, errors) == (0, "")
+    assert printed == f"Continued: was imported already: {len(notes)} notes and 0 images\n"
+
+
+def test_aborted_import_makes_room_for_another(
+    served: tuple[Octavo, Person], tmp_path: Path
+) -> None:
+    octavo, person = served
+    with client(octavo.url, person) as http:
+        workspace = http.post("/api/workspaces", json={"name": "Full"}).json()["id"]
+        imports = f"/api/workspaces/{workspace}/imports"
+        ids = [http.post(imports, json={}).json()["importId"] for _ in range(5)]
+    vault = fill(tmp_path / "vault", {"a.md": b"a"})
+    given = ("import", str(vault), "--workspace", "Full")
+    code, _, errors = run(octavo.url, person, *given)
+    assert code == 1
+    assert "too_many_imports" in errors
+    assert "octavo import --abort ID" in errors
+    for each in ids:
+        aborted = run(octavo.url, person, "import", "--abort", each, "--workspace", "Full")
+        assert aborted == (0, f"the import {each} was removed\n", "")
+    code, _, errors = run(octavo.url, person, "import", "--abort", ids[0], "--workspace", "Full")
+    assert code == 1
+    assert f"there is no import {ids[0]} of this account" in errors
+    assert run(octavo.url, person, *given)[0] == 0
+
+
+def test_import_over_files_is_removed_from_the_server(
+    served: tuple[Octavo, Person], tmp_path: Path
+) -> None:
+    octavo, person = served
+    vault = fill(tmp_path / "vault", {"a.md": b"a"})
+    given = ("import", str(vault), "--workspace", "Conflict")
+    assert run(octavo.url, person, *given, "--create")[0] == 0
+    for _ in range(6):
+        code, printed, errors = run(octavo.url, person, *given)
+        assert (code, printed) == (1, "")
+        assert "path_conflict" in errors
+        assert "--resume" not in errors
+        assert "is empty" not in errors
 
 
 def test_import_outlives_a_server_that_is_killed(tmp_path: Path) -> None:
@@ -159,12 +203,14 @@ def test_refused_archive_is_removed_from_the_server(
     octavo, person = served
     vault = fill(tmp_path / "vault", {"a.md": b"\xff"})
     given = ("import", str(vault), "--workspace", "Refused", "--create")
-    for _ in range(6):
+    for number in range(6):
         code, printed, errors = run(octavo.url, person, *given)
         assert (code, printed) == (1, "")
         assert "a.md" in errors
         assert "archive_invalid" in errors
         assert "--resume" not in errors
+        created = "octavo: the workspace Refused was created, and is empty\n"
+        assert errors.endswith(created) == (number == 0)
 
 
 def test_workspace_is_found_by_its_name_or_its_id(

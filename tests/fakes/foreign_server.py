@@ -15,7 +15,7 @@ def listed(*names: str) -> tuple[int, bytes]:
     """The response with workspaces of these names; the first has `WORKSPACE_ID`."""
     items = [
         {
-            "id": f"{WORKSPACE_ID[:-1]}{'abcdef'[number]}",
+            "id": f"{WORKSPACE_ID[:-1]}{'abcdef0123456789'[number]}",
             "name": name,
             "role": "owner",
             "createdAt": "2026-01-01T00:00:00Z",

@@ -1,6 +1,8 @@
 """`octavo import` and `octavo export`: errors that people can act on, and what is left behind."""
 
+import io
 import os
+import sys
 import zipfile
 from pathlib import Path
 
@@ -43,7 +45,10 @@ def test_export_is_written_and_its_size_printed(capsys: pytest.CaptureFixture[st
     with responding(responses) as (url, _):
         assert export(url) == 0
     assert Path("a.zip").read_bytes() == archive()
-    assert capsys.readouterr() == (f"{os.path.abspath('a.zip')}: 0.0 MB\n", "")
+    assert capsys.readouterr() == (
+        f"{os.path.abspath('a.zip')}: {len(archive())} bytes, 1 file\n",
+        "",
+    )
 
 
 @pytest.mark.parametrize("missing", [1, 50])
@@ -80,6 +85,10 @@ def test_export_that_can_not_be_written_sends_nothing_or_names_the_file(
         (
             {"GET workspaces": listed("Tea", "Cup")},
             "there is no workspace Notes: this account has Cup, Tea",
+        ),
+        (
+            {"GET workspaces": listed(*(f"W{number:02}" for number in range(12)))},
+            "W08, W09 and 2 others",
         ),
         ({"GET workspaces": listed()}, "there is no workspace Notes: this account has none"),
         (
@@ -145,6 +154,83 @@ def test_files_that_can_not_be_read_are_named_before_anything_is_sent(
         f"octavo: {os.path.abspath('vault/b.md')}: not a regular file",
         "octavo: nothing was sent",
     ]
+
+
+def test_paths_that_an_import_refuses_are_named_before_a_workspace_is_created(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("vault").mkdir()
+    Path("vault/con.md").touch()
+    with responding({}) as (url, asked):
+        assert bring(url, "vault", "--create") == 1
+    assert asked == []
+    error, end = capsys.readouterr().err.splitlines()
+    assert error.startswith(f"octavo: {os.path.abspath('vault/con.md')}: ")
+    assert end == "octavo: nothing was sent"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--workspace", "Notes"],
+        ["vault", "--workspace", "Notes", "--abort", WORKSPACE_ID],
+        ["--workspace", "Notes", "--abort", WORKSPACE_ID, "--resume", WORKSPACE_ID],
+        ["--workspace", "Notes", "--abort", WORKSPACE_ID, "--create"],
+        ["vault", "--workspace", "Notes", "--resume", WORKSPACE_ID, "--create"],
+    ],
+)
+def test_options_that_exclude_each_other_exit_with_2(options: list[str]) -> None:
+    with responding({}) as (url, asked):
+        assert main(["import", *options, "--server", url], KEY) == 2
+    assert asked == []
+
+
+def test_import_of_nothing_warns(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("vault").mkdir()
+    done = (
+        b'{"importId": "%s", "state": "done", "read": 0, "total": 0, "received": [],'
+        b' "failure": null, "result": {"notes": 0, "attachments": 0, "position": 1, "leftOut":'
+        b' {"settings": 0, "history": 2, "other": 1}}}'
+    )
+    responses: Responses = {
+        "GET workspaces": listed("Notes"),
+        f"GET {WORKSPACE_ID}": (200, done.replace(b"%s", WORKSPACE_ID.encode())),
+    }
+    with responding(responses) as (url, _):
+        assert bring(url, "vault", "--resume", WORKSPACE_ID) == 0
+    printed, errors = capsys.readouterr()
+    assert printed == (
+        "Notes: was imported already: 0 notes and 0 images; left out: 2 history files,"
+        " 1 file of other kinds\n"
+    )
+    assert errors == f"octavo: {os.path.abspath('vault')} has no notes and no images\n"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("archive_job_running", "octavo: waiting: this account runs another import or export\n"),
+        ("server_busy", "octavo: the server could not do it (server_busy), trying again\n"),
+    ],
+)
+def test_reason_of_a_wait_is_shown_once_on_a_terminal(
+    code: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    retrying = Retrying(attempts=3, first=0.01)
+    monkeypatch.setattr(workspace_transfers, "_RETRYING", retrying)
+    responses: Responses = {"GET workspaces": listed("Notes"), "GET export": refused(503, code)}
+    with responding(responses) as (url, _):
+        assert export(url) == 1
+    shown = terminal.getvalue()
+    assert shown.count(said) == 1
+    assert shown.endswith(f"({code}), after 3 tries in 0 seconds\n")
 
 
 def test_unknown_id_is_not_created_as_a_name(capsys: pytest.CaptureFixture[str]) -> None:
