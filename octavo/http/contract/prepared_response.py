@@ -156,7 +156,11 @@ class ResponseWriter:
         try:
             await self._send(start)
             self.status = start["status"]
-            if not self._head_only:
+            if self._head_only:
+                # A whole body without bytes would have a length, which is wrong for what GET
+                # returns (RFC 9110 section 8.6).
+                await self._send_body(b"", more=True)
+            else:
                 while await self._send_next(content):
                     continue
         finally:

@@ -77,6 +77,17 @@ async def test_response_without_a_body_ends_at_its_head(
         assert (await client.ask(request("GET", "/api/stream"))).body == b"one"
 
 
+@pytest.mark.parametrize(("length_known", "length"), [(True, "3"), (False, None)])
+async def test_head_of_a_stream_has_its_length_if_that_is_known(
+    *, length_known: bool, length: str | None
+) -> None:
+    application = shelf_application(ShelfOperations(chunks=[b"one"], breaks=not length_known))
+    async with serving(application) as server, server.client() as client:
+        found = await client.ask(request("HEAD", "/api/stream"), head_only=True)
+        assert (found.status, found.get("content-length")) == (200, length)
+        assert (await client.ask(request("GET", "/api/shelves"))).status == 200
+
+
 async def test_failing_stream_cuts_the_connection() -> None:
     application = shelf_application(ShelfOperations(chunks=[b"one"], breaks=True))
     async with serving(application) as server:
