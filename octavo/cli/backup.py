@@ -71,8 +71,8 @@ def command(
     if blobs is not None and blobs.number:
         say(
             f"{blobs_of(done.file)}: images: {counted(blobs.number - blobs.lacking, 'file')},"
-            f" {size_text(blobs.total)}, {blobs.reused:,} of them there already or in another"
-            " backup"
+            f" {size_text(blobs.total - blobs.lacking_size)}, {blobs.reused:,} of them there"
+            " already or in another backup"
         )
     if blobs is not None and blobs.lacking:
         raise Failed(

@@ -57,6 +57,7 @@ class BlobTransfer:
         reused: the blobs whose bytes were there, in ``folder`` or a linkable one.
         faults: blobs that no source has; `MOST_FAULTS` at most.
         lacking: the number of such blobs.
+        lacking_size: their size in bytes.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class BlobTransfer:
         self.done = 0
         self.reused = 0
         self.lacking = 0
+        self.lacking_size = 0
         self.faults: list[BlobFault] = []
 
     def run(self) -> None:
@@ -95,6 +97,7 @@ class BlobTransfer:
                     self._add(blob)
                 except _UnusableBlob as fault:
                     self.lacking += 1
+                    self.lacking_size += blob.size
                     if len(self.faults) < MOST_FAULTS:
                         self.faults.append(BlobFault(blob.key, str(fault)))
                 self.done = before + blob.size

@@ -158,7 +158,8 @@ class WorkspaceTransfers:
             )
         except (ProblemError, ImportRefused) as error:
             if error.code == _CONFLICT or _is_refusal(error):
-                self._left_empty = self._created and error.code != _CONFLICT
+                # Other refusals, such as of storage, may come after some files.
+                self._left_empty = self._created and error.code.startswith("archive_")
                 if self.import_id is not None:
                     # The parts would count as an open import of the account.
                     with suppress(ClientError):

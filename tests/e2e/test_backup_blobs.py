@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -180,7 +181,7 @@ def test_replaced_backup_copies_new_blobs_alone_and_drops_old_ones(
     forget_blobs(folder, [FIRST])
     add_blobs(folder, [THIRD])
     printed = succeeds("backup", folder, "--replace", str(backup))
-    assert "2 blobs, 1 of them there already or in another backup" in printed
+    assert "images: 2 files, 11 KB, 1 of them there already or in another backup" in printed
     assert files_in(blobs_of(backup)) == named([SECOND, THIRD])
     after = blob_path(blobs_of(backup), SECOND).stat()
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
@@ -207,7 +208,7 @@ def test_damaged_and_missing_blobs_are_named_and_the_rest_is_backed_up(
     blob_path(folder / "blobs", SECOND).unlink()
     code, printed, errors = run("backup", folder, str(backup))
     assert code == 1
-    assert "1 blob, 0 of them" in printed
+    assert "images: 1 file, 5 KB, 0 of them" in printed
     lines = errors.splitlines()[-3:]
     assert lines[0] == (
         "octavo: the backup lacks images that are missing or damaged in the data folder"
@@ -260,9 +261,7 @@ def test_killed_backup_leaves_the_one_that_it_was_to_replace(folder: Path, backu
     add_blobs(folder, [large()])
     given = ("--data-dir", str(folder), "--replace", str(backup))
     with start(*given, folder=folder.parent, command="backup") as process:
-        assert process.stderr is not None
-        while not process.stderr.readline().startswith("octavo: blobs "):
-            pass
+        _wait_for_blobs(folder.parent)
         process.kill()
     elsewhere = folder.parent / "elsewhere"
     succeeds("restore", elsewhere, str(backup))
@@ -272,12 +271,18 @@ def test_killed_backup_leaves_the_one_that_it_was_to_replace(folder: Path, backu
     assert files_in(blobs_of(backup)) == named([SECOND, large()])
 
 
+def _wait_for_blobs(folder: Path) -> None:
+    """Wait until a blob is copied to a folder below ``folder``."""
+    deadline = time.monotonic() + PATIENCE
+    while not any(".partial" in names for _, _, names in os.walk(folder)):
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
 def _end_at_the_blobs(command: str, folder: Path, backup: Path, signum: int) -> None:
     given = ("--data-dir", str(folder), str(backup))
     with start(*given, folder=folder.parent, command=command, stdout=subprocess.PIPE) as process:
-        assert process.stderr is not None
-        while not process.stderr.readline().startswith("octavo: blobs "):
-            pass
+        _wait_for_blobs(folder.parent)
         process.send_signal(signum)
         _, errors = process.communicate(timeout=PATIENCE)
     nothing = "nothing was written" if command == "backup" else "nothing was changed"
