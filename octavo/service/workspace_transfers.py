@@ -52,6 +52,8 @@ _FIRST_CONTACT = Retrying(attempts=5, first=0.5, longest=2.0)
 # The archive is at fault, or the workspace has files at its paths.
 _REFUSED = frozenset((413, 422))
 _CONFLICT = "path_conflict"
+# Room can be made.
+_FULL = "storage_limit"
 
 
 class WorkspaceTransfers:
@@ -157,7 +159,7 @@ class WorkspaceTransfers:
                 progress=self._importing,
             )
         except (ProblemError, ImportRefused) as error:
-            if error.code == _CONFLICT or _is_refusal(error):
+            if _is_refusal(error):
                 # Other refusals, such as of storage, may come after some files.
                 self._left_empty = self._created and error.code.startswith("archive_")
                 if self.import_id is not None:
@@ -289,7 +291,9 @@ def _is_id(text: str) -> bool:
 
 
 def _is_refusal(error: ProblemError | ImportRefused) -> bool:
-    return isinstance(error, ImportRefused) or error.status in _REFUSED
+    if isinstance(error, ImportRefused) or error.code == _CONFLICT:
+        return True
+    return error.status in _REFUSED and error.code != _FULL
 
 
 def _entries(archive: Path) -> int:

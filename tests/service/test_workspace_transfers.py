@@ -241,19 +241,22 @@ def test_unknown_id_is_not_created_as_a_name(capsys: pytest.CaptureFixture[str])
     assert "there is no workspace" in capsys.readouterr().err
 
 
-def test_import_that_fails_says_how_to_continue(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("status", "code"), [(503, "storage_unavailable"), (413, "storage_limit")])
+def test_import_that_fails_says_how_to_continue(
+    status: int, code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with zipfile.ZipFile("b.zip", "w") as packed:
         packed.writestr("a.md", "one")
     started = b'{"importId": "%s", "partSize": 1000, "maxParts": 9}' % WORKSPACE_ID.encode()
     responses: Responses = {
         "GET workspaces": listed("Notes"),
         "POST imports": (201, started),
-        "PUT 1": refused(503, "storage_unavailable"),
+        "PUT 1": refused(status, code),
     }
     with responding(responses) as (url, _):
         assert bring(url, "b.zip") == 1
     assert capsys.readouterr().err.splitlines() == [
-        "octavo: the server refused: Why. (storage_unavailable)",
+        f"octavo: the server refused: Why. ({code})",
         f"octavo: to continue, add --resume {WORKSPACE_ID}",
     ]
 

@@ -29,6 +29,7 @@ from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import Note, NotesApi, account_id, opened, refusal, tag_of
 from tests.fakes.yjs_device import Device
+from tests.http.api.test_imports import archive, start
 
 OPERATIONS = {each.id: each for each in contract_of(CONTRACT)}
 OWNER = account_id("owner")
@@ -434,6 +435,16 @@ async def test_bytes_of_one_image_are_written_once() -> None:
             assert (await api.owner.upload(api.place, PNG)).status == 201
         assert (await read_by(api))[1].writes == 1
         assert len(api.images.blobs.blobs) == 1
+
+
+async def test_imported_images_that_are_stored_already_are_refused_alike() -> None:
+    async with opened(InstallationLimits(writes=2)) as api:
+        assert (await api.owner.upload(api.place, PNG)).status == 201
+        given = await start(api)
+        sent = await given.send(1, archive({"attachments/p.png": PNG}))
+        assert sent.status == 200
+        assert (await read_by(api))[1].writes == 2
+        assert refusal(await given.complete()) == (503, "storage_busy")
 
 
 async def test_images_are_stored_up_to_the_limit_of_the_installation() -> None:
