@@ -115,8 +115,8 @@ class ImportCommits:
         self.position = Position(0)
         self.total = 0
 
-    async def look(self) -> None:
-        """Find out whether the first changeset was committed before."""
+    async def find_begun(self) -> None:
+        """Set `begun`: find out whether the first changeset was committed before."""
         await self._committed_before()
 
     async def notes(self, notes: Iterator[CheckedNote]) -> None:

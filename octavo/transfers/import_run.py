@@ -136,7 +136,7 @@ class ImportRunner:
 
     async def _run(self, given: rows.StoredImport, permit: Permit) -> ImportResult:
         commits = ImportCommits(self._services, given, permit)
-        await commits.look()
+        await commits.find_begun()
         begun = commits.begun
         try:
             async with self._staging.folder(f"{given.import_id}.{next(self._runs)}") as folder:

@@ -81,11 +81,8 @@ class UsedPaths:
 
     def folder_taken(self, path: str) -> int | None:
         """Return the number of segments of the first folder of ``path`` that is a file."""
-        segments = path.split("/")
-        for length in range(1, len(segments)):
-            if path_key("/".join(segments[:length])) in self._keys:
-                return length
-        return None
+        taken = (each for each in folders_of(path_key(path)) if each in self._keys)
+        return next((each.count("/") + 1 for each in taken), None)
 
 
 def taken_paths(present: Iterable[str], new: Iterable[str], most: int = 10) -> list[str]:
