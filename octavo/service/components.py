@@ -138,7 +138,7 @@ def add_components(
     def announce(workspace_id: WorkspaceId, position: Position) -> None:
         hub.announce(workspace_id, position)
         indexer.wake(workspace_id)
-        others.wrote(workspace_id)
+        others.committed(workspace_id)
 
     async def index(worker: WorkerContext) -> None:
         await indexer.run()

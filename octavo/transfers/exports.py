@@ -30,7 +30,7 @@ ExportFormat = Literal["all", "notes", "history"]
 
 PIECE = 128 * 1024
 """Bytes after which what was written is sent."""
-_FILES_OF_STEP = 200
+_FILES_OF_STEP = 50
 _BYTES_OF_STEP = 512 * 1024
 _REVISIONS_OF_STEP = 4
 

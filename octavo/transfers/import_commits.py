@@ -36,13 +36,12 @@ from octavo.store.scripts import uploads
 from octavo.store.scripts.blobs import BlobCollected
 from octavo.store.scripts.changesets import committed_changes
 from octavo.store.scripts.files import live_paths
-from octavo.transfers import other_writes
 from octavo.transfers.other_writes import OtherWrites
 from octavo.usage.storage import StorageRoom
 
 NOTES_AT_ONCE = 100
 """Notes of one changeset while nobody else writes."""
-NOTES_BESIDES = 16
+NOTES_BESIDES = 8
 """Notes of one changeset while others write, who wait while it is committed."""
 BYTES_AT_ONCE = 256 * 1024
 """Stored bytes of notes with which a changeset ends."""
@@ -67,7 +66,7 @@ class CommitServices(NamedTuple):
         workspaces: the actors of the workspaces.
         now: the clock, in seconds of Unix time.
         storage: limits the storage of the owners.
-        others: which workspaces are written to.
+        others: says whether people write meanwhile.
     """
 
     store: Store
@@ -108,7 +107,6 @@ class ImportCommits:
         self._permit = permit
         self._numbers = 0
         self._read = 0
-        self._joined_at = -math.inf
         self._reported = trio.current_time()
         self.begun = True
         self.files = 0
@@ -131,7 +129,7 @@ class ImportCommits:
             if committed is not None:
                 most, size = committed[0], math.inf
             else:
-                most = NOTES_BESIDES if self._others_write() else NOTES_AT_ONCE
+                most = NOTES_BESIDES if self._services.others.recent() else NOTES_AT_ONCE
                 size = BYTES_AT_ONCE
             files = await trio.to_thread.run_sync(create, most, size)
             if not files:
@@ -257,15 +255,11 @@ class ImportCommits:
         if not await self._services.store.read(rows.is_open(self._import.import_id, now)):
             raise ImportMissing
 
-    def _others_write(self) -> bool:
-        """Return whether others write, to this workspace or another."""
-        joined = trio.current_time() - self._joined_at < other_writes.SECONDS
-        return joined or self._services.others.besides(self._import.workspace_id)
-
     async def _count(self, files: int, size: int, position: Position) -> None:
         """Count the files of a changeset that is committed."""
         if self.position and position != self.position + 1:
-            self._joined_at = trio.current_time()
+            # Others write to the same workspace.
+            self._services.others.wrote()
         self.position = position
         self.files += files
         self._read += size

@@ -128,7 +128,8 @@ class ImportRunner:
         if given.failure is not None:
             await store.write(rows.record_failure(given.import_id, None))
         try:
-            return await self._run(given, permit)
+            with self._services.others.importing(given.workspace_id):
+                return await self._run(given, permit)
         except DomainError as refusal:
             failure = json.dumps({"code": refusal.code, "detail": refusal.detail})
             await store.write(rows.record_failure(given.import_id, failure))

@@ -1,34 +1,45 @@
-"""Whether others write at the moment, so that bulk work leaves them room."""
+"""Whether people write at the moment, so that imports leave them room."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import trio
 
 from octavo.model.identity import WorkspaceId
 
 SECONDS = 10.0
-"""How long a workspace counts as written to after a commit."""
+"""How long a write counts as recent."""
 
 
 class OtherWrites:
-    """The workspaces of this process that were written to in the last `SECONDS`."""
+    """Writes to the workspaces of this process that are no import's."""
 
     def __init__(self) -> None:
-        # The time of the last commit of each, in the order of these times.
-        self._last: dict[WorkspaceId, float] = {}
+        self._last = -math.inf
+        self._importing: Counter[WorkspaceId] = Counter()
 
-    def wrote(self, workspace_id: WorkspaceId) -> None:
-        """Record a commit to a workspace."""
-        now = trio.current_time()
-        self._last.pop(workspace_id, None)
-        self._last[workspace_id] = now
-        while (first := next(iter(self._last))) and self._last[first] <= now - SECONDS:
-            del self._last[first]
+    @contextmanager
+    def importing(self, workspace_id: WorkspaceId) -> Iterator[None]:
+        """Take the commits to a workspace for those of an import, which reports the others."""
+        self._importing[workspace_id] += 1
+        try:
+            yield
+        finally:
+            self._importing[workspace_id] -= 1
+            if not self._importing[workspace_id]:
+                del self._importing[workspace_id]
 
-    def besides(self, workspace_id: WorkspaceId) -> bool:
-        """Return whether another workspace than ``workspace_id`` was written to."""
-        since = trio.current_time() - SECONDS
-        for each, time in reversed(self._last.items()):
-            if time <= since:
-                return False
-            if each != workspace_id:
-                return True
-        return False
+    def committed(self, workspace_id: WorkspaceId) -> None:
+        """Record a commit to a workspace, unless it is taken for one of an import."""
+        if workspace_id not in self._importing:
+            self.wrote()
+
+    def wrote(self) -> None:
+        """Record a write that is no import's."""
+        self._last = trio.current_time()
+
+    def recent(self) -> bool:
+        """Return whether one was recorded in the last `SECONDS`."""
+        return trio.current_time() - self._last < SECONDS

@@ -345,7 +345,7 @@ async def _serving(
 
     def announce(workspace_id: WorkspaceId, position: Position) -> None:
         announced.append((workspace_id, position))
-        others.wrote(workspace_id)
+        others.committed(workspace_id)
 
     root = Supervisor("test")
     directory = root.add(

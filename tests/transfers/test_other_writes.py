@@ -5,26 +5,30 @@ import trio
 from octavo.model.identity import WorkspaceId
 from octavo.transfers.other_writes import SECONDS, OtherWrites
 
-OURS, THEIRS = WorkspaceId("ours"), WorkspaceId("theirs")
+IMPORTED, ANOTHER = WorkspaceId("imported"), WorkspaceId("another")
 
 
-async def test_own_writes_do_not_count(autojump_clock: trio.abc.Clock) -> None:
+async def test_write_is_recent_for_some_seconds(autojump_clock: trio.abc.Clock) -> None:
     writes = OtherWrites()
-    assert not writes.besides(OURS)
-    writes.wrote(OURS)
-    assert not writes.besides(OURS)
-    assert writes.besides(THEIRS)
+    assert not writes.recent()
+    writes.committed(ANOTHER)
+    await trio.sleep(SECONDS / 2)
+    assert writes.recent()
+    await trio.sleep(SECONDS / 2)
+    assert not writes.recent()
+    writes.wrote()
+    assert writes.recent()
 
 
-async def test_write_counts_for_some_seconds(autojump_clock: trio.abc.Clock) -> None:
+async def test_commits_of_imports_do_not_count(autojump_clock: trio.abc.Clock) -> None:
     writes = OtherWrites()
-    writes.wrote(THEIRS)
-    await trio.sleep(SECONDS - 1)
-    writes.wrote(OURS)
-    assert writes.besides(OURS)
-    await trio.sleep(1)
-    assert not writes.besides(OURS)
-    # The older one is forgotten, and counts again when it is written to.
-    writes.wrote(THEIRS)
-    assert writes.besides(OURS)
-    assert writes.besides(THEIRS)
+    with writes.importing(IMPORTED):
+        with writes.importing(IMPORTED):
+            writes.committed(IMPORTED)
+        writes.committed(IMPORTED)
+        assert not writes.recent()
+        writes.committed(ANOTHER)
+        assert writes.recent()
+    await trio.sleep(SECONDS)
+    writes.committed(IMPORTED)
+    assert writes.recent()

@@ -39,6 +39,18 @@ async def test_changesets_are_small_while_others_write_elsewhere(api: NotesApi) 
     assert (await imported(api, files)).json()["position"] == 3
 
 
+async def test_changesets_are_large_after_another_import(api: NotesApi) -> None:
+    files = {f"{number}.md": str(number) for number in range(NOTES_AT_ONCE)}
+    assert (await imported(api, files)).json()["position"] == 1
+    made = await api.owner.post("/api/workspaces", {"name": "Other"})
+    imports = f"/api/workspaces/{made.json()['id']}/imports"
+    started = await api.owner.post(imports, {})
+    given = Import(api, api.owner, started.json()["importId"])
+    given.place = f"{imports}/{given.id}"
+    await given.send(1, archive(files))
+    assert (await given.complete()).json()["position"] == 1
+
+
 async def test_changesets_are_small_while_others_write_to_the_workspace(api: NotesApi) -> None:
     given = await start(api)
     await given.send(1, archive({f"{n}.md": str(n) for n in range(4 * NOTES_AT_ONCE)}))
