@@ -39,7 +39,7 @@ from octavo.store.scripts.files import live_paths
 from octavo.transfers.other_writes import OtherWrites
 from octavo.usage.storage import StorageRoom
 
-NOTES_AT_ONCE = 100
+NOTES_AT_ONCE = 200
 """Notes of one changeset while nobody else writes."""
 NOTES_BESIDES = 8
 """Notes of one changeset while others write, who wait while it is committed."""

@@ -108,7 +108,7 @@ async def test_failure_after_the_first_commit_says_how_many_came_in(api: NotesAp
     await given.send(1, data)
 
     async def fail() -> None:
-        while len((await api.owner.get(api.files)).json()["items"]) < NOTES_AT_ONCE:
+        while len((await api.owner.get(api.files)).json()["items"]) < 2:
             await trio.lowlevel.checkpoint()
         api.store.fail = StoreUnavailable("the disk is away")
 
