@@ -48,10 +48,19 @@ class _RunningJob(Generic[T]):
         self._result: outcome.Outcome[T] = outcome.Error(JobStopped())
 
     async def run(self) -> None:
-        result = await outcome.acapture(_awaited, self._job)
-        if isinstance(result, outcome.Error) and isinstance(result.error, trio.Cancelled):
-            raise result.error
-        self._result = result
+        """Run it. If it is cancelled, its result is `JobStopped`, whatever else fails meanwhile."""
+        try:
+            self._result = outcome.Value(await self._job())
+        except Exception as error:  # noqa: BLE001 - the caller gets any
+            self._result = outcome.Error(error)
+        except BaseExceptionGroup as group:
+            # A nursery of the job was cancelled. The caller must not be cancelled with it.
+            cancelled, failed = group.split(trio.Cancelled)
+            if cancelled is None:
+                raise
+            if failed is not None:
+                _log.warning("an archive job failed when it was stopped", exc_info=failed)
+            raise cancelled from None
 
     def end(self) -> None:
         self._ended.set()
@@ -59,10 +68,6 @@ class _RunningJob(Generic[T]):
     async def result(self) -> T:
         await self._ended.wait()
         return self._result.unwrap()
-
-
-async def _awaited(job: Callable[[], Awaitable[T]]) -> T:
-    return await job()
 
 
 class ArchiveJobs:

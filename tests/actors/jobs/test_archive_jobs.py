@@ -64,6 +64,38 @@ async def test_job_that_is_cancelled_frees_its_slot(
     assert await again() == 7
 
 
+async def nested() -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.sleep_forever)
+        await trio.sleep_forever()
+
+
+async def nested_and_wrong() -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.sleep_forever)
+        try:
+            await trio.sleep_forever()
+        finally:
+            raise ValueError("no")
+
+
+@pytest.mark.parametrize("job", [nested, nested_and_wrong])
+async def test_cancellation_of_tasks_of_a_job_does_not_reach_the_caller(
+    autojump_clock: MockClock,
+    jobs: ArchiveJobs,
+    job: Callable[[], Awaitable[None]],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    result = await jobs.start(ANN, "1", job)
+    await trio.testing.wait_all_tasks_blocked()
+    jobs.cancel("1")
+    with pytest.raises(JobStopped):
+        await result()
+    again = await jobs.start(ANN, "1", seven)
+    assert await again() == 7
+    assert ("failed when it was stopped" in caplog.text) == (job is nested_and_wrong)
+
+
 async def seven() -> int:
     await trio.lowlevel.checkpoint()
     return 7
