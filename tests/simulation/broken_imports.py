@@ -1,0 +1,135 @@
+"""Imports that are broken on purpose."""
+
+from collections.abc import Mapping
+from itertools import count
+
+import pytest
+
+from octavo.actors.jobs import archive_jobs
+from octavo.model.identity import AccountId, Position
+from octavo.store import Script, Transaction
+from octavo.store.scripts import archive_jobs as slots
+from octavo.store.scripts import changesets
+from octavo.store.scripts import imports as rows
+from octavo.transfers import import_commits
+from octavo.transfers.import_commits import ImportCommits
+from octavo.transfers.import_run import ImportRunner
+from tests.simulation.broken import Break
+
+
+def name_files_anew(patch: pytest.MonkeyPatch) -> None:
+    """Every run of an import gives its files and changesets new identifiers."""
+    runs = count()
+    begin = ImportCommits.__init__
+
+    def begin_anew(self: ImportCommits, *given: object) -> None:
+        begin(self, *given)  # type: ignore[arg-type]
+        self._archive = f"{self._archive} {next(runs)}"
+
+    patch.setattr(ImportCommits, "__init__", begin_anew)
+
+
+def forget_what_was_committed(patch: pytest.MonkeyPatch) -> None:
+    """An import that is completed again commits from the start, with any size of changeset."""
+
+    async def committed_before(self: ImportCommits) -> tuple[int, Position] | None:
+        self.begun = False
+        return None
+
+    patch.setattr(ImportCommits, "_committed_before", committed_before)
+
+
+def trust_the_present_size(patch: pytest.MonkeyPatch) -> None:
+    """A changeset that was committed before is taken for one of the present size."""
+    committed = changesets.committed_changes
+
+    def of_this_size(*given: object) -> Script[tuple[int, Position] | None]:
+        find = committed(*given)  # type: ignore[arg-type]
+
+        async def found(transaction: Transaction) -> tuple[int, Position] | None:
+            before = await find(transaction)
+            return None if before is None else (import_commits.NOTES_AT_ONCE, before[1])
+
+        return found
+
+    patch.setattr(import_commits, "committed_changes", of_this_size)
+
+
+def remove_the_parts_early(patch: pytest.MonkeyPatch) -> None:
+    """The parts are removed when the import begins to commit."""
+    record = rows.record_progress
+
+    def record_and_remove(import_id: str, read: int, total: int, files: int) -> Script[bool]:
+        recorded = record(import_id, read, total, files)
+
+        async def update(transaction: Transaction) -> bool:
+            await rows._remove_parts(transaction, [import_id])
+            return await recorded(transaction)
+
+        return update
+
+    patch.setattr(rows, "record_progress", record_and_remove)
+
+
+def finish_first(patch: pytest.MonkeyPatch) -> None:
+    """The result is stored before the notes are committed."""
+    notes = ImportCommits.notes
+    finish = ImportRunner._finish
+
+    async def notes_later(self: ImportCommits, *given: object) -> None:
+        self.later = given  # type: ignore[attr-defined]
+
+    async def finish_before(
+        self: ImportRunner, given: object, checked: object, commits: ImportCommits
+    ) -> object:
+        result = await finish(self, given, checked, commits)  # type: ignore[arg-type]
+        await notes(commits, *commits.later)  # type: ignore[attr-defined]
+        return result
+
+    patch.setattr(ImportCommits, "notes", notes_later)
+    patch.setattr(ImportRunner, "_finish", finish_before)
+
+
+def go_on_after_an_abort(patch: pytest.MonkeyPatch) -> None:
+    """Nobody looks before a commit whether the import was aborted."""
+
+    async def go_on(self: ImportCommits) -> None:
+        pass
+
+    async def record(self: ImportCommits) -> None:
+        pass
+
+    patch.setattr(ImportCommits, "_require_open", go_on)
+    patch.setattr(ImportCommits, "record", record)
+    patch.setattr(archive_jobs.ArchiveJobs, "cancel", lambda *_: None)
+
+
+def keep_the_slots_of_the_dead(patch: pytest.MonkeyPatch) -> None:
+    """The slot of a process that died is never free."""
+    take = slots.take_slot
+
+    def take_without_a_look(
+        account_id: AccountId, job_id: str, _now: int, until: int, most: int
+    ) -> Script[object]:
+        return take(account_id, job_id, 0, until, most)
+
+    def free_nothing() -> Script[None]:
+        async def nothing(transaction: Transaction) -> None:
+            pass
+
+        return nothing
+
+    patch.setattr(archive_jobs, "take_slot", take_without_a_look)
+    patch.setattr(archive_jobs, "free_all_slots", free_nothing)
+
+
+BROKEN_IMPORTS: Mapping[Break, str] = {
+    name_files_anew: "that was refused has imported something",
+    forget_what_was_committed: "that was refused has imported something",
+    trust_the_present_size: "is lost",
+    remove_the_parts_early: "No part of the archive was sent",
+    finish_first: "is lost",
+    go_on_after_an_abort: "has gone on",
+    keep_the_slots_of_the_dead: "can't be completed",
+}
+"""What is left out, and the message of the first failing schedule."""

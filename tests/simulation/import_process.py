@@ -1,0 +1,193 @@
+"""One process that imports archives, without sockets and worker processes."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from pathlib import Path
+from random import Random
+from typing import cast
+
+import trio
+
+from octavo.actors.core import Directory, OutcomeUnknown, WorkerContext, WorkerSpec
+from octavo.actors.jobs.archive_jobs import ArchiveJobs
+from octavo.actors.jobs.blob_collection import BlobCollectionJob
+from octavo.actors.testing import InjectedCrash
+from octavo.actors.workspace.actor import WorkspaceActor
+from octavo.actors.workspace.messages import Push
+from octavo.attachments.blob_writer import BlobWriter
+from octavo.model.documents.limits import DocumentLimits
+from octavo.model.files.receipt import Receipt
+from octavo.model.identity import WorkspaceId
+from octavo.store.blobs import BlobKey, BlobsUnavailable, Staging
+from octavo.transfers.archive_work import ArchiveWork
+from octavo.transfers.import_commits import CommitServices
+from octavo.transfers.import_run import ImportRunner
+from octavo.transfers.imports import Imports
+from octavo.transfers.other_writes import OtherWrites
+from octavo.usage.meter import UsageMeter
+from octavo.usage.storage import StorageRoom
+from tests.fakes.inline_work import run_inline
+from tests.fakes.memory_blobs import MemoryBlobs
+from tests.simulation.bare_process import AT_ONCE
+from tests.simulation.disk import Disk
+from tests.simulation.process import Process, Violation
+from tests.simulation.weather import FaultSchedule
+
+START = 1_790_000_000
+
+
+class UnreliableBlobs:
+    """Blobs that outlive a process, as it uses them: with failures before and after an effect."""
+
+    def __init__(self, blobs: MemoryBlobs, faults: FaultSchedule, random: Random) -> None:
+        self._blobs = blobs
+        self._faults = faults
+        self._random = random
+
+    async def put(self, key: BlobKey, source: Path) -> None:
+        await self._reach("blobs.before_put", "import")
+        # A thread would take real time.
+        self._blobs.blobs[key] = source.read_bytes()  # noqa: ASYNC240
+        await self._reach("blobs.stored", "import")
+
+    async def read(
+        self, key: BlobKey, start: int = 0, stop: int | None = None
+    ) -> AsyncGenerator[bytes, None]:
+        await self._reach("blobs.reading", "content")
+        async for chunk in self._blobs.read(key, start, stop):
+            yield chunk
+
+    async def fetch(self, key: BlobKey, target: Path) -> None:
+        await self._reach("blobs.reading", "content")
+        await self._blobs.fetch(key, target)
+
+    async def delete(self, key: BlobKey) -> None:
+        await self._reach("blobs.before_delete", "collection")
+        await self._blobs.delete(key)
+        await self._reach("blobs.deleted", "collection")
+
+    async def check(self) -> None:
+        await trio.lowlevel.checkpoint()
+
+    async def _reach(self, point: str, subject: str) -> None:
+        await trio.lowlevel.checkpoint()
+        try:
+            await self._faults.reach(point, subject)
+        except InjectedCrash as crash:
+            # It ends one of several tasks of the import.
+            raise BlobsUnavailable(f"injected at {point}") from crash
+        if self._faults.armed and self._random.random() < self._faults.storms:
+            raise BlobsUnavailable(f"injected at {point}")
+
+
+class UnreliableWorkspaces:
+    """The actors of the workspaces as an import asks them: responses are lost now and then."""
+
+    def __init__(
+        self, workspaces: Directory[WorkspaceId, WorkspaceActor], faults: FaultSchedule
+    ) -> None:
+        self._workspaces = workspaces
+        self._faults = faults
+
+    async def ask(self, workspace_id: WorkspaceId, push: Push) -> Receipt:
+        with self._faults.cancellable():
+            return await self._workspaces.ask(workspace_id, push)
+        raise OutcomeUnknown("the response was lost")
+
+
+class SometimesOthers(OtherWrites):
+    """Says at random that others write, so that changesets have any size."""
+
+    def __init__(self, random: Random) -> None:
+        super().__init__()
+        self._random = random
+        self._often = random.choice([0.0, 0.5, 1.0])
+
+    def recent(self) -> bool:
+        return self._random.random() < self._often
+
+
+class ImportProcess(Process):
+    """Imports into the workspaces of a disk until it is stopped or killed.
+
+    Attributes:
+        imports: the use case.
+        collection: deletes the blobs that nothing names.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        disk: Disk,
+        faults: FaultSchedule,
+        random: Random,
+        *,
+        new_id: Callable[[], str],
+        shared: bool,
+        violated: Violation,
+        blobs: MemoryBlobs,
+        folder: Path,
+    ) -> None:
+        super().__init__(
+            name,
+            disk,
+            faults,
+            random,
+            new_id=new_id,
+            shared=shared,
+            limits=DocumentLimits(),
+            violated=violated,
+            blobs=None,
+        )
+        random = Random(random.getrandbits(32))
+        kept = UnreliableBlobs(blobs, faults, random)
+        writer = BlobWriter(
+            self.store,
+            kept,
+            now=import_now,
+            new_entropy=lambda: random.randbytes(4),
+            meter=UsageMeter(self.store, now=import_now, writer_id=new_id()),
+        )
+        storage = StorageRoom(self.store, shared=True)
+        staging = Staging(folder)
+        jobs = ArchiveJobs(self.store, import_now, 2, alone=not shared)
+        self.collection = BlobCollectionJob(self.store, kept, import_now)
+        others = SometimesOthers(random)
+        workspaces = UnreliableWorkspaces(self.directory, faults)
+        runner = ImportRunner(
+            CommitServices(
+                self.store,
+                writer,
+                cast(Directory[WorkspaceId, WorkspaceActor], workspaces),
+                import_now,
+                storage,
+                others,
+            ),
+            kept,
+            staging,
+            ArchiveWork(run_inline, removes_metadata=False),
+            removed=self.collection.wake,
+        )
+        self.imports = Imports(
+            self.store,
+            writer,
+            staging,
+            jobs,
+            runner,
+            now=import_now,
+            new_id=new_id,
+            prepare=lambda: None,
+        )
+        self._root.add(WorkerSpec("archive_jobs", _worker(jobs.run), backoff=AT_ONCE))
+        self._root.add(WorkerSpec("blobs", _worker(self.collection.run), backoff=AT_ONCE))
+
+
+def import_now() -> float:
+    """Return the time of imports, in seconds of Unix time."""
+    return START + trio.current_time()
+
+
+def _worker(run: Callable[[], Awaitable[None]]) -> Callable[[WorkerContext], Awaitable[None]]:
+    async def work(worker: WorkerContext) -> None:
+        await run()
+
+    return work

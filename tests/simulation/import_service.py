@@ -1,0 +1,403 @@
+"""An import in one run: processes that start and end on a disk, and others who write meanwhile."""
+
+import hashlib
+import io
+import math
+import zipfile
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from functools import cache
+from itertools import count
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+import pytest
+import trio
+
+from octavo.actors.jobs import step_loop
+from octavo.actors.jobs.archive_jobs import ArchiveJobRunning, JobStopped
+from octavo.actors.testing import InjectedCrash, current_schedule, scenario_random
+from octavo.actors.workspace.messages import ChangesetRefused, Push
+from octavo.attachments.blob_writer import GRACE_SECONDS
+from octavo.model.files.archive import ImportMissing, ImportNotOpen, PathsTaken
+from octavo.model.files.changeset import Changeset, CreateFile, fingerprint
+from octavo.model.files.content import note_text
+from octavo.model.identity import FileId, MutationId, WorkspaceId
+from octavo.store.blobs import BlobsUnavailable
+from octavo.store.blobs.blob_store import digest_of_key
+from octavo.store.scripts.blobs import BlobCollected
+from octavo.store.scripts.feed import live_at, position_of
+from octavo.store.scripts.files import StoredFile
+from octavo.store.transaction import Row, Transaction
+from octavo.transfers import import_commits
+from octavo.transfers.import_run import ImportIncomplete, ImportResult
+from tests.fakes.image_files import encoded, picture
+from tests.fakes.memory_blobs import MemoryBlobs
+from tests.simulation.asking import Asking, NothingDone, Unsettled
+from tests.simulation.disk import ANN, Disk, found
+from tests.simulation.import_process import ImportProcess, import_now
+from tests.simulation.weather import FaultSchedule
+
+VAULT = WorkspaceId("w")
+TURNS = 6
+ALL_WRITES = list(range(TURNS))
+PATIENCE = 100
+"""Attempts at an action that eventually succeeds."""
+AGAIN = (
+    ArchiveJobRunning,
+    BlobCollected,
+    BlobsUnavailable,
+    ImportIncomplete,
+    InjectedCrash,
+    JobStopped,
+    NothingDone,
+    Unsettled,
+)
+"""Results after which a client completes its import again."""
+
+R = TypeVar("R")
+
+
+async def simulate_imports(
+    writes: Sequence[int] = ALL_WRITES, sighted: Callable[[str], None] = lambda _: None
+) -> None:
+    """Import an archive under injected faults while another person writes; judge the workspace.
+
+    ``sighted`` is called with every notable event.
+    """
+    random = scenario_random()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.setattr(trio.to_thread, "run_sync", _at_once)
+        # The jobs work when they are woken alone: time passes in any amount here.
+        patch.setattr(step_loop, "POLL_SECONDS", math.inf)
+        patch.setattr(import_commits, "NOTES_AT_ONCE", random.choice([2, 3, 7]))
+        patch.setattr(import_commits, "NOTES_BESIDES", 1)
+        patch.setattr(import_commits, "IMAGES_AT_ONCE", random.choice([1, 2]))
+        run = _Run(random, folder)
+        stack.callback(run.disk.close)
+        await run.run(writes)
+        await run.judge()
+        for sight in run.sights():
+            sighted(sight)
+
+
+async def _at_once(function: Callable[..., R], *given: object, **_: object) -> R:
+    """Do what a thread does, so that the schedule decides the order of everything."""
+    await trio.lowlevel.checkpoint()
+    return function(*given)
+
+
+@cache
+def _png(seed: int) -> bytes:
+    return encoded(picture((4, 3), seed=seed), "PNG")
+
+
+class _Run:
+    def __init__(self, random: Random, folder: Path) -> None:
+        self._random = random
+        self._folder = folder
+        self._weather = FaultSchedule(random)
+        self._violations: list[str] = []
+        self._ids = count()
+        self._folders = count()
+        self._sights: list[str] = []
+        self._blobs = MemoryBlobs()
+        self._processes: list[ImportProcess | None] = [None] * random.choice([1, 1, 2])
+        self._asking = Asking(self._pick, self._weather)
+        self._notes = {
+            f"{'Topic/' * (number % 2)}{number}.md": f"# Note {number}\n"
+            for number in range(random.choice([1, 4, 12]))
+        }
+        self._images = {
+            f"attachments/{number}.png": _png(number) for number in range(random.choice([0, 1, 3]))
+        }
+        self._result: ImportResult | None = None
+        self._refused = False
+        self._aborts = random.random() < 0.15
+        # How many changesets there were when the client learned that the import was aborted.
+        self._aborted_after: int | None = None
+        self.disk = Disk(None, self._weather)
+
+    def _new_id(self) -> str:
+        return f"01900000-0000-7000-8000-{next(self._ids):012x}"
+
+    # What happens
+
+    async def run(self, writes: Sequence[int]) -> None:
+        await found(self.disk, [VAULT])
+        async with trio.open_nursery() as nursery:
+            for place in range(len(self._processes)):
+                await self._begin(place, nursery)
+            process = self._processes[0]
+            assert process is not None, "it was just started"
+            import_id = await process.imports.start(VAULT, ANN, 0)
+            self._weather.armed = True
+            async with trio.open_nursery() as users:
+                users.start_soon(self._import, import_id)
+                users.start_soon(self._write, writes)
+                users.start_soon(self._suffer, nursery)
+                if self._aborts:
+                    users.start_soon(self._abort, import_id)
+            await self._collect()
+            for place in range(len(self._processes)):
+                await self._end(place, ImportProcess.stop)
+
+    async def _import(self, import_id: str) -> None:
+        random = Random(f"import of {current_schedule()}")
+        data = self._archive()
+        cuts = sorted(random.choices(range(1, len(data)), k=random.choice([0, 1, 2])))
+        parts = [data[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(data)], strict=True)]
+        numbered = list(enumerate(parts, 1))
+        random.shuffle(numbered)
+        with suppress(ImportMissing, ImportNotOpen):
+            for number, part in [*numbered, *random.sample(numbered, random.choice([0, 1]))]:
+                await self._send(import_id, number, part, random)
+            await self._complete(import_id, numbered, random)
+            return
+        if not self._aborts:
+            self._violations.append("the import takes no parts, and nobody aborted it")
+
+    async def _send(self, import_id: str, number: int, part: bytes, random: Random) -> None:
+        async def receive(process: ImportProcess) -> None:
+            await process.imports.receive_part(VAULT, ANN, import_id, number, _chunks(part))
+
+        await self._until_done(receive, random)
+
+    async def _complete(
+        self, import_id: str, parts: Sequence[tuple[int, bytes]], random: Random
+    ) -> None:
+        async def complete(process: ImportProcess) -> ImportResult:
+            return await process.imports.complete(VAULT, ANN, import_id, trio.lowlevel.checkpoint)
+
+        for attempt in range(PATIENCE):
+            # So that the run ends.
+            self._weather.armed = self._weather.armed and attempt < PATIENCE // 4
+            try:
+                self._result = await self._ask(complete, random)
+            except PathsTaken:
+                self._refused = True
+                return
+            except AGAIN as error:
+                self._sights.append(type(error).__name__)
+            else:
+                break
+            if random.random() < 0.2:
+                with suppress(ImportNotOpen, *AGAIN):
+                    await self._ask(_repeated(import_id, *random.choice(parts)), random)
+            await trio.sleep(random.choice([0.0, 0.3, 5.0]))
+        else:
+            self._violations.append("the import can't be completed")
+            return
+        if not self._aborts and await self._until_done(complete, random) != self._result:
+            self._violations.append("the import has another result when it is completed again")
+
+    async def _write(self, writes: Sequence[int]) -> None:
+        """Create notes, some of them at paths of the archive."""
+        for number in writes:
+            random = Random(f"{number} of {current_schedule()}")
+            await trio.sleep(random.choice([0.0, 0.1, 0.6]))
+            path = random.choice([*self._notes]) if random.random() < 0.2 else f"mine {number}.md"
+            operations = (CreateFile(FileId(self._new_id()), path, note_text(f"mine {number}")),)
+            changeset = Changeset(
+                MutationId(self._new_id()), fingerprint(operations), ANN, operations
+            )
+
+            async def push(process: ImportProcess, changeset: Changeset = changeset) -> None:
+                await process.directory.ask(VAULT, Push(changeset))
+
+            with suppress(ChangesetRefused, *AGAIN):
+                await self._ask(push, random)
+
+    async def _abort(self, import_id: str) -> None:
+        random = Random(f"abort of {current_schedule()}")
+        await trio.sleep(random.choice([0.0, 0.1, 0.6]))
+
+        async def abort(process: ImportProcess) -> None:
+            await process.imports.abort(VAULT, ANN, import_id)
+
+        await self._until_done(abort, random)
+        self._aborted_after = len({each.revision.position for each in await self._imported()})
+        self._sights.append("aborted")
+
+    async def _suffer(self, nursery: trio.Nursery) -> None:
+        for _ in range(self._random.choice([0, 1, 2, 3])):
+            await trio.sleep(self._random.choice([0, 0.1, 0.3]))
+            for _ in range(self._random.randrange(300)):
+                await trio.lowlevel.checkpoint()
+            place = self._random.randrange(len(self._processes))
+            how = self._random.choice(["stop", "cut"])
+            self._sights.append(f"{how} of {len(self._processes)}")
+            await self._end(place, ImportProcess.stop if how == "stop" else ImportProcess.cut)
+            await trio.sleep(self._random.choice([0, 0.3]))
+            await self._begin(place, nursery)
+
+    async def _collect(self) -> None:
+        """Wait until blobs that nothing names are deleted."""
+        self._weather.armed = False
+        await trio.sleep(2 * GRACE_SECONDS)
+        for process in self._processes:
+            assert process is not None, "a process was not started again"
+            process.collection.wake()
+            await trio.sleep(60)
+
+    def _files(self) -> dict[str, str | bytes]:
+        return {**self._notes, **self._images}
+
+    def _archive(self) -> bytes:
+        written = io.BytesIO()
+        with zipfile.ZipFile(written, "w") as archive:
+            for path, content in self._files().items():
+                # Its time is fixed.
+                archive.writestr(zipfile.ZipInfo(path), content)
+        return written.getvalue()
+
+    # Requests
+
+    async def _ask(self, ask: Callable[[ImportProcess], Awaitable[R]], random: Random) -> R:
+        return await self._asking.ask(random, lambda process, _: ask(process))
+
+    async def _until_done(self, ask: Callable[[ImportProcess], Awaitable[R]], random: Random) -> R:
+        for attempt in range(PATIENCE):
+            self._weather.armed = self._weather.armed and attempt < PATIENCE // 4
+            with suppress(*AGAIN):
+                return await self._ask(ask, random)
+            await trio.sleep(0.1)
+        raise AssertionError("a request never succeeds")
+
+    def _pick(self, random: Random) -> ImportProcess | None:
+        return random.choice(self._processes)
+
+    async def _begin(self, place: int, nursery: trio.Nursery) -> None:
+        folder = self._folder / str(next(self._folders))
+        folder.mkdir()
+        process = ImportProcess(
+            f"p{place}",
+            self.disk,
+            self._weather,
+            Random(self._random.getrandbits(32)),
+            new_id=self._new_id,
+            shared=len(self._processes) > 1,
+            violated=self._violations.append,
+            blobs=self._blobs,
+            folder=folder,
+        )
+        await nursery.start(process.run)
+        self._processes[place] = process
+
+    async def _end(self, place: int, how: Callable[[ImportProcess], None]) -> None:
+        process = self._processes[place]
+        assert process is not None, "nothing runs there"
+        self._processes[place] = None
+        how(process)
+        await process.ended.wait()
+
+    # The verdict
+
+    async def judge(self) -> None:
+        """Raise unless the workspace has the archive exactly once, or a part of one aborted."""
+        files = await self._imported()
+        contents = Counter(self._content(each) for each in files)
+        expected = Counter(self._files().values())
+        if any(number > 1 for number in contents.values()):
+            self._violations.append("a file of the archive is there twice")
+        if contents - expected:
+            self._violations.append("a file that is not in the archive was imported")
+        if self._refused and contents:
+            self._violations.append("an import that was refused has imported something")
+        if self._result is not None:
+            self._judge_result(self._result, contents, expected)
+        await self._judge_paths(files)
+        if self._aborted_after is not None:
+            positions = {each.revision.position for each in files}
+            # One may have been on its way.
+            if len(positions) > self._aborted_after + 1:
+                self._violations.append("an aborted import has gone on")
+        await self._judge_rest(files)
+        if self._violations:
+            raise AssertionError("\n".join(self._violations))
+
+    def _judge_result(
+        self, result: ImportResult, contents: Counter[str | bytes], expected: Counter[str | bytes]
+    ) -> None:
+        self._sights.append("imported")
+        if contents != expected:
+            self._violations.append("a file of the archive is lost")
+        if (result.notes, result.attachments) != (len(self._notes), len(self._images)):
+            self._violations.append(f"{result} is the result of another archive")
+
+    async def _judge_paths(self, imported: Sequence[StoredFile]) -> None:
+        paths = {each.revision.path for each in await self._live()}
+        kept = {text: path for path, text in self._notes.items()}
+        for each in imported:
+            path = kept.get(each.text or "", each.revision.path)
+            if each.revision.path == path:
+                continue
+            self._sights.append("renamed")
+            renamed = path.removesuffix(".md") + " (imported).md"
+            if each.revision.path != renamed or path not in paths:
+                self._violations.append(f"{path} was imported as {each.revision.path}")
+
+    async def _judge_rest(self, imported: Sequence[StoredFile]) -> None:
+        """Check that nothing is left of the import but its files."""
+
+        now = int(1000 * import_now())
+
+        async def left(transaction: Transaction) -> tuple[Sequence[Row], Sequence[Row]]:
+            jobs = "SELECT 1 FROM archive_jobs WHERE renewed_until >= $1"
+            parts = "SELECT 1 FROM import_parts"
+            return await transaction.fetch_all(jobs, now), await transaction.fetch_all(parts)
+
+        jobs, parts = await self.disk.read(left)
+        if jobs:
+            self._violations.append("a slot is taken by a job that has ended")
+        if parts and self._result is not None:
+            self._violations.append("the parts of an import that is done are still there")
+        images = {each.revision.digest for each in imported if each.text is None}
+        stored = {digest_of_key(key) for key in self._blobs.blobs}
+        if images - stored:
+            self._violations.append("the bytes of an image are missing")
+        if self._result is not None and stored - images:
+            self._violations.append("a blob is still there, and nobody names it")
+
+    def _content(self, file: StoredFile) -> str | bytes:
+        if file.text is not None:
+            return file.text
+        images = {hashlib.sha256(data).hexdigest(): data for data in self._images.values()}
+        return images.get(file.revision.digest, b"")
+
+    async def _imported(self) -> list[StoredFile]:
+        return [each for each in await self._live() if each.revision.origin == "import"]
+
+    async def _live(self) -> list[StoredFile]:
+        position = await self.disk.read(position_of(VAULT))
+        assert position is not None, "the workspace is gone"
+        files, _ = await self.disk.read(live_at(VAULT, position, FileId(""), 1000, 1 << 30))
+        return files
+
+    def sights(self) -> Iterator[str]:
+        """Report what happened."""
+        yield from self._sights
+        yield from self._weather.injected
+        if self._refused:
+            yield "refused"
+
+
+async def _chunks(part: bytes) -> AsyncIterator[bytes]:
+    half = len(part) // 2
+    for chunk in (part[:half], part[half:]):
+        await trio.lowlevel.checkpoint()
+        yield chunk
+
+
+def _repeated(
+    import_id: str, number: int, part: bytes
+) -> Callable[[ImportProcess], Awaitable[object]]:
+    async def receive(process: ImportProcess) -> object:
+        return await process.imports.receive_part(VAULT, ANN, import_id, number, _chunks(part))
+
+    return receive

@@ -1,0 +1,43 @@
+"""Archives are imported once under any faults; and proof that broken imports are caught."""
+
+import pytest
+
+from octavo.actors.testing import ScheduleFailure
+from octavo.actors.testing.plugin import Explore
+from tests.simulation.broken import Break
+from tests.simulation.broken_imports import BROKEN_IMPORTS
+from tests.simulation.import_service import ALL_WRITES, simulate_imports
+from tests.simulation.test_simulation import CI_SEEDS, SEEDS
+
+SIGHTS = {
+    *("imported", "refused", "renamed", "aborted"),
+    *("ImportIncomplete", "ArchiveJobRunning", "JobStopped", "BlobsUnavailable", "Unsettled"),
+    *(f"{end} of {number}" for end in ("stop", "cut") for number in (1, 2)),
+    *(f"crash at {point}" for point in ("workspace.committed", "store.after_commit")),
+    *(f"crash at {point}" for point in ("blobs.before_put", "blobs.stored")),
+}
+"""What has to occur under this many schedules, or the simulation tests less than it claims."""
+
+
+def test_archive_is_imported_once_under_any_faults(explore: Explore) -> None:
+    sighted: set[str] = set()
+    # With early time, every request of many steps would exceed any deadline.
+    exploration = explore(
+        lambda writes: simulate_imports(writes, sighted.add),
+        schedules=SEEDS,
+        steps=ALL_WRITES,
+        early_time=False,
+    )
+    assert exploration.schedules < CI_SEEDS or sighted >= SIGHTS, SIGHTS - sighted
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [pytest.param(each, message, id=each.__name__) for each, message in BROKEN_IMPORTS.items()],
+)
+def test_broken_import_is_caught(
+    broken: Break, message: str, explore: Explore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(monkeypatch)
+    with pytest.raises(ScheduleFailure, match=message):
+        explore(simulate_imports, schedules=CI_SEEDS, early_time=False)
