@@ -94,7 +94,7 @@ class ShelfOperations:
 
     acted: Callable[[Call], object] = lambda _: None
     chunks: list[bytes] = field(default_factory=list)
-    breaks: bool = False
+    failure: Exception | None = None
     closed: bool = False
 
     @operation(
@@ -185,15 +185,15 @@ class ShelfOperations:
         media_types=("text/plain",),
     )
     async def stream(self, call: Call) -> Stream:
-        length = None if self.breaks else sum(map(len, self.chunks))
+        length = sum(map(len, self.chunks)) if self.failure is None else None
         return Stream(self._bytes(), "text/plain", length)
 
     async def _bytes(self) -> AsyncIterator[bytes]:
         try:
             for chunk in self.chunks:
                 yield chunk
-            if self.breaks:
-                raise RuntimeError("the shelf fell")
+            if self.failure is not None:
+                raise self.failure
         finally:
             self.closed = True
 

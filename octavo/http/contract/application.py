@@ -8,6 +8,7 @@ as a header, and a callback that reports a refusal to the request log.
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
+from http import HTTPStatus
 from urllib.parse import quote
 
 from octavo.http.contract.assembly import contract_of, served_operations_of
@@ -121,6 +122,7 @@ class Application:
         self._router = Router((e.operation.method, e.operation.path, e) for e in endpoints)
         self._new_id = new_id
         self._log_request = log_request
+        self._failure_problem = failure_problem
         self._fallback = fallback
         self._fallback_below_api = frozenset(fallback_below_api)
         self._websockets = dict(websockets or {})
@@ -130,8 +132,9 @@ class Application:
         """Serve one ASGI scope.
 
         Exceptions of the server's ``send`` propagate, as do errors after the response head was
-        sent: the server logs them and closes the connection. Any other failure is logged here and
-        gets a 500. Cancellation cancels the handler.
+        sent: the server logs them and closes the connection. After a refusal meanwhile, the
+        response is incomplete, and the server closes the connection, too. Any other failure is
+        logged here and gets a 500. Cancellation cancels the handler.
         """
         if scope["type"] == "http":
             await self._serve(scope, receive, send)
@@ -148,13 +151,25 @@ class Application:
             response = await self._respond(context)
             if response is not None:
                 await context.writer.send(response)
-        except BrokenContent:
-            context.failure = InternalError.code
-            raise
+        except BrokenContent as broken:
+            problem = self._problem_of(broken)
+            context.failure = InternalError.code if problem is None else problem.code
+            if problem is None or problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                raise
+            # The caller has lost its access, or reached a limit: the server cuts the connection.
         finally:
             if context.call is not None and context.call.hold is not None:
                 context.call.hold.release()
             self._log_request(context.record())
+
+    def _problem_of(self, broken: BrokenContent) -> Problem | None:
+        match broken.__cause__:
+            case Problem() as problem:
+                return problem
+            case Exception() as error:
+                return self._failure_problem(error)
+            case _:
+                return None
 
     async def _respond(self, context: RequestContext) -> PreparedResponse | None:
         """Return the response to send; None when it was sent, or the client is gone."""

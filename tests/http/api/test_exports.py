@@ -3,12 +3,16 @@
 import io
 import zipfile
 from collections.abc import AsyncIterator
+from itertools import count
+from typing import Any
 
 import pytest
 import trio
 
 from octavo.http.contract.prepared_response import BrokenContent
 from octavo.store.blobs import BlobKey, BlobsUnavailable
+from octavo.store.scripts import feed
+from octavo.transfers import exports
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import NotesApi, refusal
@@ -198,6 +202,33 @@ async def test_image_that_is_purged_meanwhile_is_left_out(
     else:
         with pytest.raises(BrokenContent):
             await api.owner.get(f"{api.place}/export")
+
+
+async def test_member_who_is_removed_gets_nothing_more(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exports, "_FILES_OF_STEP", 1)
+    monkeypatch.setattr(exports, "PIECE", 1)
+    texts = [f"secret {number}" for number in range(5)]
+    for number, text in enumerate(texts):
+        await api.note(f"{number}.md", text)
+    listed = (await api.owner.get(f"{api.place}/members")).json()["items"]
+    [reader] = [each["accountId"] for each in listed if each["role"] == "reader"]
+    step, steps = feed.live_at, count(1)
+
+    async def remove() -> None:
+        assert (await api.owner.delete(f"{api.place}/members/{reader}")).status == 200
+
+    def live_at(*given: Any) -> object:  # noqa: ANN401 - as the function has them
+        if next(steps) == 3:
+            api.store.before_read = remove
+        return step(*given)
+
+    monkeypatch.setattr(exports, "live_at", live_at)
+    response = await api.client("reader").get(f"{api.place}/export")
+    assert (response.status, response.ended) == (200, False)
+    # What was read before may still be sent.
+    assert next(steps) == 4
 
 
 async def test_client_that_leaves_ends_the_export(api: NotesApi) -> None:

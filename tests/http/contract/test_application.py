@@ -4,6 +4,7 @@ import pytest
 import trio
 
 from octavo.http.contract.prepared_response import BrokenContent
+from octavo.http.contract.problems import NotFound
 from octavo.http.contract.reply import Reply
 from octavo.http.contract.request_log import RequestRecord
 from octavo.http.contract.security_headers import API_HEADERS
@@ -193,13 +194,22 @@ async def test_stream_of_a_head_is_not_started() -> None:
 
 async def test_failing_stream_raises_so_that_the_connection_is_cut() -> None:
     records: list[RequestRecord] = []
-    application = shelf_application(ShelfOperations(chunks=[b"one"], breaks=True), records)
+    fell = RuntimeError("the shelf fell")
+    application = shelf_application(ShelfOperations(chunks=[b"one"], failure=fell), records)
     response = Response()
     with pytest.raises(BrokenContent) as raised:
         await application(scope_of("GET", "/api/stream"), never, response.take)
     assert str(raised.value.__cause__) == "the shelf fell"
     assert (response.status, response.body, response.ended) == (200, b"one", False)
     assert (records[0].status, records[0].failure) == (200, "internal_error")
+
+
+async def test_stream_that_is_refused_later_is_not_complete() -> None:
+    records: list[RequestRecord] = []
+    application = shelf_application(ShelfOperations(chunks=[b"one"], failure=NotFound()), records)
+    response = await ask(application, "GET", "/api/stream")
+    assert (response.status, response.body, response.ended) == (200, b"one", False)
+    assert (records[0].status, records[0].failure) == (200, "not_found")
 
 
 # The server.

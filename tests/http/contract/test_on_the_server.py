@@ -12,6 +12,7 @@ from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.openapi import document
 from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.problems import NotFound
 from octavo.http.contract.request_log import RequestRecord
 from octavo.http.pages import pages
 from octavo.http.server.asgi import Application as ASGIApplication
@@ -81,15 +82,17 @@ async def test_response_without_a_body_ends_at_its_head(
 async def test_head_of_a_stream_has_its_length_if_that_is_known(
     *, length_known: bool, length: str | None
 ) -> None:
-    application = shelf_application(ShelfOperations(chunks=[b"one"], breaks=not length_known))
+    failure = None if length_known else RuntimeError("the shelf fell")
+    application = shelf_application(ShelfOperations(chunks=[b"one"], failure=failure))
     async with serving(application) as server, server.client() as client:
         found = await client.ask(request("HEAD", "/api/stream"), head_only=True)
         assert (found.status, found.get("content-length")) == (200, length)
         assert (await client.ask(request("GET", "/api/shelves"))).status == 200
 
 
-async def test_failing_stream_cuts_the_connection() -> None:
-    application = shelf_application(ShelfOperations(chunks=[b"one"], breaks=True))
+@pytest.mark.parametrize("failure", [RuntimeError("the shelf fell"), NotFound()])
+async def test_failing_stream_cuts_the_connection(failure: Exception) -> None:
+    application = shelf_application(ShelfOperations(chunks=[b"one"], failure=failure))
     async with serving(application) as server:
         async with server.client() as client:
             await client.send(request("GET", "/api/stream", b"", "connection: keep-alive"))
