@@ -64,5 +64,5 @@ def add_archives(
         new_id=new_id,
         prepare=workers.prepare,
     )
-    exports = Exports(store, attachments.blobs, jobs, new_id=new_id)
+    exports = Exports(store, attachments.blobs, jobs, others, new_id=new_id)
     return Archives(imports, exports)

@@ -22,15 +22,18 @@ from octavo.store import Store
 from octavo.store.blobs import BlobMissing, BlobStore
 from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.store.scripts.feed import earlier_sizes, live_at, live_contents, position_of
-from octavo.store.scripts.files import StoredFile, earlier_contents, live_paths
+from octavo.store.scripts.files import StoredFile, earlier_contents, live_paths, with_earlier
 from octavo.store.scripts.images import StoredImage, blobs_of
+from octavo.transfers.other_writes import OtherWrites
 
 ExportFormat = Literal["all", "notes", "history"]
 """All files, notes alone, or all files with their earlier revisions."""
 
 PIECE = 128 * 1024
 """Bytes after which what was written is sent."""
-_FILES_OF_STEP = 50
+_FILES_OF_STEP = 200
+_FILES_BESIDES = 50
+"""Files of a step while others write, who wait for Python's lock meanwhile."""
 _BYTES_OF_STEP = 512 * 1024
 _REVISIONS_OF_STEP = 4
 
@@ -60,15 +63,23 @@ class Exports:
         store: the database.
         blobs: the blob store.
         jobs: runs the exports.
+        others: says whether people write meanwhile.
         new_id: returns an id.
     """
 
     def __init__(
-        self, store: Store, blobs: BlobStore, jobs: ArchiveJobs, *, new_id: Callable[[], str]
+        self,
+        store: Store,
+        blobs: BlobStore,
+        jobs: ArchiveJobs,
+        others: OtherWrites,
+        *,
+        new_id: Callable[[], str],
     ) -> None:
         self._store = store
         self._blobs = blobs
         self._jobs = jobs
+        self._others = others
         self._new_id = new_id
 
     async def size(self, workspace_id: WorkspaceId, export_format: ExportFormat) -> Amount:
@@ -101,7 +112,16 @@ class Exports:
         if position is None:
             raise WorkspaceGone
         sending, receiving = trio.open_memory_channel[bytes](0)
-        run = _ExportRun(self._store, self._blobs, workspace_id, position, sending, permit, count)
+        run = _ExportRun(
+            self._store,
+            self._blobs,
+            self._others,
+            workspace_id,
+            position,
+            sending,
+            permit,
+            count,
+        )
         result: Callable[[], Awaitable[None]] = await self._jobs.start(
             account_id, self._new_id(), partial(run.run, export_format)
         )
@@ -140,6 +160,7 @@ class _ExportRun:
         self,
         store: Store,
         blobs: BlobStore,
+        others: OtherWrites,
         workspace_id: WorkspaceId,
         position: Position,
         sending: trio.MemorySendChannel[bytes],
@@ -148,6 +169,7 @@ class _ExportRun:
     ) -> None:
         self._store = store
         self._blobs = blobs
+        self._others = others
         self._id = workspace_id
         self._position = position
         self._sending = sending
@@ -173,12 +195,12 @@ class _ExportRun:
         after: FileId | None = FileId("")
         while after is not None:
             await self._permit()
-            script = live_at(self._id, self._position, after, _FILES_OF_STEP, _BYTES_OF_STEP)
+            most = _FILES_BESIDES if self._others.recent() else _FILES_OF_STEP
+            script = live_at(self._id, self._position, after, most, _BYTES_OF_STEP)
             found, after = await self._store.read_much(script)
             await self._add_files(writer, found, notes_alone=export_format == "notes")
             if layout.history is not None:
-                for each in found:
-                    await self._add_history(writer, layout, each)
+                await self._add_histories(writer, layout, found)
         await self._add(writer.end())
         await self._send()
 
@@ -191,6 +213,16 @@ class _ExportRun:
             images = await self._store.read(blobs_of(self._id, named))
         files = [(each.revision.path, each) for each in found]
         await self._add_contents(writer, files, images)
+
+    async def _add_histories(
+        self, writer: ZipWriter, layout: ExportLayout, heads: Sequence[StoredFile]
+    ) -> None:
+        script = with_earlier(self._id, [each.revision.file_id for each in heads])
+        # Most files have none: each would cost a query.
+        changed = await self._store.read(script)
+        for each in heads:
+            if each.revision.file_id in changed:
+                await self._add_history(writer, layout, each)
 
     async def _add_history(self, writer: ZipWriter, layout: ExportLayout, head: StoredFile) -> None:
         revision = head.revision

@@ -1,4 +1,4 @@
-"""Whether people write at the moment, so that imports leave them room."""
+"""Whether people write at the moment, so that imports and exports leave them room."""
 
 import math
 from collections import Counter

@@ -71,5 +71,5 @@ def archives_rig(
         new_id=new_id,
         prepare=lambda: None,
     )
-    exports = Exports(store, images.blobs, jobs, new_id=new_id)
+    exports = Exports(store, images.blobs, jobs, others, new_id=new_id)
     return ArchivesRig(jobs, imports, exports, removals, work)

@@ -83,8 +83,12 @@ _REVISIONS_BEFORE = (
     )
     + " ORDER BY position DESC LIMIT $4"
 )
-
-
+_WITH_EARLIER = f"""
+    SELECT file_id FROM files WHERE {_OF_FILE} IN ($ids) AND EXISTS (
+        SELECT 1 FROM revisions
+        WHERE revisions.workspace = files.workspace AND revisions.file = files.number
+    )
+"""
 _EARLIER = (
     from_both(
         f"""{_EITHER} WHERE files.workspace = {WORKSPACE} AND files.file_id = $2::uuid
@@ -242,6 +246,16 @@ def revisions_of(
         return revisions_of_rows(rows)
 
     return read_revisions
+
+
+def with_earlier(workspace_id: WorkspaceId, file_ids: Sequence[FileId]) -> Script[set[FileId]]:
+    """Return which of the files have revisions before their heads."""
+
+    async def read_ids(transaction: Transaction) -> set[FileId]:
+        rows = await select_in(transaction, _WITH_EARLIER, workspace_id, file_ids)
+        return {FileId(row[0]) for row in rows}
+
+    return read_ids
 
 
 def earlier_contents(

@@ -12,7 +12,7 @@ import trio
 from octavo.http.contract.prepared_response import BrokenContent
 from octavo.store.blobs import BlobKey, BlobsUnavailable
 from octavo.store.scripts import feed
-from octavo.transfers import exports
+from octavo.transfers import exports, other_writes
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import NotesApi, refusal
@@ -96,6 +96,33 @@ async def test_history_is_exported_beside_the_files(api: NotesApi) -> None:
     result = (await given.complete()).json()
     assert (result["notes"], result["leftOut"]["history"]) == (2, 3)
     assert await contents(api) == {"b.md": b"three", ".history/c.md": b"d"}
+
+
+async def reads_of_history(api: NotesApi) -> int:
+    # The first may be followed by what others do behind it.
+    for _ in range(2):
+        before = api.store.reads
+        assert (await api.owner.get(f"{api.place}/export?format=history")).status == 200
+    return api.store.reads - before
+
+
+async def test_unchanged_files_cost_no_query_of_their_history(api: NotesApi) -> None:
+    note = await api.note("a.md", "one")
+    await note.update(text="two")
+    reads = await reads_of_history(api)
+    await imported(api, {f"{number}.md": str(number) for number in range(40)})
+    assert await reads_of_history(api) == reads
+
+
+async def test_steps_are_small_while_others_write(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await imported(api, {f"{number}.md": str(number) for number in range(150)})
+    alone = await reads_of_history(api)
+    await api.note("a.md", "one")
+    beside = await reads_of_history(api)
+    monkeypatch.setattr(other_writes, "SECONDS", 0.0)
+    assert await reads_of_history(api) == alone < beside
 
 
 async def test_export_is_exact_at_its_position(api: NotesApi) -> None:
@@ -207,7 +234,7 @@ async def test_image_that_is_purged_meanwhile_is_left_out(
 async def test_member_who_is_removed_gets_nothing_more(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exports, "_FILES_OF_STEP", 1)
+    monkeypatch.setattr(exports, "_FILES_BESIDES", 1)
     monkeypatch.setattr(exports, "PIECE", 1)
     texts = [f"secret {number}" for number in range(5)]
     for number, text in enumerate(texts):
