@@ -6,6 +6,7 @@ so the limits hold across processes; a process that dies frees its slots after `
 """
 
 import logging
+import math
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
@@ -48,19 +49,21 @@ class _RunningJob(Generic[T]):
         self._result: outcome.Outcome[T] = outcome.Error(JobStopped())
 
     async def run(self) -> None:
-        """Run it. If it is cancelled, its result is `JobStopped`, whatever else fails meanwhile."""
+        """Run it. If it is cancelled and raises, its result is `JobStopped`."""
         try:
             self._result = outcome.Value(await self._job())
-        except Exception as error:  # noqa: BLE001 - the caller gets any
-            self._result = outcome.Error(error)
-        except BaseExceptionGroup as group:
-            # A nursery of the job was cancelled. The caller must not be cancelled with it.
-            cancelled, failed = group.split(trio.Cancelled)
-            if cancelled is None:
-                raise
+        except (trio.Cancelled, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # noqa: BLE001 - the caller gets any, and other jobs none
+            if trio.current_effective_deadline() > -math.inf:
+                self._result = outcome.Error(error)
+                return
+            # The caller must not be cancelled with the tasks of the job.
+            failed: BaseException | None = error
+            if isinstance(error, BaseExceptionGroup):
+                failed = error.split(trio.Cancelled)[1]
             if failed is not None:
                 _log.warning("an archive job failed when it was stopped", exc_info=failed)
-            raise cancelled from None
 
     def end(self) -> None:
         self._ended.set()

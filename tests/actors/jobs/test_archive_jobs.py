@@ -79,7 +79,37 @@ async def nested_and_wrong() -> None:
             raise ValueError("no")
 
 
-@pytest.mark.parametrize("job", [nested, nested_and_wrong])
+async def wrong_at_the_end() -> None:
+    try:
+        await trio.sleep_forever()
+    finally:
+        raise ValueError("no")
+
+
+class Panic(BaseException):
+    """What an extension raises."""
+
+
+@pytest.mark.parametrize(
+    "panic", [Panic("no"), BaseExceptionGroup("of a nursery", [Panic("no")])], ids=["one", "group"]
+)
+async def test_panic_of_a_job_ends_no_other(
+    autojump_clock: MockClock, jobs: ArchiveJobs, panic: BaseException
+) -> None:
+    async def fail() -> None:
+        await trio.lowlevel.checkpoint()
+        raise panic
+
+    other = await jobs.start(BOB, "2", seven)
+    result = await jobs.start(ANN, "1", fail)
+    with pytest.raises(type(panic)):
+        await result()
+    assert await other() == 7
+    again = await jobs.start(ANN, "1", seven)
+    assert await again() == 7
+
+
+@pytest.mark.parametrize("job", [nested, nested_and_wrong, wrong_at_the_end])
 async def test_cancellation_of_tasks_of_a_job_does_not_reach_the_caller(
     autojump_clock: MockClock,
     jobs: ArchiveJobs,
@@ -93,7 +123,7 @@ async def test_cancellation_of_tasks_of_a_job_does_not_reach_the_caller(
         await result()
     again = await jobs.start(ANN, "1", seven)
     assert await again() == 7
-    assert ("failed when it was stopped" in caplog.text) == (job is nested_and_wrong)
+    assert ("failed when it was stopped" in caplog.text) == (job is not nested)
 
 
 async def seven() -> int:
