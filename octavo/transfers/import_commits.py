@@ -108,6 +108,8 @@ class ImportCommits:
         self._numbers = 0
         self._read = 0
         self._reported = trio.current_time()
+        # The position of the last changeset that was committed now, not before.
+        self._pushed: Position | None = None
         self.begun = True
         self.files = 0
         self.position = Position(0)
@@ -257,9 +259,6 @@ class ImportCommits:
 
     async def _count(self, files: int, size: int, position: Position) -> None:
         """Count the files of a changeset that is committed."""
-        if self.position and position != self.position + 1:
-            # Others write to the same workspace.
-            self._services.others.wrote()
         self.position = position
         self.files += files
         self._read += size
@@ -278,7 +277,7 @@ class ImportCommits:
                 origin="import",
             )
             try:
-                return await self._ask(Push(changeset))
+                position = await self._ask(Push(changeset))
             except ChangesetRefused as refused:
                 attempts += 1
                 refusal = refused.refusal
@@ -287,6 +286,12 @@ class ImportCommits:
                 taken_meanwhile = isinstance(refusal, PathConflict | InvalidGraph)
                 if not taken_meanwhile or attempts > _PATHS_TRIED:
                     raise ChangesetNotAccepted(refusal.detail) from refused
+            else:
+                if self._pushed is not None and position != self._pushed + 1:
+                    # Others write to the same workspace.
+                    self._services.others.wrote()
+                self._pushed = position
+                return position
             operations = await self._moved_away(given)
 
     async def _moved_away(self, operations: Sequence[_NewFile]) -> list[_NewFile]:

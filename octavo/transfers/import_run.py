@@ -128,8 +128,7 @@ class ImportRunner:
         if given.failure is not None:
             await store.write(rows.record_failure(given.import_id, None))
         try:
-            with self._services.others.importing(given.workspace_id):
-                return await self._run(given, permit)
+            return await self._run(given, permit)
         except DomainError as refusal:
             failure = json.dumps({"code": refusal.code, "detail": refusal.detail})
             await store.write(rows.record_failure(given.import_id, failure))
@@ -144,8 +143,9 @@ class ImportRunner:
                 checked = await self._checked(given, folder, begun=begun)
                 commits.total = checked.size
                 await commits.record()
-                await commits.images(checked_images(checked.image_records))
-                await commits.notes(checked_notes(checked.note_records))
+                with self._services.others.importing(given.workspace_id):
+                    await commits.images(checked_images(checked.image_records))
+                    await commits.notes(checked_notes(checked.note_records))
                 return await self._finish(given, checked, commits)
         except (NoWorkspace, ImportMissing):
             raise ImportMissing from None

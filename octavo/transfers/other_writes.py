@@ -22,7 +22,10 @@ class OtherWrites:
 
     @contextmanager
     def importing(self, workspace_id: WorkspaceId) -> Iterator[None]:
-        """Take the commits to a workspace for those of an import, which reports the others."""
+        """Take the commits to a workspace for those of an import, which reports the others.
+
+        Those of a second import to the same workspace are others to it.
+        """
         self._importing[workspace_id] += 1
         try:
             yield
