@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
 from urllib.parse import quote
 
+from octavo.actors.core import unwrap
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.bodies import ClientLeft
 from octavo.http.contract.call import Authenticator, Call, RateLimiter
@@ -153,6 +154,9 @@ class Application:
                 await context.writer.send(response)
         except BrokenContent as broken:
             problem = self._problem_of(broken)
+            if not context.writer.begun:
+                await context.writer.send(self._refuse_late(context, problem, broken))
+                return
             context.failure = InternalError.code if problem is None else problem.code
             if problem is None or problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise
@@ -163,13 +167,21 @@ class Application:
             self._log_request(context.record())
 
     def _problem_of(self, broken: BrokenContent) -> Problem | None:
-        match broken.__cause__:
+        match unwrap(broken.__cause__ or broken):
             case Problem() as problem:
                 return problem
             case Exception() as error:
                 return self._failure_problem(error)
             case _:
                 return None
+
+    def _refuse_late(
+        self, context: RequestContext, problem: Problem | None, broken: BrokenContent
+    ) -> PreparedResponse:
+        if problem is None:
+            _LOGGER.error("request %s failed", context.request_id, exc_info=broken)
+            problem = InternalError()
+        return self._refuse(context, problem)
 
     async def _respond(self, context: RequestContext) -> PreparedResponse | None:
         """Return the response to send; None when it was sent, or the client is gone."""

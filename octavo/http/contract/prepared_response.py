@@ -63,7 +63,7 @@ WEBSOCKET_EVENTS = ResponseEvents("websocket.http.response.start", "websocket.ht
 
 
 class BrokenContent(Exception):
-    """Streamed content failed after the response head was sent; the cause has the reason."""
+    """Streamed content failed; the cause has the reason."""
 
 
 async def _next(content: AsyncIterator[bytes]) -> bytes | None:
@@ -131,8 +131,9 @@ class ResponseWriter:
     async def send(self, response: PreparedResponse) -> None:
         """Send ``response``.
 
-        Exceptions of the server or of the content propagate; the response may then have been sent
-        in part. The same holds for cancellation. Streamed content is closed in any case.
+        Exceptions of the server propagate, and those of the content as `BrokenContent`; the
+        response may then have been sent in part, unless `begun` is False. The same holds for
+        cancellation. Streamed content is closed in any case.
         """
         status, headers, fixed, content = response
         headers.append(self._request_id)
@@ -154,14 +155,14 @@ class ResponseWriter:
 
     async def _send_stream(self, start: Event, content: AsyncIterator[bytes]) -> None:
         try:
-            await self._send(start)
-            self.status = start["status"]
             if self._head_only:
+                await self._begin(start)
                 # A whole body without bytes would have a length, which is wrong for what GET
                 # returns (RFC 9110 section 8.6).
                 await self._send_body(b"", more=True)
             else:
-                while await self._send_next(content):
+                # Content that fails before its first chunk can still have another response.
+                while await self._send_next(content, start):
                     continue
         finally:
             # Otherwise the garbage collector would close an unfinished generator outside any task.
@@ -170,10 +171,16 @@ class ResponseWriter:
                 await close()
         await self._send_body(b"", more=False)
 
-    async def _send_next(self, content: AsyncIterator[bytes]) -> bool:
+    async def _begin(self, start: Event) -> None:
+        await self._send(start)
+        self.status = start["status"]
+
+    async def _send_next(self, content: AsyncIterator[bytes], start: Event) -> bool:
         # Room is reserved first, since produced content uses memory in any case.
         with await self._memory.wait(client_of(self._scope), STEP) as hold:
             chunk = await _next(content)
+            if not self.begun:
+                await self._begin(start)
             if chunk is None:
                 return False
             hold.resize(len(chunk) if len(chunk) >= COUNTED else 0)

@@ -190,9 +190,16 @@ async def test_installation_runs_a_few_archive_jobs(api: NotesApi) -> None:
     assert response.header("retry-after") is not None
 
 
-async def test_failing_blob_store_ends_the_export_without_an_end(api: NotesApi) -> None:
+async def test_failing_blob_store_ends_the_export_without_an_end(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It comes before the images.
+    await api.note("0.md", "first")
     await filled(api)
     api.images.blobs.away = True
+    refused = await api.owner.get(f"{api.place}/export")
+    assert refusal(refused) == (503, "storage_unavailable")
+    monkeypatch.setattr(exports, "PIECE", 1)
     with pytest.raises(BrokenContent) as broken:
         await api.owner.get(f"{api.place}/export")
     assert isinstance(broken.value.__cause__, BlobsUnavailable)
@@ -205,6 +212,7 @@ async def test_failing_blob_store_ends_the_export_without_an_end(api: NotesApi) 
 async def test_image_that_is_purged_meanwhile_is_left_out(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch, purges: bool
 ) -> None:
+    await api.note("0.md", "first")
     expected = await filled(api)
     listed = await api.owner.get(api.files)
     [image] = [each for each in listed.json()["items"] if each["kind"] == "attachment"]
@@ -227,6 +235,7 @@ async def test_image_that_is_purged_meanwhile_is_left_out(
         del expected[image["path"]]
         assert files_of(response) == expected
     else:
+        monkeypatch.setattr(exports, "PIECE", 1)
         with pytest.raises(BrokenContent):
             await api.owner.get(f"{api.place}/export")
 

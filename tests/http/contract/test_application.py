@@ -204,6 +204,24 @@ async def test_failing_stream_raises_so_that_the_connection_is_cut() -> None:
     assert (records[0].status, records[0].failure) == (200, "internal_error")
 
 
+async def test_stream_that_fails_before_its_first_chunk_is_refused(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for failure, expected in (
+        (NotFound(), (404, "not_found")),
+        (ExceptionGroup("of one", [NotFound()]), (404, "not_found")),
+        (RuntimeError("the shelf fell"), (500, "internal_error")),
+    ):
+        records: list[RequestRecord] = []
+        shelf = ShelfOperations(failure=failure)
+        response = await ask(shelf_application(shelf, records), "GET", "/api/stream")
+        assert (response.status, response.json()["code"]) == expected
+        assert response.ended
+        assert shelf.closed
+        assert (records[0].status, records[0].failure) == expected
+    assert "the shelf fell" in caplog.text
+
+
 async def test_stream_that_is_refused_later_is_not_complete() -> None:
     records: list[RequestRecord] = []
     application = shelf_application(ShelfOperations(chunks=[b"one"], failure=NotFound()), records)

@@ -90,6 +90,14 @@ async def test_head_of_a_stream_has_its_length_if_that_is_known(
         assert (await client.ask(request("GET", "/api/shelves"))).status == 200
 
 
+async def test_stream_that_fails_before_its_first_chunk_is_refused() -> None:
+    application = shelf_application(ShelfOperations(failure=NotFound()))
+    async with serving(application) as server, server.client() as client:
+        for _ in range(2):
+            found = await client.ask(request("GET", "/api/stream"))
+            assert (found.status, json.loads(found.body)["code"]) == (404, "not_found")
+
+
 @pytest.mark.parametrize("failure", [RuntimeError("the shelf fell"), NotFound()])
 async def test_failing_stream_cuts_the_connection(failure: Exception) -> None:
     application = shelf_application(ShelfOperations(chunks=[b"one"], failure=failure))
