@@ -1,14 +1,18 @@
 """Imports while others write, and after failures: what is committed, how often, and where."""
 
 from hashlib import sha256
+from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
 
+from octavo.actors.jobs.archive_jobs import ArchiveJobs
 from octavo.model.files.imported import archive_of, derived_id
 from octavo.model.identity import Digest
 from octavo.store import StoreUnavailable
-from octavo.transfers import import_run
+from octavo.store.blobs import BlobKey
+from octavo.transfers import archive_check, import_run
 from octavo.transfers.import_commits import NOTES_AT_ONCE, NOTES_BESIDES, ImportCommits
 from octavo.workers import WorkerFailed
 from tests.fakes.image_files import encoded, picture
@@ -49,6 +53,18 @@ async def test_changesets_are_large_after_another_import(api: NotesApi) -> None:
     given.place = f"{imports}/{given.id}"
     await given.send(1, archive(files))
     assert (await given.complete()).json()["position"] == 1
+
+
+async def test_save_during_the_check_makes_changesets_small(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def check(*given: Any) -> object:  # noqa: ANN401 - as the function has them
+        await api.note("mine.md", "mine")
+        return await archive_check.check_archive(*given)
+
+    monkeypatch.setattr(import_run, "check_archive", check)
+    files = {f"{number}.md": str(number) for number in range(3 * NOTES_BESIDES)}
+    assert (await imported(api, files)).json()["position"] == 1 + 3
 
 
 async def test_changesets_are_small_while_others_write_to_the_workspace(api: NotesApi) -> None:
@@ -273,6 +289,23 @@ async def test_import_that_is_aborted_during_its_checks_ends_immediately(
         assert (await given.client.delete(given.place)).status == 200
     monkeypatch.undo()
     assert (await imported(api, {"a.md": "text"})).status == 200
+
+
+async def test_import_that_is_aborted_at_another_process_while_its_parts_are_fetched(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = await start(api)
+    await given.send(1, archive({"a.md": "text"}))
+    fetch = api.images.blobs.fetch
+
+    async def abort_and_fetch(key: BlobKey, target: Path) -> None:
+        assert (await given.client.delete(given.place)).status == 200
+        api.images.blobs.blobs.clear()
+        await fetch(key, target)
+
+    monkeypatch.setattr(ArchiveJobs, "cancel", lambda *_: None)
+    monkeypatch.setattr(api.images.blobs, "fetch", abort_and_fetch)
+    assert refusal(await given.complete()) == (404, "not_found")
 
 
 async def test_aborted_import_commits_nothing_more(api: NotesApi) -> None:
