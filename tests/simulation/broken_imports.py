@@ -32,11 +32,19 @@ def name_files_anew(patch: pytest.MonkeyPatch) -> None:
 def forget_what_was_committed(patch: pytest.MonkeyPatch) -> None:
     """An import that is completed again commits from the start, with any size of changeset."""
 
-    async def committed_before(self: ImportCommits) -> tuple[int, Position] | None:
-        self.begun = False
+    find_begun = ImportCommits.find_begun
+
+    async def committed_before(self: ImportCommits) -> None:
         return None
 
+    async def find_and_forget(self: ImportCommits) -> None:
+        with pytest.MonkeyPatch.context() as look:
+            look.setattr(ImportCommits, "_committed_before", found)
+            await find_begun(self)
+
+    found = ImportCommits._committed_before
     patch.setattr(ImportCommits, "_committed_before", committed_before)
+    patch.setattr(ImportCommits, "find_begun", find_and_forget)
 
 
 def trust_the_present_size(patch: pytest.MonkeyPatch) -> None:
@@ -125,7 +133,7 @@ def keep_the_slots_of_the_dead(patch: pytest.MonkeyPatch) -> None:
 
 BROKEN_IMPORTS: Mapping[Break, str] = {
     name_files_anew: "that was refused has imported something",
-    forget_what_was_committed: "that was refused has imported something",
+    forget_what_was_committed: "can't be completed|there twice",
     trust_the_present_size: "is lost",
     remove_the_parts_early: "No part of the archive was sent",
     finish_first: "is lost",

@@ -118,7 +118,8 @@ class _Run:
         }
         self._result: ImportResult | None = None
         self._refused = False
-        self._aborts = random.random() < 0.15
+        self._completing = trio.Event()
+        self._aborts = random.random() < 0.2
         # How many changesets there were when the client learned that the import was aborted.
         self._aborted_after: int | None = None
         self.disk = Disk(None, self._weather)
@@ -157,6 +158,7 @@ class _Run:
         with suppress(ImportMissing, ImportNotOpen):
             for number, part in [*numbered, *random.sample(numbered, random.choice([0, 1]))]:
                 await self._send(import_id, number, part, random)
+            self._completing.set()
             await self._complete(import_id, numbered, random)
             return
         if not self._aborts:
@@ -215,7 +217,11 @@ class _Run:
 
     async def _abort(self, import_id: str) -> None:
         random = Random(f"abort of {current_schedule()}")
-        await trio.sleep(random.choice([0.0, 0.1, 0.6]))
+        if random.random() < 0.7:
+            await self._completing.wait()
+            # Some steps later, it commits.
+            for _ in range(random.randrange(2000)):
+                await trio.lowlevel.checkpoint()
 
         async def abort(process: ImportProcess) -> None:
             await process.imports.abort(VAULT, ANN, import_id)
@@ -332,13 +338,14 @@ class _Run:
 
     async def _judge_paths(self, imported: Sequence[StoredFile]) -> None:
         paths = {each.revision.path for each in await self._live()}
-        kept = {text: path for path, text in self._notes.items()}
+        kept = {content: path for path, content in self._files().items()}
         for each in imported:
-            path = kept.get(each.text or "", each.revision.path)
-            if each.revision.path == path:
+            path = kept.get(self._content(each))
+            if path is None or each.revision.path == path:
                 continue
             self._sights.append("renamed")
-            renamed = path.removesuffix(".md") + " (imported).md"
+            name, dot, suffix = path.rpartition(".")
+            renamed = f"{name} (imported){dot}{suffix}"
             if each.revision.path != renamed or path not in paths:
                 self._violations.append(f"{path} was imported as {each.revision.path}")
 
@@ -355,8 +362,9 @@ class _Run:
         jobs, parts = await self.disk.read(left)
         if jobs:
             self._violations.append("a slot is taken by a job that has ended")
-        if parts and self._result is not None:
-            self._violations.append("the parts of an import that is done are still there")
+        ended = self._result is not None or self._aborted_after is not None
+        if parts and ended:
+            self._violations.append("the parts of an import that has ended are still there")
         images = {each.revision.digest for each in imported if each.text is None}
         stored = {digest_of_key(key) for key in self._blobs.blobs}
         if images - stored:
