@@ -137,7 +137,8 @@ class ImportCommits:
             if not files:
                 return
             if committed is None:
-                await self._require_open()
+                await self._permit()
+                await self.require_open()
                 position = await self._push(mutation, files)
             else:
                 position = committed[1]
@@ -155,12 +156,22 @@ class ImportCommits:
                 AttachImage(self._new_file(), each.path, self._uploaded(each)) for each in batch
             ]
             if committed is None:
-                await self._require_open()
+                await self._permit()
+                await self.require_open()
                 await self._store(batch, attached)
                 position = await self._push(mutation, attached)
             else:
                 position = committed[1]
             await self._count(len(batch), sum(each.size for each in batch), position)
+
+    async def require_open(self) -> None:
+        """Raise `ImportMissing` if the import was aborted, or ended with its account or workspace.
+
+        Raises also `octavo.store.StoreUnavailable`.
+        """
+        now = int(self._services.now() * 1000)
+        if not await self._services.store.read(rows.is_open(self._import.import_id, now)):
+            raise ImportMissing
 
     async def record(self) -> None:
         """Record the progress. Raises `ImportMissing`."""
@@ -249,13 +260,6 @@ class ImportCommits:
         # They were committed one after the other.
         self.begun = found is not None
         return found
-
-    async def _require_open(self) -> None:
-        """Raise what `permit` raises, and `ImportMissing`, if nothing may be committed."""
-        await self._permit()
-        now = int(self._services.now() * 1000)
-        if not await self._services.store.read(rows.is_open(self._import.import_id, now)):
-            raise ImportMissing
 
     async def _count(self, files: int, size: int, position: Position) -> None:
         """Count the files of a changeset that is committed."""

@@ -151,18 +151,13 @@ class ImportRunner:
             raise ImportMissing from None
         except _FAILURES as error:
             if isinstance(error, BlobMissing):
-                await self._require_open(given)
+                # An abort removes the parts.
+                await commits.require_open()
             if begun or commits.files:
                 raise ImportIncomplete(commits.files or given.files) from error
             if isinstance(error, StorageLimitReached):
                 raise ImportWithoutRoom from error
             raise
-
-    async def _require_open(self, given: rows.StoredImport) -> None:
-        """Raise `ImportMissing` if the import was aborted, which removes its parts."""
-        now = int(self._services.now() * 1000)
-        if not await self._services.store.read(rows.is_open(given.import_id, now)):
-            raise ImportMissing
 
     async def _checked(
         self, given: rows.StoredImport, folder: Path, *, begun: bool

@@ -101,13 +101,17 @@ def finish_first(patch: pytest.MonkeyPatch) -> None:
 def go_on_after_an_abort(patch: pytest.MonkeyPatch) -> None:
     """Nobody looks before a commit whether the import was aborted."""
 
+    require_open = ImportCommits.require_open
+
     async def go_on(self: ImportCommits) -> None:
-        pass
+        if not self._numbers:
+            # It has no file to commit yet.
+            await require_open(self)
 
     async def record(self: ImportCommits) -> None:
         pass
 
-    patch.setattr(ImportCommits, "_require_open", go_on)
+    patch.setattr(ImportCommits, "require_open", go_on)
     patch.setattr(ImportCommits, "record", record)
     patch.setattr(archive_jobs.ArchiveJobs, "cancel", lambda *_: None)
 

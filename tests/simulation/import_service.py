@@ -1,10 +1,8 @@
 """An import in one run: processes that start and end on a disk, and others who write meanwhile."""
 
-import hashlib
 import io
 import math
 import zipfile
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
@@ -25,23 +23,24 @@ from octavo.attachments.blob_writer import GRACE_SECONDS
 from octavo.model.files.archive import ImportMissing, ImportNotOpen, PathsTaken
 from octavo.model.files.changeset import Changeset, CreateFile, fingerprint
 from octavo.model.files.content import note_text
-from octavo.model.identity import FileId, MutationId, WorkspaceId
+from octavo.model.identity import FileId, MutationId
 from octavo.store.blobs import BlobsUnavailable
-from octavo.store.blobs.blob_store import digest_of_key
 from octavo.store.scripts.blobs import BlobCollected
-from octavo.store.scripts.feed import live_at, position_of
-from octavo.store.scripts.files import StoredFile
-from octavo.store.transaction import Row, Transaction
 from octavo.transfers import import_commits
 from octavo.transfers.import_run import ImportIncomplete, ImportResult
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.memory_blobs import MemoryBlobs
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.disk import ANN, Disk, found
-from tests.simulation.import_process import ImportProcess, import_now
+from tests.simulation.import_process import ImportProcess
+from tests.simulation.import_verdict import (
+    VAULT,
+    ImportEnd,
+    changesets_of_import,
+    faults_of_import,
+)
 from tests.simulation.weather import FaultSchedule
 
-VAULT = WorkspaceId("w")
 TURNS = 6
 ALL_WRITES = list(range(TURNS))
 PATIENCE = 100
@@ -227,7 +226,7 @@ class _Run:
             await process.imports.abort(VAULT, ANN, import_id)
 
         await self._until_done(abort, random)
-        self._aborted_after = len({each.revision.position for each in await self._imported()})
+        self._aborted_after = await changesets_of_import(self.disk)
         self._sights.append("aborted")
 
     async def _suffer(self, nursery: trio.Nursery) -> None:
@@ -302,90 +301,14 @@ class _Run:
         how(process)
         await process.ended.wait()
 
-    # The verdict
+    # The end
 
     async def judge(self) -> None:
         """Raise unless the workspace has the archive exactly once, or a part of one aborted."""
-        files = await self._imported()
-        contents = Counter(self._content(each) for each in files)
-        expected = Counter(self._files().values())
-        if any(number > 1 for number in contents.values()):
-            self._violations.append("a file of the archive is there twice")
-        if contents - expected:
-            self._violations.append("a file that is not in the archive was imported")
-        if self._refused and contents:
-            self._violations.append("an import that was refused has imported something")
-        if self._result is not None:
-            self._judge_result(self._result, contents, expected)
-        await self._judge_paths(files)
-        if self._aborted_after is not None:
-            positions = {each.revision.position for each in files}
-            # One may have been on its way.
-            if len(positions) > self._aborted_after + 1:
-                self._violations.append("an aborted import has gone on")
-        await self._judge_rest(files)
-        if self._violations:
-            raise AssertionError("\n".join(self._violations))
-
-    def _judge_result(
-        self, result: ImportResult, contents: Counter[str | bytes], expected: Counter[str | bytes]
-    ) -> None:
-        self._sights.append("imported")
-        if contents != expected:
-            self._violations.append("a file of the archive is lost")
-        if (result.notes, result.attachments) != (len(self._notes), len(self._images)):
-            self._violations.append(f"{result} is the result of another archive")
-
-    async def _judge_paths(self, imported: Sequence[StoredFile]) -> None:
-        paths = {each.revision.path for each in await self._live()}
-        kept = {content: path for path, content in self._files().items()}
-        for each in imported:
-            path = kept.get(self._content(each))
-            if path is None or each.revision.path == path:
-                continue
-            self._sights.append("renamed")
-            name, dot, suffix = path.rpartition(".")
-            renamed = f"{name} (imported){dot}{suffix}"
-            if each.revision.path != renamed or path not in paths:
-                self._violations.append(f"{path} was imported as {each.revision.path}")
-
-    async def _judge_rest(self, imported: Sequence[StoredFile]) -> None:
-        """Check that nothing is left of the import but its files."""
-
-        now = int(1000 * import_now())
-
-        async def left(transaction: Transaction) -> tuple[Sequence[Row], Sequence[Row]]:
-            jobs = "SELECT 1 FROM archive_jobs WHERE renewed_until >= $1"
-            parts = "SELECT 1 FROM import_parts"
-            return await transaction.fetch_all(jobs, now), await transaction.fetch_all(parts)
-
-        jobs, parts = await self.disk.read(left)
-        if jobs:
-            self._violations.append("a slot is taken by a job that has ended")
-        ended = self._result is not None or self._aborted_after is not None
-        if parts and ended:
-            self._violations.append("the parts of an import that has ended are still there")
-        images = {each.revision.digest for each in imported if each.text is None}
-        stored = {digest_of_key(key) for key in self._blobs.blobs}
-        if images - stored:
-            self._violations.append("the bytes of an image are missing")
-        if self._result is not None and stored - images:
-            self._violations.append("a blob is still there, and nobody names it")
-
-    def _content(self, file: StoredFile) -> str | bytes:
-        if file.text is not None:
-            return file.text
-        images = {hashlib.sha256(data).hexdigest(): data for data in self._images.values()}
-        return images.get(file.revision.digest, b"")
-
-    async def _imported(self) -> list[StoredFile]:
-        return [each for each in await self._live() if each.revision.origin == "import"]
-
-    async def _live(self) -> list[StoredFile]:
-        position = await self.disk.read(position_of(VAULT))
-        assert position is not None, "the workspace is gone"
-        files, _ = await self.disk.read(live_at(VAULT, position, FileId(""), 1000, 1 << 30))
-        return files
+        end = ImportEnd(self._files(), self._result, self._aborted_after, refused=self._refused)
+        faults = await faults_of_import(self.disk, self._blobs, end, self._sights.append)
+        if self._violations or faults:
+            raise AssertionError("\n".join([*self._violations, *faults]))
 
     def sights(self) -> Iterator[str]:
         """Report what happened."""
@@ -393,6 +316,8 @@ class _Run:
         yield from self._weather.injected
         if self._refused:
             yield "refused"
+        if self._result is not None:
+            yield "imported"
 
 
 async def _chunks(part: bytes) -> AsyncIterator[bytes]:

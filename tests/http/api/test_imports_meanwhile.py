@@ -1,6 +1,7 @@
-"""Imports while others write, and after failures: what is committed, how often, and where."""
+"""Imports while others write, and those that are aborted or lose their permission."""
 
-from hashlib import sha256
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,17 +9,13 @@ import pytest
 import trio
 
 from octavo.actors.jobs.archive_jobs import ArchiveJobs
-from octavo.model.files.imported import archive_of, derived_id
-from octavo.model.identity import Digest
-from octavo.store import StoreUnavailable
 from octavo.store.blobs import BlobKey
 from octavo.transfers import archive_check, import_run
-from octavo.transfers.import_commits import NOTES_AT_ONCE, NOTES_BESIDES, ImportCommits
-from octavo.workers import WorkerFailed
+from octavo.transfers.import_commits import NOTES_AT_ONCE, NOTES_BESIDES
+from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import NotesApi, refusal
-from tests.http.api.test_imports import Files, Import, archive, contents, imported, start
-from tests.store.scripts.test_imports import collected
+from tests.http.api.test_imports import Import, archive, contents, imported, start
 
 PNG = encoded(picture((20, 10)), "PNG")
 
@@ -27,6 +24,18 @@ async def first_commit(api: NotesApi) -> None:
     """Wait until a file of an import was committed."""
     while not (await api.owner.get(api.files)).json()["items"]:
         await trio.lowlevel.checkpoint()
+
+
+async def completed_while(given: Import, act: Callable[[], Awaitable[object]]) -> Response:
+    """Complete an import, and act after the check and before the last changeset."""
+
+    async def wait_and_act() -> None:
+        await first_commit(given.api)
+        await act()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait_and_act)
+        return await given.complete()
 
 
 async def write_elsewhere(api: NotesApi) -> None:
@@ -71,13 +80,7 @@ async def test_changesets_are_small_while_others_write_to_the_workspace(api: Not
     given = await start(api)
     await given.send(1, archive({f"{n}.md": str(n) for n in range(4 * NOTES_AT_ONCE)}))
 
-    async def write() -> None:
-        await first_commit(api)
-        await api.note("mine.md", "mine")
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(write)
-        response = await given.complete()
+    response = await completed_while(given, partial(api.note, "mine.md", "mine"))
     # The first two or three of the import, and what was written meanwhile.
     large, mine = 3, 1
     assert response.json()["position"] >= large + mine + NOTES_AT_ONCE // NOTES_BESIDES
@@ -90,135 +93,12 @@ async def test_path_that_is_taken_meanwhile_gets_another(api: NotesApi) -> None:
     last = f"{NOTES_AT_ONCE:03}.md"
     await given.send(1, archive(files))
 
-    async def take() -> None:
-        # After the check, and before the last changeset.
-        await first_commit(api)
-        await api.note(last, "mine")
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(take)
-        response = await given.complete()
+    response = await completed_while(given, partial(api.note, last, "mine"))
     assert response.status == 200
     found = await contents(api)
     assert found[last] == b"mine"
     assert len(found) == NOTES_AT_ONCE + 2
     assert found[f"{NOTES_AT_ONCE:03} (imported).md"] == b"theirs"
-
-
-async def test_failure_before_the_first_commit_is_that_of_the_service(api: NotesApi) -> None:
-    given = await start(api)
-    await given.send(1, archive({"a.md": "text", "attachments/p.png": PNG}))
-    api.images.blobs.away = True
-    assert refusal(await given.complete()) == (503, "storage_unavailable")
-    api.images.blobs.away = False
-    assert (await given.complete()).status == 200
-
-
-async def test_failure_after_the_first_commit_says_how_many_came_in(api: NotesApi) -> None:
-    files: dict[str, str | bytes] = {
-        f"{number}.md": str(number) for number in range(3 * NOTES_AT_ONCE)
-    }
-    files["attachments/p.png"] = PNG
-    given = await start(api)
-    data = archive(files)
-    await given.send(1, data)
-
-    async def fail() -> None:
-        while len((await api.owner.get(api.files)).json()["items"]) < 2:
-            await trio.lowlevel.checkpoint()
-        api.store.fail = StoreUnavailable("the disk is away")
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(fail)
-        response = await given.complete()
-    assert refusal(response) == (503, "import_incomplete")
-    came_in = response.json()["files"]
-    assert 0 < came_in < len(files)
-    assert response.header("retry-after") is not None
-    state = (await given.read()).json()
-    assert (state["state"], state["parts"]) == ("started", [1])
-    # What came in may be changed before it is completed.
-    archived = archive_of([Digest(sha256(data).hexdigest())])
-    first = derived_id(given.id, archived, "file", 2)
-    head = (await api.owner.get(f"{api.files}/{first}")).json()["head"]["id"]
-    changed = await api.owner.put(f"{api.files}/{first}", {"text": "changed"}, if_match=f'"{head}"')
-    assert changed.status == 200
-    again = await given.complete()
-    assert again.status == 200
-    assert again.json()["notes"] == 3 * NOTES_AT_ONCE
-    expected = {path: text.encode() for path, text in files.items() if isinstance(text, str)}
-    found = await contents(api)
-    path = changed.json()["path"]
-    assert found == {**expected, "attachments/p.png": PNG, path: b"changed"}
-
-
-async def interrupted(api: NotesApi, files: Files) -> Import:
-    """An import that failed after its first changeset."""
-    given = await start(api)
-    await given.send(1, archive(files))
-
-    async def fail() -> None:
-        await first_commit(api)
-        api.store.fail = StoreUnavailable("the disk is away")
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(fail)
-        response = await given.complete()
-    assert refusal(response) == (503, "import_incomplete")
-    assert response.json()["files"] > 0
-    return given
-
-
-async def test_notes_without_text_are_recognised_when_completed_again(api: NotesApi) -> None:
-    files = {f"{number}.md": "" for number in range(3 * NOTES_AT_ONCE)}
-    given = await interrupted(api, files)
-    assert (await given.complete()).status == 200
-    assert await contents(api) == dict.fromkeys(files, b"")
-
-
-async def test_other_archive_is_not_taken_for_the_first(api: NotesApi) -> None:
-    count = 3 * NOTES_AT_ONCE
-    given = await interrupted(api, {f"{number}.md": "first" for number in range(count)})
-    came_in = await contents(api)
-    other = await start(api)
-    await other.send(1, archive({f"{number}.md": "other" for number in range(count)}))
-    # The API refuses this; an earlier version, or another process, may have done it.
-    sql = "UPDATE import_parts SET blob = (SELECT MAX(blob) FROM import_parts"
-    await api.execute(f"{sql} WHERE import_id = $1::uuid)", other.id)
-    assert refusal(await given.complete()) == (409, "path_conflict")
-    assert await contents(api) == came_in
-
-
-async def test_failure_of_a_check_before_the_rest_comes_in_is_incomplete(
-    api: NotesApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = await interrupted(api, {f"{n}.md": "text" for n in range(3 * NOTES_AT_ONCE)})
-
-    async def failing(*_: object) -> None:
-        raise WorkerFailed("it was killed")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(import_run, "check_archive", failing)
-        assert refusal(await given.complete()) == (503, "import_incomplete")
-    assert (await given.complete()).status == 200
-    assert len(await contents(api)) == 3 * NOTES_AT_ONCE
-
-
-async def test_refusal_before_the_first_commit_leaves_nothing_to_skip(
-    api: NotesApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = await start(api)
-    await given.send(1, archive({"n.md": "theirs"}))
-
-    async def refuse(*_: object) -> None:
-        raise StoreUnavailable("the disk is away")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ImportCommits, "notes", refuse)
-        assert refusal(await given.complete()) == (503, "storage_unavailable")
-    await api.note("n.md", "mine")
-    assert refusal(await given.complete()) == (409, "path_conflict")
-    assert await contents(api) == {"n.md": b"mine"}
 
 
 async def test_folder_that_becomes_a_file_meanwhile_is_renamed(api: NotesApi) -> None:
@@ -228,13 +108,10 @@ async def test_folder_that_becomes_a_file_meanwhile_is_renamed(api: NotesApi) ->
     await given.send(1, archive({**files, "z.md/inner.md": "theirs", deep: "theirs"}))
 
     async def take() -> None:
-        await first_commit(api)
         await api.note("z.md", "mine")
         await api.note(deep, "mine")
 
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(take)
-        response = await given.complete()
+    response = await completed_while(given, take)
     assert response.status == 200
     found = await contents(api)
     assert (found["z.md"], found[deep]) == (b"mine", b"mine")
@@ -322,54 +199,6 @@ async def test_aborted_import_commits_nothing_more(api: NotesApi) -> None:
     assert refusal(response) == (404, "not_found")
     # One more may have been on its way.
     assert len(await contents(api)) <= 3 * NOTES_AT_ONCE
-
-
-async def test_parts_stay_as_they_are_once_files_came_in(api: NotesApi) -> None:
-    data = archive({f"{n}.md": str(n) for n in range(2 * NOTES_AT_ONCE)})
-    given = await start(api)
-    await given.send(1, data)
-
-    async def fail() -> None:
-        await first_commit(api)
-        api.store.fail = StoreUnavailable("the disk is away")
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(fail)
-        assert refusal(await given.complete()) == (503, "import_incomplete")
-    blobs = dict(api.images.blobs.blobs)
-    for files in (0, NOTES_AT_ONCE):
-        # Whether they are counted in its progress or not.
-        await api.execute("UPDATE imports SET files = $1", files)
-        for number in (1, 2):
-            response = await given.send(number, b"other")
-            assert refusal(response) == (409, "import_not_open")
-            assert "has begun to commit" in response.json()["detail"]
-        assert (await given.send(1, data)).status == 200
-    await collected(api.store)
-    assert {*blobs} <= {*api.images.blobs.blobs}
-    assert (await given.read()).json()["parts"] == [1]
-    assert (await given.complete()).json()["notes"] == 2 * NOTES_AT_ONCE
-
-
-async def test_commit_whose_reply_was_lost_is_not_repeated(api: NotesApi) -> None:
-    given = await start(api)
-    await given.send(1, archive({f"{n}.md": str(n) for n in range(2 * NOTES_AT_ONCE)}))
-    api.store.commits_anyway = True
-
-    async def fail() -> None:
-        await first_commit(api)
-        api.store.fail = StoreUnavailable("the reply was lost", outcome_unknown=True)
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(fail)
-        first = await given.complete()
-    assert refusal(first) == (503, "import_incomplete")
-    # It would commit smaller changesets now.
-    await write_elsewhere(api)
-    assert (await given.complete()).status == 200
-    assert len(await contents(api)) == 2 * NOTES_AT_ONCE
-    position = (await api.owner.get(f"{api.place}/feed", sync_protocol="1")).json()["position"]
-    assert position == 2
 
 
 async def test_import_goes_on_without_its_client(api: NotesApi) -> None:
