@@ -11,7 +11,7 @@ from octavo.model.documents.document import DocumentUpdate, StoredDocument
 from octavo.model.documents.initial_document import initial
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.documents.update_check import check_update
-from octavo.model.files.content import NoteText, note_text
+from octavo.model.files.content import NoteContent, NoteText, note_text
 from octavo.model.identity import ContentId, Epoch, FileId, WorkspaceId
 from octavo.model.refusal import DocumentMalformed, DocumentTooLarge, DomainError, EpochMismatch
 
@@ -41,7 +41,7 @@ class DocumentBatch:
         self._limits = limits
         self._check_text = check_text
         self._documents: dict[FileId, BatchDocument] = {}
-        self._made: dict[FileId, tuple[ContentId, str]] = {}
+        self._made: dict[FileId, tuple[ContentId, NoteContent]] = {}
         # The documents before the present changeset; None for those that it created or loaded.
         self._before: dict[FileId, BatchDocument | None] | None = None
         self._changed: dict[FileId, StoredDocument] = {}
@@ -94,10 +94,10 @@ class DocumentBatch:
         finally:
             self._before = None
 
-    def created(self, file_id: FileId, content_id: ContentId, content: NoteText) -> None:
+    def created(self, file_id: FileId, content_id: ContentId, content: NoteContent) -> None:
         """Implement `octavo.model.documents.document.Documents.created`."""
         self._remember(file_id)
-        self._made[file_id] = (content_id, content.text)
+        self._made[file_id] = (content_id, content)
 
     def merge(
         self, file_id: FileId, epoch: Epoch, update: bytes, epoch_next: Epoch
@@ -139,7 +139,7 @@ class DocumentBatch:
         self._discard_history(document, content)
         return content
 
-    def write(self, file_id: FileId, content: NoteText, epoch_next: Epoch) -> None:
+    def write(self, file_id: FileId, content: NoteContent, epoch_next: Epoch) -> None:
         """Implement `octavo.model.documents.document.Documents.write`."""
         document = self._document(file_id)
         self._remember(file_id)
@@ -184,7 +184,8 @@ class DocumentBatch:
 
     def _document(self, file_id: FileId) -> BatchDocument:
         if file_id not in self._documents:
-            stored = initial(*self._made[file_id])
+            content_id, content = self._made[file_id]
+            stored = initial(content_id, content.text)
             self._documents[file_id] = BatchDocument.loaded(stored, self._cache.client)
         return self._documents[file_id]
 
@@ -202,7 +203,7 @@ class DocumentBatch:
         else:
             self._documents[file_id] = before.rebuilt(self._cache.client)
 
-    def _discard_history(self, document: BatchDocument, content: NoteText) -> None:
+    def _discard_history(self, document: BatchDocument, content: NoteContent) -> None:
         if self._limits.outgrown(document.bound, content.size):
             document.bound = len(document.live.state())
         expensive = False

@@ -22,7 +22,7 @@ from octavo.model.files.changeset import (
     CreateFile,
     fingerprint,
 )
-from octavo.model.files.content import NoteText
+from octavo.model.files.content import StoredText
 from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.files.imported import UsedPaths, archive_of, derived_id, free_path
 from octavo.model.identity import Digest, FileId, MutationId, Position, WorkspaceId
@@ -327,6 +327,7 @@ class ImportCommits:
                 return receipt.position
 
 
-def _text(note: CheckedNote) -> NoteText:
-    text = decompressed(note.stored, note.path)
-    return NoteText(text, note.size, note.digest, note.stored)
+def _text(note: CheckedNote) -> StoredText:
+    return StoredText(
+        note.stored, note.size, note.digest, lambda stored: decompressed(stored, note.path)
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from octavo.model.files.content import NoteText, note_text
+from octavo.model.files.content import NoteContent, NoteText, note_text
 from octavo.model.identity import ContentId, Epoch, FileId
 from octavo.model.refusal import DocumentMalformed, DomainError, EpochMismatch
 
@@ -26,7 +26,7 @@ class PlainDocuments:
             self.texts = before
             raise
 
-    def created(self, file_id: FileId, content_id: ContentId, content: NoteText) -> None:
+    def created(self, file_id: FileId, content_id: ContentId, content: NoteContent) -> None:
         self.texts[file_id] = content.text
 
     def merge(
@@ -41,7 +41,7 @@ class PlainDocuments:
             raise DocumentMalformed("!")
         return note_text(update.decode())
 
-    def write(self, file_id: FileId, content: NoteText, epoch_next: Epoch) -> None:
+    def write(self, file_id: FileId, content: NoteContent, epoch_next: Epoch) -> None:
         self.texts[file_id] = content.text
 
     def purged(self, file_id: FileId) -> None:

@@ -3,7 +3,7 @@
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
-from octavo.model.files.content import NoteText
+from octavo.model.files.content import NoteContent, NoteText
 from octavo.model.identity import ContentId, Epoch, FileId
 
 
@@ -38,7 +38,7 @@ class Documents(Protocol):
     def attempt(self) -> AbstractContextManager[None]:
         """Roll back the changes made within the block if a `DomainError` leaves it."""
 
-    def created(self, file_id: FileId, content_id: ContentId, content: NoteText) -> None:
+    def created(self, file_id: FileId, content_id: ContentId, content: NoteContent) -> None:
         """Record a new note, whose document is the insertion of its text."""
 
     def merge(
@@ -51,7 +51,7 @@ class Documents(Protocol):
         history has grown too large, the document starts a new epoch, ``epoch_next``.
         """
 
-    def write(self, file_id: FileId, content: NoteText, epoch_next: Epoch) -> None:
+    def write(self, file_id: FileId, content: NoteContent, epoch_next: Epoch) -> None:
         """Change the text of the document to ``content`` by minimal edits.
 
         ``epoch_next`` is as in `merge`.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from octavo.model.files.content import NoteText
+from octavo.model.files.content import NoteContent, NoteText
 from octavo.model.files.image import UploadedImage
 from octavo.model.files.revision import Origin
 from octavo.model.identity import AccountId, Digest, Epoch, FileId, MutationId, RevisionId
@@ -20,7 +20,7 @@ class CreateFile:
 
     file_id: FileId
     path: str
-    content: NoteText
+    content: NoteContent
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ def size_of(operation: ChangeOperation) -> int:
     return 0 if content is None else content.size
 
 
-def content_of(operation: ChangeOperation) -> NoteText | None:
+def content_of(operation: ChangeOperation) -> NoteContent | None:
     """Return the text in an operation; None if it has none, or a document update."""
     return (
         operation.content if isinstance(operation, CreateFile | UpdateFile | RestoreFile) else None

@@ -1,6 +1,8 @@
 """The text of a note, and the characters that it can't contain."""
 
 import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from octavo.model.identity import Digest
@@ -10,16 +12,37 @@ MARKDOWN = "text/markdown; charset=utf-8"
 
 
 class NoteText(NamedTuple):
-    """The Markdown of a note; ``size`` and ``digest`` are those of its UTF-8 encoding.
-
-    ``stored`` are the bytes by which the store represents it (`octavo.store.compression`), if they
-    are known already.
-    """
+    """The Markdown of a note; ``size`` and ``digest`` are those of its UTF-8 encoding."""
 
     text: str
     size: int
     digest: Digest
-    stored: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredText:
+    """The Markdown of a note whose text is seldom needed, as when many notes are imported.
+
+    Attributes:
+        stored: the bytes by which the store represents it (`octavo.store.compression`).
+        size: the bytes of its UTF-8 encoding.
+        digest: their digest.
+        read: returns the text that is given as ``stored``.
+    """
+
+    stored: bytes
+    size: int
+    digest: Digest
+    read: Callable[[bytes], str] = field(compare=False, repr=False)
+
+    @property
+    def text(self) -> str:
+        """The text; raises what ``read`` raises."""
+        return self.read(self.stored)
+
+
+NoteContent = NoteText | StoredText
+"""The Markdown of a note, with its size and its digest."""
 
 
 def note_text(text: str) -> NoteText:

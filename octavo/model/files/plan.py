@@ -17,7 +17,7 @@ from octavo.model.files.changeset import (
     SaveNote,
     UpdateFile,
 )
-from octavo.model.files.content import MARKDOWN, NoteText
+from octavo.model.files.content import MARKDOWN, NoteContent, NoteText
 from octavo.model.files.image import UploadedImage, check_image_path
 from octavo.model.files.path import check_path, kind_of
 from octavo.model.files.revision import Revision
@@ -47,7 +47,7 @@ class Change:
 
     outcome: Outcome
     head: Revision
-    content: NoteText | None = None
+    content: NoteContent | None = None
     image: UploadedImage | None = None
 
 

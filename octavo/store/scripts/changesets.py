@@ -7,7 +7,7 @@ from typing import get_args
 
 from octavo.model.documents.document import StoredDocument
 from octavo.model.files.changeset import Outcome
-from octavo.model.files.content import NoteText
+from octavo.model.files.content import NoteContent, StoredText
 from octavo.model.files.image import UploadedImage
 from octavo.model.files.plan import Change, Plan
 from octavo.model.files.receipt import FileOutcome, Receipt
@@ -202,7 +202,7 @@ async def store_changes(
     brought = [change for change in changed if change.content or change.image]
     assigned = await transaction.new_contents(len(brought)) if brought else ()
     contents: dict[RevisionId, int] = {}
-    texts: list[tuple[int, NoteText]] = []
+    texts: list[tuple[int, NoteContent]] = []
     images: list[tuple[int, UploadedImage]] = []
     for change, number in zip(brought, assigned, strict=True):
         contents[change.head.revision_id] = number
@@ -232,12 +232,16 @@ async def store_changes(
         await execute_each(transaction, _SUPERSEDE_HEAD, superseded)
         await _replace_heads(transaction, workspace, [*heads.values()], contents)
     # One by one, so that a server's client sends some between compressing others.
-    rows = ((number, each.stored or compressed(each.text)) for number, each in texts)
+    rows = ((number, _stored(each)) for number, each in texts)
     if texts[1:]:
         await transaction.execute_many(_INSERT_CONTENT, rows)
     elif texts:
         await transaction.execute(_INSERT_CONTENT, *next(rows))
     await insert_images(transaction, images)
+
+
+def _stored(content: NoteContent) -> bytes:
+    return content.stored if isinstance(content, StoredText) else compressed(content.text)
 
 
 async def _replace_heads(
