@@ -22,8 +22,9 @@ Digest = NewType("Digest", str)
 
 
 RANDOM_BYTES = 10
-_VERSION = 0x7000
-_VARIANT = 0x80
+_VERSION_AND_VARIANT = 0x7000_8000 << 48
+# The version replaces four bits, the variant two.
+_RANDOM = 0x0FFF_3FFF_FFFF_FFFF_FFFF
 _LATEST = (1 << 48) - 1
 
 
@@ -36,8 +37,6 @@ def uuid7(milliseconds: int, entropy: bytes) -> str:
         raise ValueError(f"{milliseconds} ms does not fit into an identifier")
     if len(entropy) != RANDOM_BYTES:
         raise ValueError(f"{RANDOM_BYTES} bytes of entropy are needed, not {len(entropy)}")
-    time, rest = f"{milliseconds:012x}", entropy[3:].hex()
-    # The version replaces four bits, the variant two.
-    version = f"{_VERSION | (entropy[0] & 0x0F) << 8 | entropy[1]:04x}"
-    variant = f"{_VARIANT | entropy[2] & 0x3F:02x}"
-    return f"{time[:8]}-{time[8:]}-{version}-{variant}{rest[:2]}-{rest[2:]}"
+    number = milliseconds << 80 | int.from_bytes(entropy, "big") & _RANDOM | _VERSION_AND_VARIANT
+    digits = f"{number:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

@@ -48,26 +48,6 @@ class DomainError(Exception):
         self.file_id: FileId | None = None
 
 
-class refused_for:  # noqa: N801  # used as a function is
-    """A context manager that sets the file of a refusal raised within its block.
-
-    This is a class because every operation uses it three times, and a generator costs ten times
-    as much.
-    """
-
-    __slots__ = ("_file_id",)
-
-    def __init__(self, file_id: FileId) -> None:
-        self._file_id = file_id
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, DomainError):
-            error.file_id = self._file_id
-
-
 class InvalidPath(DomainError):
     """The path is invalid or not portable across operating systems."""
 

@@ -10,7 +10,6 @@ from octavo.model.files.plan import Plan, plan
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
 from octavo.model.identity import FileId, Position
-from octavo.model.refusal import refused_for
 
 T = TypeVar("T")
 
@@ -99,8 +98,9 @@ class Batch:
             if isinstance(operation, AttachImage):
                 object_id = operation.image.object_id
                 if object_id in attached or object_id in self._attached:
-                    with refused_for(operation.file_id):
-                        raise UploadMissing
+                    refusal = UploadMissing()
+                    refusal.file_id = operation.file_id
+                    raise refusal
                 attached.add(object_id)
         return attached
 

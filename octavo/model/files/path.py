@@ -8,6 +8,7 @@ composition are equal.
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal, NewType
 
 from octavo.model.refusal import InvalidPath
@@ -23,6 +24,8 @@ MAX_SEGMENTS = 32
 """Path segments; every folder above a file is recorded, which takes memory for each."""
 ATTACHMENTS = "attachments/"
 NOTE_SUFFIX = ".md"
+# Many files of a changeset are in the same folders.
+_FOLDERS_REMEMBERED = 1024
 
 _FORBIDDEN = re.compile(r'[\\:*?"<>|\x00-\x1f\x7f-\x9f]')
 # Windows reserves these with any extension and in any case
@@ -47,13 +50,18 @@ def check_path(path: str) -> None:
         raise InvalidPath("The path is not in Unicode Normalization Form C: normalize it to NFC.")
     if path.startswith("/"):
         raise InvalidPath("The path starts with a slash: give it relative to the workspace.")
-    segments = path.split("/")
-    if len(segments) > MAX_SEGMENTS:
-        raise InvalidPath(f"The path has {len(segments)} segments; the maximum is {MAX_SEGMENTS}.")
-    for segment in segments:
-        fault = _fault(segment)
-        if fault is not None:
-            raise InvalidPath(f"The path is not portable across operating systems: {fault}.")
+    segments = path.count("/") + 1
+    if segments > MAX_SEGMENTS:
+        raise InvalidPath(f"The path has {segments} segments; the maximum is {MAX_SEGMENTS}.")
+    folder, slash, name = path.rpartition("/")
+    fault = (_fault_of_folder(folder) if slash else None) or _fault(name)
+    if fault is not None:
+        raise InvalidPath(f"The path is not portable across operating systems: {fault}.")
+
+
+@lru_cache(maxsize=_FOLDERS_REMEMBERED)
+def _fault_of_folder(folder: str) -> str | None:
+    return next(filter(None, map(_fault, folder.split("/"))), None)
 
 
 def _fault(segment: str) -> str | None:

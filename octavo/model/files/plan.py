@@ -1,8 +1,9 @@
 """Plan a changeset: determine the new revisions, or why it can't be accepted."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
+from functools import partial
+from typing import TypeVar, assert_never
 
 from octavo.model.documents.document import Documents
 from octavo.model.files.changeset import (
@@ -24,6 +25,7 @@ from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
 from octavo.model.identity import ContentId, Digest, Epoch, FileId, Position, RevisionId
 from octavo.model.refusal import (
+    DomainError,
     FileExists,
     FileLive,
     FileMissing,
@@ -32,9 +34,11 @@ from octavo.model.refusal import (
     HeadNotNamed,
     InvalidContent,
     InvalidPath,
-    refused_for,
 )
 from octavo.model.usage import StorageLimitReached
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,27 +94,21 @@ def plan(
     missing files, moved heads, paths, document updates, and storage.
     """
     operations = changeset.operations
-    for check in (_check_purged, _check_state):
-        for operation in operations:
-            with refused_for(operation.file_id):
-                check(tree, operation)
-    moved = [each.file_id for each in operations if not _expected(tree, each)]
-    if moved:
-        raise HeadMoved({file_id: tree.heads[file_id].revision_id for file_id in moved})
+    heads = [tree.heads.get(each.file_id) for each in operations]
+    # New files are not purged, and have no heads that move.
+    if any(heads):
+        _for_each(_check_purged, operations, heads)
+    _for_each(_check_state, operations, heads)
+    if any(heads):
+        _check_expected(operations, heads)
     following = Position(position + 1)
     planner = _ChangesetPlanner(changeset, following, now, new_revision_id)
-    changes: list[Change] = []
-    for operation in operations:
-        with refused_for(operation.file_id):
-            changes.append(planner.change(tree.heads, operation))
+    changes = _for_each(planner.change, operations, heads)
     tree.check({each.head.file_id: each.head for each in changes if each.outcome != "unchanged"})
     with documents.attempt():
-        for index, operation in enumerate(operations):
-            with refused_for(operation.file_id):
-                changes[index] = planner.document(documents, operation, changes[index])
+        changes = _for_each(partial(planner.document, documents), operations, changes)
         growth = uploaded = 0
-        for each in changes:
-            old = tree.heads.get(each.head.file_id)
+        for old, each in zip(heads, changes, strict=True):
             growth += each.head.size - (0 if old is None else old.size)
             if each.image is not None:
                 uploaded += each.image.size
@@ -121,16 +119,30 @@ def plan(
     return Plan(changeset, following if changed else position, tuple(changes), growth, needed)
 
 
-def _check_purged(tree: Tree, operation: ChangeOperation) -> None:
-    head = tree.heads.get(operation.file_id)
+def _for_each(
+    work: Callable[[ChangeOperation, S], T],
+    operations: Sequence[ChangeOperation],
+    states: Iterable[S],
+) -> list[T]:
+    """Return what ``work`` returns for each operation; its refusals name the file."""
+    results: list[T] = []
+    for operation, state in zip(operations, states, strict=True):
+        try:
+            results.append(work(operation, state))
+        except DomainError as refusal:
+            refusal.file_id = operation.file_id
+            raise
+    return results
+
+
+def _check_purged(_: ChangeOperation, head: Revision | None) -> None:
     if head is not None and head.state == "purged":
         raise FilePurged(
             f"The file {head.file_id} was purged, and its id can't be used again: use a new id."
         )
 
 
-def _check_state(tree: Tree, operation: ChangeOperation) -> None:
-    head = tree.heads.get(operation.file_id)
+def _check_state(operation: ChangeOperation, head: Revision | None) -> None:
     match operation:
         case CreateFile():
             if head is not None:
@@ -168,10 +180,22 @@ def _missing(file_id: FileId) -> FileMissing:
     return FileMissing(f"The file {file_id} does not exist, or is deleted.")
 
 
-def _expected(tree: Tree, operation: ChangeOperation) -> bool:
+def _check_expected(
+    operations: Sequence[ChangeOperation], heads: Sequence[Revision | None]
+) -> None:
+    moved = {
+        head.file_id: head.revision_id
+        for operation, head in zip(operations, heads, strict=True)
+        if head is not None and not _expects(operation, head)
+    }
+    if moved:
+        raise HeadMoved(moved)
+
+
+def _expects(operation: ChangeOperation, head: Revision) -> bool:
     if isinstance(operation, CreateFile | SaveNote | PurgeFile) or operation.if_match is None:
         return True
-    return tree.heads[operation.file_id].revision_id in operation.if_match
+    return head.revision_id in operation.if_match
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,12 +207,13 @@ class _ChangesetPlanner:
     now: int
     new_revision_id: Callable[[], str]
 
-    def change(self, heads: Mapping[FileId, Revision], operation: ChangeOperation) -> Change:
+    def change(self, operation: ChangeOperation, old: Revision | None) -> Change:
         if isinstance(operation, CreateFile):
             return self._create(operation)
         if isinstance(operation, AttachImage):
-            return self._attach(heads.get(operation.file_id), operation)
-        old = heads[operation.file_id]
+            return self._attach(old, operation)
+        if old is None:
+            raise _missing(operation.file_id)
         match operation:
             case UpdateFile():
                 return self._update(old, operation)

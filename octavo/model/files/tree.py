@@ -1,13 +1,16 @@
 """The files of a workspace: heads by id, and the paths of the live ones."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
+from functools import lru_cache
 from hashlib import blake2b
 
 from octavo.model.files.path import PathKey, folders_of, path_key
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId
 from octavo.model.refusal import InvalidGraph, PathConflict
+
+# A few files after each other are in the same folders, often.
+_FOLDERS_REMEMBERED = 1024
 
 
 class Tree:
@@ -24,7 +27,7 @@ class Tree:
         self._by_path: dict[PathKey, FileId] = {}
         # The number of live files below each folder, by hash: folder paths have more text than
         # file paths in a deep tree.
-        self._below: Counter[bytes] = Counter()
+        self._below: dict[bytes, int] = {}
         for head in heads:
             self.put(head)
 
@@ -38,7 +41,8 @@ class Tree:
         if head.state == "live":
             key = path_key(head.path)
             self._by_path[key] = head.file_id
-            self._below.update(map(_mark, folders_of(key)))
+            for mark in _marks(_folder(key)):
+                self._below[mark] = self._below.get(mark, 0) + 1
 
     def forget(self, file_id: FileId) -> None:
         """Remove a file, which undoes the `put` that added it."""
@@ -53,10 +57,10 @@ class Tree:
         # In a changeset that swaps paths, the path may already belong to the new file.
         if self._by_path.get(key) == file_id:
             del self._by_path[key]
-        for folder in map(_mark, folders_of(key)):
-            self._below[folder] -= 1
-            if not self._below[folder]:
-                del self._below[folder]
+        for mark in _marks(_folder(key)):
+            self._below[mark] -= 1
+            if not self._below[mark]:
+                del self._below[mark]
 
     def check(self, changed: Mapping[FileId, Revision]) -> None:
         """Check the tree that would result from the heads ``changed``, without changing it.
@@ -66,7 +70,8 @@ class Tree:
         """
         left: set[PathKey] = set()
         taken: dict[PathKey, Revision] = {}
-        moved: Counter[bytes] = Counter()
+        # By how many files the number below a folder changes.
+        moved: dict[PathKey, int] = {}
         for head in changed.values():
             old = self.heads.get(head.file_id)
             if _stays(old, head):
@@ -74,7 +79,8 @@ class Tree:
             if old is not None and old.state == "live":
                 key = path_key(old.path)
                 left.add(key)
-                moved.subtract(map(_mark, folders_of(key)))
+                folder = _folder(key)
+                moved[folder] = moved.get(folder, 0) - 1
             if head.state == "live":
                 key = path_key(head.path)
                 if key in taken:
@@ -83,24 +89,59 @@ class Tree:
                         " another path for one of them."
                     )
                 taken[key] = head
-                moved.update(map(_mark, folders_of(key)))
+                folder = _folder(key)
+                moved[folder] = moved.get(folder, 0) + 1
         for key in taken:
             if key in self._by_path and key not in left:
                 there = self.heads[self._by_path[key]]
                 raise PathConflict(
                     f"The file {there.file_id} has the path {there.path}: choose another path."
                 )
+        self._check_folders(taken, left, _with_folders_above(moved))
+
+    def _check_folders(
+        self,
+        taken: Mapping[PathKey, Revision],
+        left: Set[PathKey],
+        moved: Mapping[bytes, int],
+    ) -> None:
+        free: set[PathKey] = set()
         for key, head in taken.items():
-            if self._below[_mark(key)] + moved[_mark(key)] > 0:
+            mark = _mark(key)
+            if self._below.get(mark, 0) + moved.get(mark, 0) > 0:
                 raise InvalidGraph(f"{head.path} is a folder of other files, and can't be a file.")
-            for folder in folders_of(key):
-                if folder in taken or (folder in self._by_path and folder not in left):
+            folder = _folder(key)
+            if folder in free:
+                continue
+            for each in folders_of(key):
+                if each in taken or (each in self._by_path and each not in left):
                     raise InvalidGraph(f"A folder above {head.path} is a file: choose another.")
+            free.add(folder)
+
+
+def _folder(key: PathKey) -> PathKey:
+    """Return the folder of a file; the empty key for none."""
+    return PathKey(key.rpartition("/")[0])
 
 
 def _mark(folder: PathKey) -> bytes:
     """Return a key of 16 bytes for a folder: a hash of 128 bits."""
     return blake2b(folder.encode(), digest_size=16).digest()
+
+
+@lru_cache(maxsize=_FOLDERS_REMEMBERED)
+def _marks(folder: PathKey) -> tuple[bytes, ...]:
+    """Return the keys of a folder and of those above it; none for the empty key."""
+    return (*map(_mark, folders_of(folder)), _mark(folder)) if folder else ()
+
+
+def _with_folders_above(moved: Mapping[PathKey, int]) -> dict[bytes, int]:
+    """Add up the numbers of folders, for the keys of each and of those above it."""
+    result: dict[bytes, int] = {}
+    for folder, number in moved.items():
+        for mark in _marks(folder):
+            result[mark] = result.get(mark, 0) + number
+    return result
 
 
 def _stays(old: Revision | None, new: Revision) -> bool:
