@@ -10,6 +10,7 @@ import trio
 
 from octavo.archives import refusal
 from octavo.archives.listing import ImportFolder, SliceOfListing, entries_in
+from octavo.archives.tasks import check_some_images, check_some_notes, survey_archive
 from octavo.images.facts import MAX_BYTES
 from octavo.model.files.archive import (
     ArchiveHasTooManyBytes,
@@ -18,12 +19,7 @@ from octavo.model.files.archive import (
 )
 from octavo.model.refusal import DomainError
 from octavo.render.limits import LIMITS
-from octavo.transfers.archive_work import (
-    RunArchiveTask,
-    check_some_images,
-    check_some_notes,
-    survey_archive,
-)
+from octavo.transfers.archive_work import RunArchiveTask
 from octavo.workers import WorkerFailed, WorkRefused, WorkTooLarge
 
 if TYPE_CHECKING:

@@ -1,18 +1,11 @@
-"""What worker processes do with archives: functions whose results are JSON.
-
-The server imports this module, to name the functions. They import what they need when they are
-called, so that the server never loads it.
-"""
+"""The worker processes that run the tasks of imports (`octavo.archives.tasks`)."""
 
 import os
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
-from octavo.images import tasks
+from octavo.archives import tasks
 from octavo.workers import WorkerPool
-
-if TYPE_CHECKING:
-    from octavo.archives.survey import ArchiveLimits, SurveyResult
 
 MAX_MEMORY = 512 * 1024 * 1024
 """The address space of a worker process, in bytes."""
@@ -21,13 +14,6 @@ MAX_SECONDS = 300
 WAIT_SECONDS = 1800.0
 """Seconds after which a worker is given up: it has the time that everything else leaves."""
 MOST_WORKERS = 4
-PRELOADED = (
-    __name__,
-    "octavo.archives.survey",
-    "octavo.archives.note_check",
-    "octavo.archives.image_check",
-    *tasks.PRELOADED,
-)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,7 +29,7 @@ class RunTask(Protocol):
 
 
 class RunArchiveTask(RunTask, Protocol):
-    """Runs a function of this module, and knows the settings of imports."""
+    """Runs a task of imports, and knows their settings."""
 
     @property
     def removes_metadata(self) -> bool:
@@ -75,35 +61,8 @@ def archive_workers() -> WorkerPool:
     return WorkerPool(
         size,
         seconds=WAIT_SECONDS,
-        preloaded=PRELOADED,
+        preloaded=tasks.PRELOADED,
         max_memory=MAX_MEMORY,
         max_seconds=MAX_SECONDS,
         ahead=False,
     )
-
-
-def survey_archive(parts: list[str], folder: str, limits: "ArchiveLimits") -> "SurveyResult":
-    """See `octavo.archives.survey.survey`."""
-    from octavo.archives.survey import survey  # noqa: PLC0415
-
-    return survey(parts, folder, limits)
-
-
-def check_some_notes(parts: list[str], folder: str, begin: int, end: int) -> str:
-    """See `octavo.archives.note_check.check_notes`."""
-    from octavo.archives.note_check import check_notes  # noqa: PLC0415
-
-    return check_notes(parts, folder, begin, end)
-
-
-def check_some_images(
-    parts: list[str],
-    folder: str,
-    begin: int,
-    end: int,
-    removes_metadata: bool,
-) -> str:
-    """See `octavo.archives.image_check.check_images`."""
-    from octavo.archives.image_check import check_images  # noqa: PLC0415
-
-    return check_images(parts, folder, begin, end, removes_metadata=removes_metadata)

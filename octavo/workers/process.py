@@ -1,7 +1,8 @@
 """The program of a worker process: it calls functions for the server, one at a time.
 
 A request and its response are lines of JSON. The program imports only the standard library, so that
-a process starts fast; the functions bring what they need.
+a process starts fast; the functions bring what they need. Its argument is JSON: where to search for
+modules, and the arguments of `main`.
 """
 
 import json
@@ -77,3 +78,8 @@ def _lower_priority() -> None:
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     else:
         os.setpriority(os.PRIO_PROCESS, 0, 19)
+
+
+if __name__ == "__main__":
+    sys.path[:], arguments = json.loads(sys.argv[1])
+    main(*arguments)

@@ -18,10 +18,8 @@ START_SECONDS = 30.0
 _LONGEST_RESPONSE = 1024 * 1024
 # Secrets of the server are in its environment.
 _INHERITED = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TMPDIR")
-_PROGRAM = (
-    "import json, sys; sys.path[:], arguments = json.loads(sys.argv[1]);"
-    f" from {process.__name__} import main; main(*arguments)"
-)
+# It is not imported as a module of this package, which would import all of the package.
+_PROGRAM = os.path.abspath(process.__file__)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 # Of a decoder that crafted data has crashed, or that took too much processor time.
 _CAUSED_BY_WORK = frozenset(
@@ -158,7 +156,7 @@ async def start_worker(
     """
     environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     arguments = json.dumps([_SEARCHED, [list(preloaded), max_memory, max_seconds]])
-    command = [sys.executable, "-I", "-c", _PROGRAM, arguments]
+    command = [sys.executable, "-I", _PROGRAM, arguments]
     try:
         # Ctrl-C is for the server. In a session of its own, a process would get as much of the
         # processor as the server, whatever its priority (autogroups, sched(7)).

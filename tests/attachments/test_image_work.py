@@ -53,8 +53,8 @@ async def test_largest_image_fits_into_the_memory_of_a_worker(
 async def test_image_beyond_the_bounds_of_a_worker_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(encoded(picture((4000, 4000)), "PNG"))
-    # Python alone takes half of it.
-    pool = WorkerPool(1, seconds=60, max_memory=100 * 1024 * 1024)
+    # The decoded image alone takes as much.
+    pool = WorkerPool(1, seconds=60, max_memory=4000 * 4000 * 4)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.serve)
         with pytest.raises(UnacceptableImage, match="memory"):

@@ -15,6 +15,10 @@ def surroundings() -> list[object]:
     return [os.getcwd(), dict(os.environ), sys.path]
 
 
+def imported() -> list[str]:
+    return [*sys.modules]
+
+
 def double(text: str) -> str:
     return text + text
 

@@ -5,10 +5,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from octavo.accounts import argon2id
+from octavo.archives import tasks as archive_tasks
+from octavo.images import tasks as image_tasks
 from octavo.workers import WorkerFailed
 from octavo.workers.worker import start_worker
 from tests.workers import jobs
@@ -53,6 +57,18 @@ async def test_modules_of_the_present_folder_are_not_imported(
     assert await worker.call(jobs.double, "x") == "xx"
     await worker.end()
     assert not (tmp_path / "read").exists()
+
+
+@pytest.mark.parametrize(
+    "preloaded", [[argon2id.__name__], image_tasks.PRELOADED, archive_tasks.PRELOADED]
+)
+async def test_process_imports_nothing_of_the_server(preloaded: Sequence[str]) -> None:
+    # With trio alone, a process takes twice the memory, and three times as long to start.
+    worker = await start_worker(preloaded)
+    imported = await worker.call(jobs.imported)
+    await worker.end()
+    assert set(preloaded) <= set(imported)
+    assert {"trio", "sqlite3", "pydantic", "octavo.workers"}.isdisjoint(imported)
 
 
 async def test_process_starts_after_the_present_folder_is_gone(

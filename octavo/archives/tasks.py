@@ -1,0 +1,48 @@
+"""What worker processes do with archives: functions whose results are JSON.
+
+The server imports this module, to name the functions. They import what they need when they are
+called, so that the server never loads it.
+"""
+
+from typing import TYPE_CHECKING
+
+from octavo.images import tasks
+
+if TYPE_CHECKING:
+    from octavo.archives.survey import ArchiveLimits, SurveyResult
+
+PRELOADED = (
+    __name__,
+    "octavo.archives.survey",
+    "octavo.archives.note_check",
+    "octavo.archives.image_check",
+    *tasks.PRELOADED,
+)
+"""The modules that a worker process imports when it starts."""
+
+
+def survey_archive(parts: list[str], folder: str, limits: "ArchiveLimits") -> "SurveyResult":
+    """See `octavo.archives.survey.survey`."""
+    from octavo.archives.survey import survey  # noqa: PLC0415
+
+    return survey(parts, folder, limits)
+
+
+def check_some_notes(parts: list[str], folder: str, begin: int, end: int) -> str:
+    """See `octavo.archives.note_check.check_notes`."""
+    from octavo.archives.note_check import check_notes  # noqa: PLC0415
+
+    return check_notes(parts, folder, begin, end)
+
+
+def check_some_images(
+    parts: list[str],
+    folder: str,
+    begin: int,
+    end: int,
+    removes_metadata: bool,
+) -> str:
+    """See `octavo.archives.image_check.check_images`."""
+    from octavo.archives.image_check import check_images  # noqa: PLC0415
+
+    return check_images(parts, folder, begin, end, removes_metadata=removes_metadata)
