@@ -37,7 +37,7 @@ def add_archives(
 ) -> Archives:
     """Add the jobs of imports and exports, and their workers; nothing runs yet."""
     workers = archive_workers()
-    jobs = ArchiveJobs(store, now, settings.archive_jobs, alone=settings.database is None)
+    jobs = ArchiveJobs(store, now, settings.archive_jobs)
 
     async def run_workers(worker: WorkerContext) -> None:
         await workers.serve()

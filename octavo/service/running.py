@@ -19,6 +19,7 @@ import trio
 from octavo import __version__
 from octavo.accounts.audit import audit_log
 from octavo.actors.core import Runtime, Supervisor, WorkerContext, WorkerSpec, render_tree
+from octavo.actors.jobs.archive_jobs import free_slots_left
 from octavo.control.account_command import NAME as ACCOUNT
 from octavo.control.folder import holding
 from octavo.control.listening import control_listener
@@ -92,6 +93,8 @@ async def run(settings: Settings, log: Log) -> None:
                 legal = await read_legal(settings)
                 async with open_engine(settings, serving=True) as engine:
                     folders = await open_blob_folders(settings)
+                    if engine.postgres is None:
+                        await free_slots_left(engine.store)
                     root = build_tree(
                         settings, engine, folders, legal, listener, control, phase, log
                     )

@@ -8,7 +8,7 @@ from typing import cast
 import trio
 
 from octavo.actors.core import Directory, OutcomeUnknown, WorkerContext, WorkerSpec
-from octavo.actors.jobs.archive_jobs import ArchiveJobs
+from octavo.actors.jobs.archive_jobs import ArchiveJobs, free_slots_left
 from octavo.actors.jobs.blob_collection import BlobCollectionJob
 from octavo.actors.testing import InjectedCrash
 from octavo.actors.workspace.actor import WorkspaceActor
@@ -149,7 +149,13 @@ class ImportProcess(Process):
         )
         storage = StorageRoom(self.store, shared=True)
         staging = Staging(folder)
-        jobs = ArchiveJobs(self.store, import_now, 2, alone=not shared)
+        jobs = ArchiveJobs(self.store, import_now, 2)
+
+        async def run_jobs() -> None:
+            if not shared:
+                await free_slots_left(self.store)
+            await jobs.run()
+
         self.collection = BlobCollectionJob(self.store, kept, import_now)
         others = SometimesOthers(random)
         workspaces = UnreliableWorkspaces(self.directory, faults)
@@ -177,7 +183,7 @@ class ImportProcess(Process):
             new_id=new_id,
             prepare=lambda: None,
         )
-        self._root.add(WorkerSpec("archive_jobs", _worker(jobs.run), backoff=AT_ONCE))
+        self._root.add(WorkerSpec("archive_jobs", _worker(run_jobs), backoff=AT_ONCE))
         self._root.add(WorkerSpec("blobs", _worker(self.collection.run), backoff=AT_ONCE))
 
 

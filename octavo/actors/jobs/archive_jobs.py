@@ -28,6 +28,18 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+async def free_slots_left(store: Store) -> None:
+    """Free the slots that the only process of an installation left when it died.
+
+    Call it before requests are served, which find a job otherwise that does not run any more. If
+    the database fails, they are freed when they expire.
+    """
+    try:
+        await store.write(free_all_slots())
+    except StoreError as error:
+        _log.info("slots of archive jobs are freed later: %s", error)
+
+
 class ArchiveJobRunning(Exception):
     """The account has an import or an export that runs."""
 
@@ -80,13 +92,9 @@ class ArchiveJobs:
         store: the database.
         now: the clock, in seconds of Unix time.
         most: how many jobs may run at once in the installation.
-        alone: no other process runs jobs: slots that one left when it died are freed at the start.
     """
 
-    def __init__(
-        self, store: Store, now: Callable[[], float], most: int, *, alone: bool = False
-    ) -> None:
-        self._alone = alone
+    def __init__(self, store: Store, now: Callable[[], float], most: int) -> None:
         self._store = store
         self._now = now
         self._most = most
@@ -95,11 +103,6 @@ class ArchiveJobs:
 
     async def run(self) -> None:
         """Run jobs until cancelled, which cancels them."""
-        if self._alone:
-            try:
-                await self._store.write(free_all_slots())
-            except StoreError as error:
-                _log.info("slots of archive jobs are freed later: %s", error)
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             try:

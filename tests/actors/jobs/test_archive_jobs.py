@@ -13,6 +13,7 @@ from octavo.actors.jobs.archive_jobs import (
     ArchiveJobs,
     ArchiveJobsBusy,
     JobStopped,
+    free_slots_left,
 )
 from octavo.model.identity import AccountId
 from octavo.store.scripts.archive_jobs import take_slot
@@ -258,11 +259,14 @@ async def test_jobs_stop_with_the_service(store: FaultyStore, autojump_clock: Mo
     assert store.writes
 
 
-async def test_slots_of_a_single_process_are_freed_when_it_starts(
-    store: FaultyStore, nursery: trio.Nursery, autojump_clock: MockClock
+async def test_slots_that_a_single_process_left_are_freed(
+    store: FaultyStore, jobs: ArchiveJobs, autojump_clock: MockClock
 ) -> None:
     await store.write(take_slot(ANN, "j1", 0, 10**12, 2))
-    jobs = ArchiveJobs(store, trio.current_time, 2, alone=True)
-    nursery.start_soon(jobs.run)
-    await trio.testing.wait_all_tasks_blocked()
+    store.away = True
+    await free_slots_left(store)
+    store.away = False
+    with pytest.raises(ArchiveJobRunning):
+        await jobs.start(ANN, "j2", seven)
+    await free_slots_left(store)
     assert await (await jobs.start(ANN, "j2", seven))() == 7
