@@ -115,6 +115,11 @@ class ImportCommits:
         self.position = Position(0)
         self.total = 0
 
+    @property
+    def pushed(self) -> bool:
+        """Whether a changeset was committed now, not before."""
+        return self._pushed is not None
+
     async def find_begun(self) -> None:
         """Set `begun`: find out whether the first changeset was committed before."""
         await self._committed_before()
@@ -127,7 +132,7 @@ class ImportCommits:
             return [CreateFile(self._new_file(), each.path, _text(each)) for each in taken]
 
         while True:
-            committed, mutation = await self._committed_before(), self._mutation()
+            committed, mutation = await self._committed_before(), self._mutation(self.files)
             if committed is not None:
                 most, size = committed[0], math.inf
             else:
@@ -147,7 +152,7 @@ class ImportCommits:
     async def images(self, images: Iterator[CheckedImage]) -> None:
         """Store and commit images, whose files may be moved."""
         while True:
-            committed, mutation = await self._committed_before(), self._mutation()
+            committed, mutation = await self._committed_before(), self._mutation(self.files)
             most = IMAGES_AT_ONCE if committed is None else committed[0]
             batch = await trio.to_thread.run_sync(list, islice(images, most))
             if not batch:
@@ -164,6 +169,18 @@ class ImportCommits:
                 position = committed[1]
             await self._count(len(batch), sum(each.size for each in batch), position)
 
+    async def count_committed(self) -> None:
+        """Count, in `files`, what the database has committed, also by a changeset that failed.
+
+        Raises `octavo.store.StoreUnavailable`.
+        """
+        while True:
+            script = committed_changes(self._import.workspace_id, self._mutation(self.files))
+            found = await self._services.store.read(script)
+            if found is None:
+                return
+            self.files += found[0]
+
     async def require_open(self) -> None:
         """Raise `ImportMissing` if the import was aborted, or ended with its account or workspace.
 
@@ -175,9 +192,12 @@ class ImportCommits:
 
     async def record(self) -> None:
         """Record the progress. Raises `ImportMissing`."""
-        # The texts of notes whose links were written in another way may be larger.
-        read = min(self._read, self.total)
-        script = rows.record_progress(self._import.import_id, read, self.total, self.files)
+        # One that is completed again begins with what came in before. The texts of notes whose
+        # links were written in another way may be larger than in the archive.
+        given = self._import
+        read = min(max(self._read, given.read), self.total)
+        files = max(self.files, given.files)
+        script = rows.record_progress(given.import_id, read, self.total, files)
         if not await self._services.store.write(script):
             raise ImportMissing
         self._reported = trio.current_time()
@@ -243,19 +263,19 @@ class ImportCommits:
     def _id(self, kind: Literal["file", "object", "changeset"], number: int) -> str:
         return derived_id(self._import.import_id, self._archive, kind, number)
 
-    def _mutation(self) -> MutationId:
-        """Return the identifier of the changeset with the next file.
+    def _mutation(self, files: int) -> MutationId:
+        """Return the identifier of the changeset after that many files.
 
         How many files it has depends on what others do. The database says it when the import is
         completed again.
         """
-        return MutationId(self._id("changeset", self._numbers + 1))
+        return MutationId(self._id("changeset", files + 1))
 
     async def _committed_before(self) -> tuple[int, Position] | None:
         """Return how many files the next changeset has, and its position; None if it is new."""
         if not self.begun:
             return None
-        script = committed_changes(self._import.workspace_id, self._mutation())
+        script = committed_changes(self._import.workspace_id, self._mutation(self.files))
         found = await self._services.store.read(script)
         # They were committed one after the other.
         self.begun = found is not None

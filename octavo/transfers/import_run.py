@@ -7,6 +7,7 @@ completed again finds the receipts of those that were committed, and goes on aft
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
@@ -39,6 +40,7 @@ from octavo.workers import WorkerFailed
 
 RESULT_SECONDS = 86_400.0
 """Seconds for which the result of an import is kept."""
+_COUNTING_SECONDS = 5.0
 
 _FAILURES = (
     ActorError,
@@ -135,7 +137,16 @@ class ImportRunner:
             raise
 
     async def _run(self, given: rows.StoredImport, permit: Permit) -> ImportResult:
-        commits = ImportCommits(self._services, given, permit)
+        async def still_permitted() -> None:
+            try:
+                await permit()
+            except Exception as error:
+                if commits.pushed:
+                    # This request has changed something; another one is refused with the reason.
+                    raise await self._incomplete(commits, given) from error
+                raise
+
+        commits = ImportCommits(self._services, given, still_permitted)
         await commits.find_begun()
         begun = commits.begun
         try:
@@ -153,11 +164,22 @@ class ImportRunner:
             if isinstance(error, BlobMissing):
                 # An abort removes the parts.
                 await commits.require_open()
-            if begun or commits.files:
-                raise ImportIncomplete(commits.files or given.files) from error
+            incomplete = await self._incomplete(commits, given)
+            if begun or incomplete.files:
+                raise incomplete from error
             if isinstance(error, StorageLimitReached):
                 raise ImportWithoutRoom from error
             raise
+
+    async def _incomplete(
+        self, commits: ImportCommits, given: rows.StoredImport
+    ) -> ImportIncomplete:
+        """Return how many files came in, and record it; the database may not say it now."""
+        with suppress(ImportMissing, StoreUnavailable), trio.move_on_after(_COUNTING_SECONDS):
+            await commits.count_committed()
+            if commits.total:
+                await commits.record()
+        return ImportIncomplete(max(commits.files, given.files))
 
     async def _checked(
         self, given: rows.StoredImport, folder: Path, *, begun: bool

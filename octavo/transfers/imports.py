@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from functools import partial
 from typing import NamedTuple
 
 from octavo.actors.jobs.archive_jobs import ArchiveJobs, JobStopped
@@ -203,7 +202,15 @@ class Imports:
         if found.result is not None:
             return read_result(found.result)
         _check_parts(found.parts)
-        job = partial(self._runner.run, found, permit)
+
+        async def job() -> ImportResult:
+            # From now on, no part can be replaced.
+            given = await self.find(workspace_id, account_id, import_id)
+            if given.result is not None:
+                return read_result(given.result)
+            _check_parts(given.parts)
+            return await self._runner.run(given, permit)
+
         result: Callable[[], Awaitable[ImportResult]]
         result = await self._jobs.start(account_id, import_id, job)
         try:

@@ -119,6 +119,41 @@ async def test_failure_of_a_check_before_the_rest_comes_in_is_incomplete(
     assert len(await contents(api)) == 3 * NOTES_AT_ONCE
 
 
+async def test_number_of_files_is_that_of_the_database_after_a_crash(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = await interrupted(api, {f"{n}.md": "text" for n in range(3 * NOTES_AT_ONCE)})
+    came_in = len(await contents(api))
+    # A process that is killed has not recorded its last changesets.
+    await api.execute("UPDATE imports SET files = 0, read = 0")
+
+    async def failing(*_: object) -> None:
+        raise WorkerFailed("it was killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(import_run, "check_archive", failing)
+        response = await given.complete()
+    assert refusal(response) == (503, "import_incomplete")
+    assert response.json()["files"] == came_in
+
+
+async def test_progress_of_an_import_that_is_completed_again_does_not_go_back(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = await interrupted(api, {f"{n}.md": "text" for n in range(3 * NOTES_AT_ONCE)})
+    before = (await given.read()).json()["read"]
+    assert before > 0
+
+    async def look(*_: object) -> None:
+        assert (await given.read()).json()["read"] == before
+        raise StoreUnavailable("the disk is away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ImportCommits, "notes", look)
+        assert refusal(await given.complete()) == (503, "import_incomplete")
+    assert (await given.read()).json()["read"] == before
+
+
 async def test_refusal_before_the_first_commit_leaves_nothing_to_skip(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import NotesApi, refusal
 from tests.http.api.test_imports import Import, archive, contents, imported, start
+from tests.store.scripts.test_imports import collected
 
 PNG = encoded(picture((20, 10)), "PNG")
 
@@ -140,8 +141,13 @@ async def test_account_that_is_locked_or_disabled_imports_no_more(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(restrict)
         response = await given.complete()
-    assert refusal(response) == expected
-    assert len(await contents(api)) < 3 * NOTES_AT_ONCE
+    # Something was changed, and the next response says why nothing else is.
+    came_in = await contents(api)
+    assert 0 < len(came_in) < 3 * NOTES_AT_ONCE
+    assert refusal(response) == (503, "import_incomplete")
+    assert response.json()["files"] == len(came_in)
+    assert refusal(await given.complete()) == expected
+    assert await contents(api) == came_in
 
 
 async def test_import_that_is_aborted_during_its_checks_ends_immediately(
@@ -216,6 +222,41 @@ async def test_import_goes_on_without_its_client(api: NotesApi) -> None:
     assert len(await contents(api)) == 3 * NOTES_AT_ONCE
 
 
+async def test_part_that_is_replaced_before_the_import_runs_is_the_one_imported(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = await start(api)
+    await given.send(1, archive({"a.md": "old"}))
+    take = ArchiveJobs.start
+
+    async def replace_and_take(*given_: Any) -> Any:  # noqa: ANN401 - as the method has them
+        # The part is acknowledged, because no job runs yet.
+        assert (await given.send(1, archive({"a.md": "new"}))).status == 200
+        await collected(api.store)
+        return await take(*given_)
+
+    monkeypatch.setattr(ArchiveJobs, "start", replace_and_take)
+    assert (await given.complete()).status == 200
+    assert await contents(api) == {"a.md": b"new"}
+
+
+async def test_import_that_another_request_completed_has_its_result(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = await start(api)
+    await given.send(1, archive({"a.md": "text"}))
+    take = ArchiveJobs.start
+
+    async def complete_and_take(*given_: Any) -> Any:  # noqa: ANN401 - as the method has them
+        monkeypatch.setattr(ArchiveJobs, "start", take)
+        assert (await given.complete()).status == 200
+        return await take(*given_)
+
+    monkeypatch.setattr(ArchiveJobs, "start", complete_and_take)
+    response = await given.complete()
+    assert (response.status, response.json()["notes"]) == (200, 1)
+
+
 async def test_member_who_may_not_write_any_more_stops_the_import(api: NotesApi) -> None:
     given = await start(api, "editor")
     await given.send(1, archive({f"{n}.md": str(n) for n in range(3 * NOTES_AT_ONCE)}))
@@ -227,5 +268,6 @@ async def test_member_who_may_not_write_any_more_stops_the_import(api: NotesApi)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(demote)
         response = await given.complete()
-    assert refusal(response) == (403, "forbidden")
-    assert len(await contents(api)) < 3 * NOTES_AT_ONCE
+    assert refusal(response) == (503, "import_incomplete")
+    assert response.json()["files"] == len(await contents(api)) < 3 * NOTES_AT_ONCE
+    assert refusal(await given.complete()) == (403, "forbidden")
