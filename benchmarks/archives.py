@@ -101,7 +101,7 @@ async def run_import(pool: WorkerPool, parts: list[str], folder: str) -> tuple[f
     files: dict[int, str] = {}
 
     async def check(begin: int, end: int) -> None:
-        files[begin] = await pool.run(note_check.check_notes, parts, folder, begin, end)
+        files[begin], _ = await pool.run(note_check.check_notes, parts, folder, begin, end)
 
     async with trio.open_nursery() as nursery:
         for begin, end in found["note_slices"]:

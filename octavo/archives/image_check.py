@@ -1,11 +1,12 @@
 """The second step of an import, for images: extract and decode them."""
 
 import hashlib
+import math
 import os
 
 from octavo.archives.checked_files import CheckedImage, image_record
 from octavo.archives.entry_reader import pieces_of_entry
-from octavo.archives.listing import ImportFolder, ListedEntry, entries_in
+from octavo.archives.listing import CheckedSlice, ImportFolder, ListedEntry, SliceReader
 from octavo.archives.part_files import PartFiles
 from octavo.archives.refusal import refused_entry
 from octavo.images import tasks
@@ -16,9 +17,15 @@ from octavo.model.refusal import InvalidPath
 
 
 def check_images(
-    parts: list[str], folder: str, begin: int, end: int, *, removes_metadata: bool
-) -> str:
-    """Extract the images of a slice of the listing, and return the file of their records.
+    parts: list[str],
+    folder: str,
+    begin: int,
+    end: int,
+    *,
+    removes_metadata: bool,
+    seconds: float = math.inf,
+) -> CheckedSlice:
+    """Extract the images of a slice of the listing, and write their records to a file.
 
     It is for a worker process. The images are durable files in ``folder``.
 
@@ -28,6 +35,7 @@ def check_images(
         begin: where the slice begins in the listing.
         end: where it ends.
         removes_metadata: remove what identifies people and places from the images.
+        seconds: processor time after which the rest of the slice is left for another call.
 
     Raises:
         ArchiveInvalid: an image is damaged, exceeds a limit, or is of another type than its name.
@@ -36,12 +44,13 @@ def check_images(
     place = ImportFolder(folder)
     records = place.checked("images", begin)
     with PartFiles(parts) as source, open(records, "wb") as written:
-        for entry in entries_in(place.images, begin, end):
+        reader = SliceReader(place.images, begin, end, seconds)
+        for entry in reader:
             image = _checked(
                 source, entry, place.image(entry.offset), removes_metadata=removes_metadata
             )
             written.write(image_record(image))
-    return records
+    return records, reader.reached
 
 
 def _checked(

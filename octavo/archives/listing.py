@@ -5,6 +5,7 @@ are the work of the worker processes that read the entries.
 """
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +13,8 @@ from typing import NamedTuple
 
 SliceOfListing = tuple[int, int]
 """The positions in a listing at which a slice begins and ends."""
+CheckedSlice = tuple[str, int]
+"""The file of the records of a slice, and the position in the listing up to which it has them."""
 
 
 class ImportFolder:
@@ -126,7 +129,41 @@ class ListingWriter:
 
 def entries_in(file: str, begin: int, end: int) -> Iterator[ListedEntry]:
     """Yield the entries of a slice of the listing ``file``. Raises OSError."""
+    return (entry for entry, _ in _read(file, begin, end))
+
+
+class SliceReader:
+    """Reads a slice of a listing, for as long as a task may take.
+
+    Args:
+        file: the listing.
+        begin: the position at which the slice begins.
+        end: the position at which it ends.
+        seconds: processor time after which it ends earlier, but not before its first entry.
+
+    Attributes:
+        reached: the position up to which its entries were read.
+    """
+
+    def __init__(self, file: str, begin: int, end: int, seconds: float) -> None:
+        self._entries = _read(file, begin, end)
+        self._until = time.process_time() + seconds
+        self.reached = begin
+
+    def __iter__(self) -> Iterator[ListedEntry]:
+        """Yield the entries. Raises OSError."""
+        for entry, after in self._entries:
+            yield entry
+            self.reached = after
+            if time.process_time() >= self._until:
+                return
+
+
+def _read(file: str, begin: int, end: int) -> Iterator[tuple[ListedEntry, int]]:
+    """Yield the entries of a slice, each with the position after it."""
     with open(file, "rb") as listing:
         listing.seek(begin)
-        while listing.tell() < end:
-            yield ListedEntry(*json.loads(listing.readline()))
+        while begin < end:
+            line = listing.readline()
+            begin += len(line)
+            yield ListedEntry(*json.loads(line)), begin

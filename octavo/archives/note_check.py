@@ -1,11 +1,12 @@
 """The second step of an import, for notes: check their texts, and write what is committed."""
 
+import math
 import re
 
 from octavo.archives.checked_files import CheckedNote, note_record
 from octavo.archives.entry_reader import read_entry
 from octavo.archives.link_targets import LinkTargets
-from octavo.archives.listing import ImportFolder, ListedEntry, entries_in
+from octavo.archives.listing import CheckedSlice, ImportFolder, ListedEntry, SliceReader
 from octavo.archives.part_files import PartFiles
 from octavo.archives.path_file import PathFile
 from octavo.archives.refusal import refused_entry
@@ -20,8 +21,10 @@ from octavo.store.compression import compressed
 _IMAGE = re.compile(r"\.(?:png|jpe?g|gif|webp)|[%&\\]", re.IGNORECASE)
 
 
-def check_notes(parts: list[str], folder: str, begin: int, end: int) -> str:
-    """Check the notes of a slice of the listing, and return the file of their records.
+def check_notes(
+    parts: list[str], folder: str, begin: int, end: int, *, seconds: float = math.inf
+) -> CheckedSlice:
+    """Check the notes of a slice of the listing, and write their records to a file.
 
     It is for a worker process. A note is its bytes in the archive, except for its links
     (`octavo.model.links.standard_links`); front matter is not changed, nor an export of Octavo.
@@ -31,6 +34,7 @@ def check_notes(parts: list[str], folder: str, begin: int, end: int) -> str:
         folder: the folder of the survey.
         begin: where the slice begins in the listing.
         end: where it ends.
+        seconds: processor time after which the rest of the slice is left for another call.
 
     Raises:
         ArchiveInvalid: a note is damaged, is not UTF-8, or exceeds a limit.
@@ -44,10 +48,11 @@ def check_notes(parts: list[str], folder: str, begin: int, end: int) -> str:
         open(records, "wb") as written,
     ):
         targets = LinkTargets.of_import(place, paths)
-        for entry in entries_in(place.notes, begin, end):
+        reader = SliceReader(place.notes, begin, end, seconds)
+        for entry in reader:
             note = _checked(source, entry, targets)
             written.write(note_record(note))
-    return records
+    return records, reader.reached
 
 
 def _checked(source: PartFiles, entry: ListedEntry, targets: LinkTargets | None) -> CheckedNote:

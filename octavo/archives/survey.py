@@ -31,6 +31,8 @@ from octavo.model.files.path import folders_of, path_key
 NOTES_OF_SLICE = 500
 BYTES_OF_SLICE = 4 * 1024 * 1024
 IMAGES_OF_SLICE = 10
+MOST_SLICES = 1000
+"""About the most slices of a listing: those of a large archive are larger."""
 # Of a file: number of its entry, references to path, final path and name, then the figures.
 _WIDTH = 10
 _NUMBER, _PATH, _FINAL, _NAME, _OFFSET = range(5)
@@ -204,9 +206,12 @@ class _Survey:
         """Write the listings and what links are resolved by, and return the result."""
         limits = self._entry_limits()
         offsets = self._rows[_OFFSET::_WIDTH]
+        of_slice = len(offsets) // MOST_SLICES
+        note_count, image_count = max(NOTES_OF_SLICE, of_slice), max(IMAGES_OF_SLICE, of_slice)
+        size = max(BYTES_OF_SLICE, self._size // MOST_SLICES)
         with (
-            ListingWriter(place.notes, entries=NOTES_OF_SLICE, size=BYTES_OF_SLICE) as notes,
-            ListingWriter(place.images, entries=IMAGES_OF_SLICE, size=BYTES_OF_SLICE) as images,
+            ListingWriter(place.notes, entries=note_count, size=size) as notes,
+            ListingWriter(place.images, entries=image_count, size=size) as images,
         ):
             for row in sorted(range(len(offsets)), key=offsets.__getitem__):
                 (images if self._is_image[row] else notes).add(self._listed(row, limits))

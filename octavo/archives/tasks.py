@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from octavo.images import tasks
 
 if TYPE_CHECKING:
+    from octavo.archives.listing import CheckedSlice
     from octavo.archives.survey import ArchiveLimits, SurveyResult
 
 PRELOADED = (
@@ -19,6 +20,8 @@ PRELOADED = (
     *tasks.PRELOADED,
 )
 """The modules that a worker process imports when it starts."""
+SECONDS_AT_ONCE = 2.0
+"""Processor time after which a check lets the checks of other imports have their turn."""
 
 
 def survey_archive(parts: list[str], folder: str, limits: "ArchiveLimits") -> "SurveyResult":
@@ -28,11 +31,11 @@ def survey_archive(parts: list[str], folder: str, limits: "ArchiveLimits") -> "S
     return survey(parts, folder, limits)
 
 
-def check_some_notes(parts: list[str], folder: str, begin: int, end: int) -> str:
+def check_some_notes(parts: list[str], folder: str, begin: int, end: int) -> "CheckedSlice":
     """See `octavo.archives.note_check.check_notes`."""
     from octavo.archives.note_check import check_notes  # noqa: PLC0415
 
-    return check_notes(parts, folder, begin, end)
+    return check_notes(parts, folder, begin, end, seconds=SECONDS_AT_ONCE)
 
 
 def check_some_images(
@@ -41,8 +44,15 @@ def check_some_images(
     begin: int,
     end: int,
     removes_metadata: bool,
-) -> str:
+) -> "CheckedSlice":
     """See `octavo.archives.image_check.check_images`."""
     from octavo.archives.image_check import check_images  # noqa: PLC0415
 
-    return check_images(parts, folder, begin, end, removes_metadata=removes_metadata)
+    return check_images(
+        parts,
+        folder,
+        begin,
+        end,
+        removes_metadata=removes_metadata,
+        seconds=SECONDS_AT_ONCE,
+    )

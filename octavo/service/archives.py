@@ -51,7 +51,9 @@ def add_archives(
         CommitServices(store, attachments.writer, workspaces, now, storage, others),
         attachments.blobs,
         attachments.staging,
-        ArchiveWork(workers.run, removes_metadata=settings.remove_image_metadata),
+        ArchiveWork(
+            workers.run, at_once=workers.size, removes_metadata=settings.remove_image_metadata
+        ),
         removed=attachments.collection.wake,
     )
     imports = Imports(

@@ -1,16 +1,16 @@
 """Check every file of an archive in worker processes, before anything of it is committed."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-from octavo.archives import refusal
+from octavo.archives import refusal, tasks
 from octavo.archives.listing import ImportFolder, SliceOfListing, entries_in
-from octavo.archives.tasks import check_some_images, check_some_notes, survey_archive
 from octavo.images.facts import MAX_BYTES
 from octavo.model.files.archive import (
     ArchiveHasTooManyBytes,
@@ -23,12 +23,17 @@ from octavo.transfers.archive_work import RunArchiveTask
 from octavo.workers import WorkerFailed, WorkRefused, WorkTooLarge
 
 if TYPE_CHECKING:
-    from octavo.archives.survey import ArchiveLimits
+    from octavo.archives.survey import ArchiveLimits, SurveyResult
 
 MAX_ENTRIES = 1_000_000
 """Maximum number of entries of an archive, with those that are left out."""
 MAX_TOTAL = 64 * 1024**3
 """Maximum size of all notes and images of an archive together, in bytes."""
+TURNS = 300
+TURNS_PER_MEBIBYTE = 5
+"""How often the check of an archive may be interrupted (`octavo.archives.tasks.SECONDS_AT_ONCE`):
+after ten minutes of processor time, and ten seconds for each MiB of it, nothing else is checked."""
+MEBIBYTE = 1024 * 1024
 
 _REFUSALS: dict[str, type[DomainError]] = {
     refusal.ArchiveInvalid.__name__: ArchiveUnacceptable,
@@ -37,6 +42,37 @@ _REFUSALS: dict[str, type[DomainError]] = {
 }
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyedArchive:
+    """An archive whose files can be imported under their paths; their contents are not checked.
+
+    Attributes:
+        parts: the files that make the archive, in order.
+        folder: the folder of its listings.
+        found: what the survey found.
+    """
+
+    parts: list[str]
+    folder: Path
+    found: "SurveyResult"
+
+    @property
+    def size(self) -> int:
+        """The bytes of the notes and images."""
+        return self.found["size"]
+
+    def paths(self) -> Iterator[str]:
+        """Yield the paths that the files will have. It reads files: use it in a thread."""
+        place = ImportFolder(str(self.folder))
+        for listing, slices in (
+            (place.images, self.found["image_slices"]),
+            (place.notes, self.found["note_slices"]),
+        ):
+            for begin, end in slices:
+                for entry in entries_in(listing, begin, end):
+                    yield entry.final
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +85,6 @@ class CheckedArchive:
         size: their bytes in total.
         left_out: the number of files that are left out, by their kind.
         note_records, image_records: files of records (`octavo.archives.checked_files`), in order.
-        listed: the slices of the listings, each with its file.
     """
 
     notes: int
@@ -58,22 +93,13 @@ class CheckedArchive:
     left_out: dict[str, int]
     note_records: list[str]
     image_records: list[str]
-    listed: list[tuple[str, SliceOfListing]]
-
-    def paths(self) -> list[str]:
-        """Return the paths that the files will have. It reads files: call it in a thread."""
-        return [
-            entry.final
-            for listing, (begin, end) in self.listed
-            for entry in entries_in(listing, begin, end)
-        ]
 
 
-async def check_archive(run: RunArchiveTask, parts: list[str], folder: Path) -> CheckedArchive:
-    """Check the archive in ``parts``, and write what is imported to the empty ``folder``.
+async def read_directory(run: RunArchiveTask, parts: list[str], folder: Path) -> SurveyedArchive:
+    """Read the directory of the archive in ``parts``, and list its files in the empty ``folder``.
 
     Raises `ArchiveUnacceptable`, `ArchiveHasTooManyFiles`, `ArchiveHasTooManyBytes`, and
-    `octavo.workers.WorkerFailed`. If cancelled, the processes at work are killed.
+    `octavo.workers.WorkerFailed`. If cancelled, the process at work is killed.
     """
     limits: ArchiveLimits = {
         "entries": MAX_ENTRIES,
@@ -81,46 +107,111 @@ async def check_archive(run: RunArchiveTask, parts: list[str], folder: Path) -> 
         "note": LIMITS["length"],
         "image": MAX_BYTES,
     }
-    found = await _refusing(partial(run, survey_archive, parts, str(folder), limits))
-    place = ImportFolder(str(folder))
-    note_records = [""] * len(found["note_slices"])
-    image_records = [""] * len(found["image_slices"])
+    found = await _refusing(partial(run, tasks.survey_archive, parts, str(folder), limits))
+    return SurveyedArchive(parts, folder, found)
 
-    async def check_notes(number: int, part: SliceOfListing) -> None:
-        note_records[number] = await run(check_some_notes, parts, str(folder), *part)
 
-    async def check_images(number: int, part: SliceOfListing) -> None:
-        image_records[number] = await run(
-            check_some_images, parts, str(folder), *part, run.removes_metadata
-        )
+async def check_archive(run: RunArchiveTask, archive: SurveyedArchive) -> CheckedArchive:
+    """Check every file of an archive, and write what is imported to its folder.
 
-    async def check_all() -> None:
-        async with trio.open_nursery() as nursery:
-            for number, part in enumerate(found["image_slices"]):
-                nursery.start_soon(check_images, number, part)
-            for number, part in enumerate(found["note_slices"]):
-                nursery.start_soon(check_notes, number, part)
-
-    await _refusing(check_all)
+    Raises `ArchiveUnacceptable`, and `octavo.workers.WorkerFailed`. If cancelled, the processes at
+    work are killed.
+    """
+    check = _Check(run, archive)
+    await _refusing(check.run)
+    found = archive.found
     return CheckedArchive(
         notes=found["notes"],
         images=found["images"],
         size=found["size"],
         left_out=found["left_out"],
-        note_records=note_records,
-        image_records=image_records,
-        listed=[
-            *((place.images, part) for part in found["image_slices"]),
-            *((place.notes, part) for part in found["note_slices"]),
-        ],
+        note_records=check.notes.in_order(),
+        image_records=check.images.in_order(),
     )
+
+
+class _Records:
+    """The files of records of one listing."""
+
+    def __init__(self) -> None:
+        self._files: dict[int, str] = {}
+
+    def add(self, begin: int, file: str) -> None:
+        """Add the file of what begins at a position of the listing."""
+        self._files[begin] = file
+
+    def in_order(self) -> list[str]:
+        """Return the files in the order of the listing."""
+        return [self._files[each] for each in sorted(self._files)]
+
+
+_CheckSlice = Callable[[int, int], Awaitable[None]]
+
+
+class _Check:
+    """Checks the files of an archive, a few slices of its listings at a time.
+
+    All imports share the processes. Each has at most as many slices there as there are processes,
+    and one that takes long is checked in several turns, so that others get theirs in between.
+    """
+
+    def __init__(self, run: RunArchiveTask, archive: SurveyedArchive) -> None:
+        self.notes, self.images = _Records(), _Records()
+        self._run = run
+        self._parts = archive.parts
+        self._folder = str(archive.folder)
+        size = sum(Path(each).stat().st_size for each in archive.parts)
+        self._turns = TURNS + TURNS_PER_MEBIBYTE * size // MEBIBYTE
+        self._left: Iterator[tuple[_CheckSlice, SliceOfListing]] = chain(
+            # They take longer.
+            ((self._check_images, part) for part in archive.found["image_slices"]),
+            ((self._check_notes, part) for part in archive.found["note_slices"]),
+        )
+
+    async def run(self) -> None:
+        """Check all files."""
+        async with trio.open_nursery() as nursery:
+            for _ in range(self._run.at_once):
+                nursery.start_soon(self._check_slices)
+
+    async def _check_slices(self) -> None:
+        for check, part in self._left:
+            await check(*part)
+
+    async def _check_notes(self, begin: int, end: int) -> None:
+        while begin < end:
+            file, reached = await self._run(
+                tasks.check_some_notes, self._parts, self._folder, begin, end
+            )
+            self.notes.add(begin, file)
+            begin = self._after_turn(reached, end)
+
+    async def _check_images(self, begin: int, end: int) -> None:
+        removes_metadata = self._run.removes_metadata
+        while begin < end:
+            file, reached = await self._run(
+                tasks.check_some_images, self._parts, self._folder, begin, end, removes_metadata
+            )
+            self.images.add(begin, file)
+            begin = self._after_turn(reached, end)
+
+    def _after_turn(self, reached: int, end: int) -> int:
+        """Return the position at which the next turn begins."""
+        if reached < end:
+            self._turns -= 1
+            if self._turns < 0:
+                raise ArchiveUnacceptable(
+                    "Its files take too much time to check, compared with the size of the"
+                    " archive: leave out large images, or import them one by one."
+                )
+        return reached
 
 
 async def _refusing(check: Callable[[], Awaitable[T]]) -> T:
     """Return the result of ``check``; raise the first of its refusals or failures alone."""
     try:
         return await check()
-    except* (WorkRefused, WorkerFailed) as failed:
+    except* (WorkRefused, WorkerFailed, ArchiveUnacceptable) as failed:
         raise _refusal_of(_first(failed)) from failed
 
 

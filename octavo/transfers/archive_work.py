@@ -29,11 +29,15 @@ class RunTask(Protocol):
 
 
 class RunArchiveTask(RunTask, Protocol):
-    """Runs a task of imports, and knows their settings."""
+    """Runs a task of imports, and knows their settings.
 
-    @property
-    def removes_metadata(self) -> bool:
-        """Whether images are imported without personal metadata."""
+    Attributes:
+        at_once: how many tasks run at the same time.
+        removes_metadata: whether images are imported without personal metadata.
+    """
+
+    at_once: int
+    removes_metadata: bool
 
 
 class ArchiveWork:
@@ -41,11 +45,13 @@ class ArchiveWork:
 
     Args:
         run: runs a task.
+        at_once: how many tasks run at the same time.
         removes_metadata: remove what identifies people and places from images.
     """
 
-    def __init__(self, run: RunTask, *, removes_metadata: bool) -> None:
+    def __init__(self, run: RunTask, *, at_once: int, removes_metadata: bool) -> None:
         self._run = run
+        self.at_once = at_once
         self.removes_metadata = removes_metadata
 
     def __call__(
@@ -57,9 +63,8 @@ class ArchiveWork:
 
 def archive_workers() -> WorkerPool:
     """Return the processes that work on archives: one for each processor, and at most four."""
-    size = max(1, min(os.cpu_count() or 1, MOST_WORKERS))
     return WorkerPool(
-        size,
+        max(1, min(os.cpu_count() or 1, MOST_WORKERS)),
         seconds=WAIT_SECONDS,
         preloaded=tasks.PRELOADED,
         max_memory=MAX_MEMORY,

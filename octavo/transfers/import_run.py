@@ -28,7 +28,12 @@ from octavo.store.scripts import imports as rows
 from octavo.store.scripts.blobs import BlobCollected
 from octavo.store.scripts.feed import position_of
 from octavo.store.scripts.files import live_paths
-from octavo.transfers.archive_check import CheckedArchive, check_archive
+from octavo.transfers.archive_check import (
+    CheckedArchive,
+    SurveyedArchive,
+    check_archive,
+    read_directory,
+)
 from octavo.transfers.archive_work import RunArchiveTask
 from octavo.transfers.import_commits import (
     ChangesetNotAccepted,
@@ -186,27 +191,27 @@ class ImportRunner:
     ) -> CheckedArchive:
         """Fetch the parts, and check all files.
 
-        If none was committed, also check that their paths are free, and that there is room.
+        If none was committed, first check that their paths are free, and that there is room.
         """
         parts = [folder / f"part-{each.number}" for each in given.parts]
         for part, path in zip(given.parts, parts, strict=True):
             await self._blobs.fetch(part.key, path)
         work = folder / "work"
         await trio.to_thread.run_sync(work.mkdir)
-        checked = await check_archive(self._work, [str(each) for each in parts], work)
+        surveyed = await read_directory(self._work, [str(each) for each in parts], work)
         if not begun:
-            await self._require_free(given.workspace_id, checked)
+            await self._require_free(given.workspace_id, surveyed)
             try:
-                await self._services.storage.require(given.workspace_id, checked.size)
+                await self._services.storage.require(given.workspace_id, surveyed.size)
             except StorageLimitReached:
                 raise ImportWithoutRoom from None
-        return checked
+        return await check_archive(self._work, surveyed)
 
-    async def _require_free(self, workspace_id: WorkspaceId, checked: CheckedArchive) -> None:
+    async def _require_free(self, workspace_id: WorkspaceId, surveyed: SurveyedArchive) -> None:
         present = await self._services.store.read_much(live_paths(workspace_id))
         if present:
             taken = await trio.to_thread.run_sync(
-                lambda: taken_paths(present, checked.paths()), abandon_on_cancel=True
+                lambda: taken_paths(present, surveyed.paths()), abandon_on_cancel=True
             )
             if taken:
                 raise PathsTaken(taken)

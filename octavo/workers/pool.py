@@ -48,6 +48,11 @@ class WorkerPool:
         self._wanted = trio.Event()
 
     @property
+    def size(self) -> int:
+        """The maximum number of processes."""
+        return self._size
+
+    @property
     def idle(self) -> int:
         """The number of processes that wait for work."""
         return len(self._idle)

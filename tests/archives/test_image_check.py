@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from octavo.archives.checked_files import checked_images
+from octavo.archives.image_check import check_images
 from octavo.archives.refusal import ArchiveInvalid
 from tests.fakes.image_files import encoded, personal_exif, picture, samples
 from tests.fakes.imported_archives import imported
-from tests.fakes.zip_files import Crafted, crafted
+from tests.fakes.zip_files import Crafted, crafted, surveyed, written
 
 PERSONAL = encoded(picture((40, 30)), "JPEG", exif=personal_exif())
 PNG, GIF = samples()["png"].data, samples()["gif-animated"].data
@@ -42,6 +44,22 @@ def test_personal_metadata_is_removed_with_the_setting(tmp_path: Path, comment: 
     unchanged = found["attachments/b.png"]
     assert Path(unchanged.file).read_bytes() == PNG
     assert unchanged.digest == hashlib.sha256(PNG).hexdigest()
+
+
+def test_slice_that_takes_long_is_checked_in_several_turns(tmp_path: Path) -> None:
+    entries = [Crafted(f"attachments/{number}.png", PNG) for number in range(3)]
+    paths = written(tmp_path / "parts", crafted(*entries), 1)
+    place, result = surveyed(tmp_path, paths)
+    [(begin, end)] = result["image_slices"]
+    files = []
+    while begin < end:
+        # Each turn checks one file at least.
+        file, begin = check_images(paths, place, begin, end, removes_metadata=False, seconds=0)
+        files.append(file)
+    assert begin == end
+    found = checked_images(files)
+    assert [each.path for each in found] == [f"attachments/{number}.png" for number in range(3)]
+    assert len(files) == 3
 
 
 def test_equal_images_are_files_of_their_own(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from octavo.archives import survey as survey_module
 from octavo.archives.checked_files import checked_notes
 from octavo.archives.listing import ImportFolder, ListedEntry, entries_in
 from octavo.archives.note_check import check_notes
@@ -93,6 +94,15 @@ def test_slices_bound_the_work_of_a_process(tmp_path: Path) -> None:
     result, listed = survey_of(tmp_path, crafted(*entries))
     assert len(result["note_slices"]) == 3
     assert [each.path for each in listed] == [f"{number}.md" for number in range(len(entries))]
+
+
+def test_large_archive_has_few_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(survey_module, "MOST_SLICES", 10)
+    count = 2 * 10 * NOTES_OF_SLICE
+    entries = [Crafted(f"{number}.{'md' if number % 2 else 'png'}") for number in range(count)]
+    result, listed = survey_of(tmp_path, crafted(*entries))
+    assert len(result["note_slices"]) == len(result["image_slices"]) == 5
+    assert len(listed) == count
 
 
 def test_empty_archive_has_nothing(tmp_path: Path) -> None:
@@ -398,7 +408,7 @@ async def test_refusal_of_a_worker_process_has_the_kind_and_the_reason(tmp_path:
         found = await pool.run(survey, parts, str(tmp_path), LIMITS)
         assert (found["notes"], found["left_out"]["other"]) == (1, 0)
         (begin, end) = found["note_slices"][0]
-        file = await pool.run(check_notes, parts, str(tmp_path), begin, end)
+        file, _ = await pool.run(check_notes, parts, str(tmp_path), begin, end)
         assert [note.path for note in checked_notes([file])] == ["a.md"]
         with pytest.raises(WorkRefused, match="has 1 entries") as refused:
             await pool.run(survey, parts, str(tmp_path), {**LIMITS, "entries": 0})

@@ -175,7 +175,7 @@ def test_large_entries_are_valid_for_the_import_reader(tmp_path: Path) -> None:
         file.write(writer.note("last.md", b"text"))
         file.write(writer.end())
     place, result = surveyed(tmp_path, [str(path)])
-    (note,) = checked_notes([check_notes([str(path)], place, *result["note_slices"][0])])
+    (note,) = checked_notes([check_notes([str(path)], place, *result["note_slices"][0])[0]])
     assert (note.path, note.size) == ("last.md", 4)
 
 

@@ -48,7 +48,7 @@ def archives_rig(
     """Build the parts; the jobs run under ``root``."""
     jobs = ArchiveJobs(store, now, 2)
     removals: list[None] = []
-    work = ArchiveWork(run_inline, removes_metadata=False)
+    work = ArchiveWork(run_inline, at_once=2, removes_metadata=False)
 
     async def run_jobs(worker: WorkerContext) -> None:
         await jobs.run()

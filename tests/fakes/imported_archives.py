@@ -33,9 +33,9 @@ def imported(
     """Survey an archive and check all of its files."""
     paths = written(folder / "parts", data, parts)
     place, result = surveyed(folder, paths, limits)
-    notes = [check_notes(paths, place, *each) for each in result["note_slices"]]
+    notes = [check_notes(paths, place, *each)[0] for each in result["note_slices"]]
     images = [
-        check_images(paths, place, *each, removes_metadata=removes_metadata)
+        check_images(paths, place, *each, removes_metadata=removes_metadata)[0]
         for each in result["image_slices"]
     ]
     return Imported(

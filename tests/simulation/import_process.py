@@ -170,7 +170,7 @@ class ImportProcess(Process):
             ),
             kept,
             staging,
-            ArchiveWork(run_inline, removes_metadata=False),
+            ArchiveWork(run_inline, at_once=2, removes_metadata=False),
             removed=self.collection.wake,
         )
         self.imports = Imports(

@@ -8,7 +8,7 @@ import trio
 
 from octavo.model.identity import WorkspaceId
 from octavo.store.blobs import BlobKey
-from octavo.transfers import import_commits
+from octavo.transfers import import_commits, import_run
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import Note, NotesApi, account_id, refusal
@@ -232,14 +232,19 @@ async def test_part_that_replaces_another_has_the_old_bytes_collected(api: Notes
 
 
 @pytest.mark.parametrize("files", [{"a.md": "x" * 5000}, {"a.md": "x", "attachments/a.png": PNG}])
-async def test_import_without_room_imports_nothing(
-    api: NotesApi, files: dict[str, str | bytes]
+async def test_import_without_room_extracts_and_imports_nothing(
+    api: NotesApi, files: dict[str, str | bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    async def extract(*_: object) -> None:
+        pytest.fail("files were extracted")
+
     given = await start(api)
     assert (await given.send(1, archive(files))).status == 200
     size = sum(map(len, files.values()))
     await limit(api, size - 1)
-    response = await given.complete()
+    with monkeypatch.context() as patch:
+        patch.setattr(import_run, "check_archive", extract)
+        response = await given.complete()
     assert refusal(response) == (507, "storage_full")
     assert response.header("retry-after") is not None
     failure = (await given.read()).json()["failure"]

@@ -1,0 +1,82 @@
+"""The check of an archive shares the worker processes with others, and does not go on forever."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import pytest
+import trio
+
+from octavo.archives import tasks
+from octavo.model.files.archive import ArchiveUnacceptable
+from octavo.transfers import archive_check
+from octavo.transfers.archive_check import CheckedArchive, check_archive, read_directory
+from octavo.transfers.archive_work import ArchiveWork
+from tests.fakes.image_files import encoded, picture
+from tests.fakes.inline_work import run_inline
+from tests.fakes.zip_files import Crafted, crafted, written
+
+PNG = encoded(picture((20, 10)), "PNG")
+AT_ONCE = 2
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Work(ArchiveWork):
+    """Does the tasks, and knows how many were there at the same time."""
+
+    def __init__(self) -> None:
+        super().__init__(self.count, at_once=AT_ONCE, removes_metadata=False)
+        self.calls = 0
+        self.present = 0
+        self.most = 0
+
+    async def count(self, function: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+        self.calls += 1
+        self.present += 1
+        self.most = max(self.most, self.present)
+        result = await run_inline(function, *given, **named)
+        self.present -= 1
+        return result
+
+
+async def check(folder: Path, work: Work, images: int) -> CheckedArchive:
+    entries = [Crafted(f"attachments/{number}.png", PNG) for number in range(images)]
+    entries += [Crafted(f"{number}.md", b"text") for number in range(3)]
+    place = folder / "import"
+    place.mkdir()
+    surveyed = await read_directory(work, written(folder / "parts", crafted(*entries)), place)
+    return await check_archive(work, surveyed)
+
+
+async def test_few_slices_of_an_archive_wait_for_processes(tmp_path: Path) -> None:
+    work = Work()
+    with trio.fail_after(20):
+        found = await check(tmp_path, work, 75)
+    assert (found.images, len(found.image_records)) == (75, 8)
+    assert (found.notes, len(found.note_records)) == (3, 1)
+    assert work.most == AT_ONCE
+
+
+async def test_check_that_takes_long_is_done_in_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "SECONDS_AT_ONCE", 0.0)
+    work = Work()
+    found = await check(tmp_path, work, 25)
+    assert len(found.image_records) == 25
+    assert len(found.note_records) == 3
+    assert work.calls == 1 + 25 + 3
+    # The records are in the order of the files.
+    begins = [int(Path(each).name.rpartition("-")[2]) for each in found.image_records]
+    assert begins == sorted(begins)
+
+
+async def test_archive_that_takes_too_long_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "SECONDS_AT_ONCE", 0.0)
+    monkeypatch.setattr(archive_check, "TURNS", 20)
+    with pytest.raises(ArchiveUnacceptable, match="too much time to check"):
+        await check(tmp_path, Work(), 50)
