@@ -181,4 +181,8 @@ def _address(url: str) -> httpx.URL:
         raise ValueError(
             "the URL of the server has to be like https://notes.example.org: http or https, a host"
         )
+    if address.raw_path != b"/":
+        raise ValueError(
+            "the URL of the server has to end after the host and the port, without a path"
+        )
     return address

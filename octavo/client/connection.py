@@ -210,8 +210,7 @@ class ApiConnection:
 
     def _passing(self, request: Request, problem: ProblemError) -> bool:
         """Return whether the problem is temporary, and ends soon enough."""
-        asked = problem.retry_after or 0
-        return problem.status in request.temporary and asked <= self.retrying.patience
+        return problem.status in request.temporary and self.retrying.allows(problem.retry_after)
 
     def _again(self, request: Request, failures: Failures, *, safe: bool) -> bool:
         attempts = request.attempts or self.retrying.attempts

@@ -135,7 +135,7 @@ class FileForm:
 async def opened(source: Source) -> AsyncIterator[AsyncIterator[bytes]]:
     """Provide the bytes of ``source`` in chunks. Raises OSError, also in a step."""
     if isinstance(source, Path):
-        async with aclosing(_read(source)) as chunks:
+        async with await trio.open_file(source, "rb") as file, aclosing(_read(file)) as chunks:
             yield chunks
     elif isinstance(source, bytes):
         async with Octets(source).open() as chunks:
@@ -144,10 +144,13 @@ async def opened(source: Source) -> AsyncIterator[AsyncIterator[bytes]]:
         yield source
 
 
-async def _read(path: Path) -> AsyncGenerator[bytes, None]:
-    async with await trio.open_file(path, "rb") as file:
-        while chunk := await file.read(CHUNK):
-            yield chunk
+class _ReadableFile(Protocol):
+    async def read(self, size: int, /) -> bytes: ...
+
+
+async def _read(file: _ReadableFile) -> AsyncGenerator[bytes, None]:
+    while chunk := await file.read(CHUNK):
+        yield chunk
 
 
 class ContentStream(httpx.AsyncByteStream):

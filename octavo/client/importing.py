@@ -24,6 +24,7 @@ from octavo.client.errors import (
     ProblemError,
     UnexpectedResponse,
 )
+from octavo.client.retrying import Retrying
 
 POLL_SECONDS = 2.0
 """Seconds between two questions about an import that runs."""
@@ -33,6 +34,11 @@ _ABORT_SECONDS = 5.0
 _PART_SIZE = 8 * 1024 * 1024
 _MAX_PARTS = 2048
 _TEMPORARY = TEMPORARY | {507}
+# The archive is at fault, or the workspace has files at its paths.
+_REFUSED = frozenset((413, 422))
+_CONFLICT = "path_conflict"
+# Room can be made.
+_FULL = "storage_limit"
 # From proxies that gave up waiting.
 _GATEWAY = frozenset((502, 504))
 
@@ -163,7 +169,7 @@ class ArchiveImport:
             try:
                 await self._complete_once()
             except (ConnectionFailed, ProblemError) as error:
-                if not _is_temporary(error):
+                if not _is_temporary(error, self._connection.retrying):
                     raise
                 state = await self._settled()
                 self._result = state.result
@@ -249,9 +255,18 @@ async def _parts(chunks: AsyncIterator[bytes], size: int) -> AsyncGenerator[byte
         yield part
 
 
-def _is_temporary(error: ClientError) -> bool:
-    """Return whether it can help to send the completion again."""
-    return not isinstance(error, ProblemError) or error.status in _TEMPORARY | _GATEWAY
+def _is_temporary(error: ClientError, retrying: Retrying) -> bool:
+    """Return whether it can help to send the completion again soon."""
+    if not isinstance(error, ProblemError):
+        return True
+    return error.status in _TEMPORARY | _GATEWAY and retrying.allows(error.retry_after)
+
+
+def is_refusal(error: ProblemError | ImportRefused) -> bool:
+    """Return whether an archive was refused, or its paths: it has to be changed, or the files."""
+    if isinstance(error, ImportRefused) or error.code == _CONFLICT:
+        return True
+    return error.status in _REFUSED and error.code != _FULL
 
 
 async def import_archive(
@@ -259,12 +274,18 @@ async def import_archive(
 ) -> ImportSummary:
     """Start an import, or continue ``import_id``; see `WorkspaceClient.import_archive`."""
     try:
-        if import_id is None:
-            await importing.start()
-        else:
-            await importing.resume(import_id)
         async with opened(source) as chunks:
-            return await importing.run(chunks)
+            if import_id is not None:
+                await importing.resume(import_id)
+                return await importing.run(chunks)
+            await importing.start()
+            try:
+                return await importing.run(chunks)
+            except (ProblemError, ImportRefused) as error:
+                if is_refusal(error):
+                    # The caller may not know it, and it would count as an open one.
+                    await importing.abort()
+                raise
     except* trio.Cancelled:
         if abort_on_cancel:
             await importing.abort()

@@ -33,6 +33,10 @@ class Retrying:
     patience: float = 30.0
     rest: float = 30.0
 
+    def allows(self, retry_after: float | None) -> bool:
+        """Return whether the wait in seconds that the server asks for, if any, is accepted."""
+        return (retry_after or 0.0) <= self.patience
+
     def wait(
         self, failures: int, entropy: EntropySource, retry_after: float | None = None
     ) -> float:

@@ -199,7 +199,8 @@ class WorkspaceClient(WorkspaceReader):
         lost connections and restarts of the server, within the limits of `Retrying`. If it fails or
         is cancelled, call again with its ``import_id``: parts that the server has are not sent
         again, and files that were imported are not imported again. If it is cancelled while
-        the server imports, the import goes on.
+        the server imports, the import goes on. An import that was refused is removed from the
+        server, unless it was continued with its ``import_id``.
 
         Args:
             source: the archive; chunks of it are read once, and a part is held in memory.

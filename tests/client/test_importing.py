@@ -286,6 +286,46 @@ async def test_continued_import_that_runs_is_waited_for(autojump_clock: MockCloc
     assert set(stub.requests) == {"GET "}
 
 
+@pytest.mark.parametrize(
+    ("status", "code", "removed"),
+    [
+        (422, "archive_invalid", True),
+        (413, "archive_too_large", True),
+        (409, "path_conflict", True),
+        (413, "storage_limit", False),
+        (403, "forbidden", False),
+    ],
+)
+async def test_refused_import_is_removed_unless_it_was_continued(
+    status: int, code: str, removed: bool, autojump_clock: MockClock
+) -> None:
+    for given, gone in ((None, removed), (IMPORT, False)):
+        stub = StubImports(failures={"POST /complete": [refusing(status, code)]})
+        async with stub.client() as client:
+            with pytest.raises(ProblemError) as refused:
+                await workspace_of(client).import_archive(b"zip", import_id=given)
+        assert refused.value.code == code
+        assert (stub.state == "aborted") is gone
+
+
+async def test_source_that_is_no_file_opens_no_import(tmp_path: Path) -> None:
+    stub = StubImports()
+    async with stub.client() as client:
+        with pytest.raises(IsADirectoryError):
+            await workspace_of(client).import_archive(tmp_path)
+    assert stub.requests == []
+
+
+async def test_wait_that_is_too_long_ends_the_import_at_once(autojump_clock: MockClock) -> None:
+    stub = StubImports(failures={"POST /complete": [refusing(503, "storage_busy", 600_000)]})
+    async with stub.client() as client:
+        with pytest.raises(UnavailableError) as refused:
+            await workspace_of(client).import_archive(b"zip")
+    assert (refused.value.code, refused.value.retry_after) == ("storage_busy", 600_000)
+    assert stub.requests.count("POST /complete") == 1
+    assert trio.current_time() < 60
+
+
 @pytest.mark.parametrize("abort", [False, True])
 async def test_cancelled_import_is_aborted_only_if_asked(
     abort: bool, autojump_clock: MockClock
