@@ -13,7 +13,7 @@ from zlib import crc32
 from octavo.archives.entry_name import path_of_name
 from octavo.archives.selection import LEFT_OUT, Selection
 from octavo.archives.zip_writer import ZipWriter
-from octavo.model.files.path import check_path
+from octavo.model.files.path import PathKey, check_path, path_key
 from octavo.model.refusal import InvalidPath
 
 PIECE = 256 * 1024
@@ -53,7 +53,9 @@ class FolderListing:
         files: the notes and images, by path.
         left_out: the number of files that an import leaves out, by kind.
         links: the number of symbolic links, which are not followed.
-        problems: a text for each file or folder that can't be read, or has no valid path.
+        problems: a text for each file or folder that can't be read, or whose path an import
+            refuses.
+        keys: the paths of the files by their keys: two files with one key can't be imported.
     """
 
     root: Path
@@ -61,6 +63,7 @@ class FolderListing:
     left_out: dict[str, int] = field(default_factory=lambda: dict.fromkeys(LEFT_OUT, 0))
     links: int = 0
     problems: list[str] = field(default_factory=list)
+    keys: dict[PathKey, str] = field(default_factory=dict)
 
     @property
     def largest_archive(self) -> int:
@@ -146,6 +149,11 @@ def _add(listing: FolderListing, path: str, entry: os.DirEntry[str]) -> None:
         listing.problems.append(f"{entry.path}: {error.detail}")
     else:
         listing.files.append(FolderFile(path, size, kind == "note"))
+        other = listing.keys.setdefault(path_key(path_of_name(path)), path)
+        if other != path:
+            listing.problems.append(
+                f"{entry.path}: {other} has the same path, except for case or Unicode composition"
+            )
 
 
 def _packed(writer: ZipWriter, root: Path, given: FolderFile) -> Iterator[bytes]:

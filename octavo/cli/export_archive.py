@@ -12,7 +12,7 @@ from octavo import service
 from octavo.cli.help import Command, example
 from octavo.cli.output import Failed, say
 from octavo.cli.progress import ProgressDisplay
-from octavo.cli.server_key import read_key, server_access, takes_server
+from octavo.cli.server_key import read_key, require_workspace, server_access, takes_server
 from octavo.service.interruption import Interrupted, until_signal
 from octavo.service.progress import counted, size_text
 
@@ -50,6 +50,9 @@ def command(
     replace: bool,
 ) -> None:
     """Export, and print the size. Raises `Failed`."""
+    require_workspace(workspace)
+    if file == "-":
+        raise Failed("an archive is not written to standard output: name a file", exit_code=2)
     target = Path(os.path.abspath(file))
     access = server_access(server, read_key(context, key_file))
     if target.exists() and not target.is_file():

@@ -12,7 +12,7 @@ from octavo import service
 from octavo.cli.help import Command, example
 from octavo.cli.output import Failed, say, tell
 from octavo.cli.progress import ProgressDisplay
-from octavo.cli.server_key import read_key, server_access, takes_server
+from octavo.cli.server_key import read_key, require_workspace, server_access, takes_server
 from octavo.service.interruption import Interrupted, until_signal
 from octavo.service.progress import counted
 
@@ -42,7 +42,7 @@ from octavo.service.progress import counted
     metavar="ID",
     type=click.UUID,
     help="remove the import ID, which is not complete, instead of importing; what was imported "
-    "stays",
+    "stays. It needs no --workspace",
 )
 @click.pass_context
 def command(
@@ -65,14 +65,18 @@ def command(
         raise Failed(
             "--create is for a new import: the workspace of an earlier one exists", exit_code=2
         )
+    if source is not None:
+        require_workspace(workspace)
     access = server_access(server, read_key(context, key_file))
     with ProgressDisplay() as report:
         transfers = service.WorkspaceTransfers(access, workspace, report, report.waiting)
         problems: tuple[str, ...] = ()
         try:
             if source is None:
-                trio.run(until_signal, partial(transfers.abort, str(abort)))
-                printed = f"the import {abort} was removed"
+                if trio.run(until_signal, partial(transfers.abort, str(abort))):
+                    printed = f"the import {abort} was removed"
+                else:
+                    printed = f"the import {abort} was complete already: nothing was removed"
             else:
                 work = partial(
                     transfers.import_from,

@@ -34,7 +34,7 @@ def takes_server(function: F) -> F:
         click.option(
             "--workspace",
             metavar="NAME|ID",
-            required=True,
+            default="",
             help="the workspace: its name, or its id if several have the name",
         ),
         click.option(
@@ -46,6 +46,12 @@ def takes_server(function: F) -> F:
     ):
         function = option(function)
     return function
+
+
+def require_workspace(workspace: str) -> None:
+    """Raise `Failed` if the option ``workspace`` was not given."""
+    if not workspace:
+        raise Failed("--workspace is missing: give the name of the workspace", exit_code=2)
 
 
 def read_key(context: click.Context, key_file: str | None) -> str:

@@ -31,6 +31,7 @@ from octavo.client import (
     WorkspaceClient,
 )
 from octavo.client.exporting import ExportedFiles
+from octavo.client.importing import is_refusal
 from octavo.client.responses import WorkspaceInfo
 from octavo.service.entropy import system_random
 from octavo.service.progress import Progress, Report
@@ -49,11 +50,7 @@ from octavo.service.transfer_reports import (
 _RETRYING = Retrying(attempts=60, first=0.5, longest=15.0, patience=60.0)
 # A wrong address is reported soon.
 _FIRST_CONTACT = Retrying(attempts=5, first=0.5, longest=2.0)
-# The archive is at fault, or the workspace has files at its paths.
-_REFUSED = frozenset((413, 422))
-_CONFLICT = "path_conflict"
-# Room can be made.
-_FULL = "storage_limit"
+_TOO_MANY = "too_many_imports"
 
 
 class WorkspaceTransfers:
@@ -61,7 +58,7 @@ class WorkspaceTransfers:
 
     Args:
         access: the server.
-        workspace: the name of the workspace, or its id.
+        workspace: the name of the workspace, or its id; empty to find an import to abort.
         report: called with the progress.
         waiting: called with the reason of a wait, once for each.
 
@@ -102,7 +99,7 @@ class WorkspaceTransfers:
         listing = await trio.to_thread.run_sync(_listed, source)
         self.import_id = import_id
         try:
-            workspace = await self._resolved(create=create)
+            workspace = await self._resolved(create=create, remedy="; --create creates it")
             async with self._client(_RETRYING) as client:
                 summary = await self._imported(client.workspace(workspace.id), source, listing)
         except TransferFailed as error:
@@ -115,19 +112,35 @@ class WorkspaceTransfers:
         except FolderChanged as error:
             raise TransferFailed(str(error)) from None
         self.import_id = None
+        if not self._progressed:
+            # What was done before may have come from another folder.
+            listing = None
         return import_report(workspace.name, summary, listing, was_done=not self._progressed)
 
-    async def abort(self, import_id: str) -> None:
+    async def abort(self, import_id: str) -> bool:
         """Remove an import of the account with its parts; files that were imported stay.
 
-        Raises `TransferFailed`, also if there is no such import.
+        Without a workspace, it is looked for in all of them. Returns whether it was open: one that
+        is complete stays. Raises `TransferFailed`, also if there is no such import.
         """
-        workspace = await self._resolved(create=False)
-        self.import_id = import_id
         async with self._client(_RETRYING) as client:
-            await client.workspace(workspace.id).import_state(import_id)
-            await client.workspace(workspace.id).abort_import(import_id)
-        self.import_id = None
+            if self._wanted:
+                places = [client.workspace((await self._resolved(create=False)).id)]
+            else:
+                places = [client.workspace(each.id) async for each in client.workspaces()]
+            for place in places:
+                try:
+                    state = await place.import_state(import_id)
+                except NotFoundError:
+                    continue
+                if state.result is None:
+                    await place.abort_import(import_id)
+                return state.result is None
+        where = f"in the workspace {self._wanted}" if self._wanted else "in any workspace"
+        raise TransferFailed(
+            f"there is no import {import_id} of this account {where}: it has expired, or was"
+            " removed already"
+        )
 
     async def export_to(self, target: Path, export_format: ExportedFiles) -> ExportReport:
         """Export the workspace to the file ``target``.
@@ -159,9 +172,10 @@ class WorkspaceTransfers:
                 progress=self._importing,
             )
         except (ProblemError, ImportRefused) as error:
-            if _is_refusal(error):
-                # Other refusals, such as of storage, may come after some files.
-                self._left_empty = self._created and error.code.startswith("archive_")
+            # Other refusals, such as of storage, may come after some files.
+            nothing_came_in = error.code.startswith("archive_") or error.code == _TOO_MANY
+            self._left_empty = self._created and nothing_came_in
+            if is_refusal(error):
                 if self.import_id is not None:
                     # The parts would count as an open import of the account.
                     with suppress(ClientError):
@@ -200,8 +214,8 @@ class WorkspaceTransfers:
             self._waited_for.add(reason)
             self._waiting(reason)
 
-    async def _resolved(self, *, create: bool) -> WorkspaceInfo:
-        """Return the workspace that is meant."""
+    async def _resolved(self, *, create: bool, remedy: str = "") -> WorkspaceInfo:
+        """Return the workspace that is meant; ``remedy`` is what to do if there is none."""
         wanted = self._wanted
         async with self._client(_FIRST_CONTACT) as client:
             found = [each async for each in client.workspaces()]
@@ -212,7 +226,7 @@ class WorkspaceTransfers:
                 self._created = True
                 named = [each async for each in client.workspaces() if each.id == made.id]
         if not named:
-            raise TransferFailed(unknown_workspace(wanted, found))
+            raise TransferFailed(unknown_workspace(wanted, found) + remedy)
         if len(named) > 1:
             ids = ", ".join(each.id for each in named)
             raise TransferFailed(
@@ -231,13 +245,15 @@ class WorkspaceTransfers:
             case NotFoundError() if self.import_id is not None:
                 gone, self.import_id = self.import_id, None
                 return (
-                    f"there is no import {gone} of this account in this workspace: it has expired,"
-                    " or was removed; start again without --resume"
+                    f"there is no import {gone} of this account in the workspace {self._wanted}: it"
+                    " goes into another one, has expired, or was removed; start again without"
+                    " --resume"
                 )
-            case ProblemError(code="too_many_imports"):
+            case ProblemError(code=code) if code == _TOO_MANY:
                 return (
                     f"the server refused: {error.detail} ({error.code}): continue one with"
-                    " --resume, or remove one with `octavo import --abort ID`"
+                    " --resume, or remove one with `octavo import --abort ID --server"
+                    f" {self._access.url}`"
                 )
             case ProblemError():
                 return f"the server refused: {error.detail} ({error.code}){tries_of(error)}"
@@ -271,6 +287,8 @@ def _listed(source: Path) -> FolderListing | None:
         listing = list_folder(source)
         if listing.problems:
             raise TransferFailed(*sorted(listing.problems), "nothing was sent")
+        if not listing.files:
+            raise TransferFailed(f"{source} has no notes and no images")
         return listing
     try:
         with source.open("rb") as file:
@@ -288,12 +306,6 @@ def _is_id(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_refusal(error: ProblemError | ImportRefused) -> bool:
-    if isinstance(error, ImportRefused) or error.code == _CONFLICT:
-        return True
-    return error.status in _REFUSED and error.code != _FULL
 
 
 def _entries(archive: Path) -> int:

@@ -52,6 +52,12 @@ def test_size_is_within_its_bound(tmp_path: Path) -> None:
     assert len(packed(root)) <= list_folder(root).largest_archive
 
 
+def test_files_that_collide_are_problems(tmp_path: Path) -> None:
+    listing = list_folder(fill(tmp_path, {"Tea.md": b"", "tea.md": b"", "a/tea.md": b""}))
+    [problem] = listing.problems
+    assert problem.startswith((f"{tmp_path}/tea.md: Tea.md has", f"{tmp_path}/Tea.md: tea.md has"))
+
+
 def test_empty_folder_is_an_empty_archive(tmp_path: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(packed(tmp_path))) as read:
         assert read.namelist() == []

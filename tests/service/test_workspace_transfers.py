@@ -1,6 +1,7 @@
 """`octavo import` and `octavo export`: errors that people can act on, and what is left behind."""
 
 import io
+import json
 import os
 import sys
 import zipfile
@@ -11,7 +12,7 @@ import pytest
 from octavo.archives.export_layout import ExportLayout
 from octavo.archives.zip_writer import ZipWriter
 from octavo.cli import main
-from octavo.client import Retrying
+from octavo.client import Client, Retrying
 from octavo.service import workspace_transfers
 from tests.fakes.foreign_server import WORKSPACE_ID, Responses, listed, refused, responding
 
@@ -116,9 +117,19 @@ def test_server_that_is_away_exits_with_1_and_its_address(
     assert capsys.readouterr().err.startswith(f"octavo: the connection to {url} failed: ")
 
 
-def test_address_that_is_none_exits_with_1(capsys: pytest.CaptureFixture[str]) -> None:
-    assert export("notes.example.org") == 1
-    assert "the URL of the server has to be like https://" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("notes.example.org", "has to be like https://"),
+        ("https://notes.example.org/api", "has to end after the host and the port"),
+        ("https://notes.example.org?a=b", "has to end after the host and the port"),
+    ],
+)
+def test_address_that_is_none_exits_with_1(
+    url: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert export(url) == 1
+    assert f"the URL of the server {said}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -186,7 +197,7 @@ def test_options_that_exclude_each_other_exit_with_2(options: list[str]) -> None
 
 
 def test_import_of_nothing_warns(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("vault").mkdir()
+    Path("empty.zip").write_bytes(b"PK\x05\x06" + bytes(18))
     done = (
         b'{"importId": "%s", "state": "done", "read": 0, "total": 0, "received": [],'
         b' "failure": null, "result": {"notes": 0, "attachments": 0, "position": 1, "leftOut":'
@@ -197,13 +208,90 @@ def test_import_of_nothing_warns(capsys: pytest.CaptureFixture[str]) -> None:
         f"GET {WORKSPACE_ID}": (200, done.replace(b"%s", WORKSPACE_ID.encode())),
     }
     with responding(responses) as (url, _):
-        assert bring(url, "vault", "--resume", WORKSPACE_ID) == 0
+        assert bring(url, "empty.zip", "--resume", WORKSPACE_ID) == 0
     printed, errors = capsys.readouterr()
     assert printed == (
         "Notes: was imported already: 0 notes and 0 images; left out: 2 history files,"
         " 1 file of other kinds\n"
     )
-    assert errors == f"octavo: {os.path.abspath('vault')} has no notes and no images\n"
+    assert errors == f"octavo: {os.path.abspath('empty.zip')} has no notes and no images\n"
+
+
+def test_folder_without_notes_is_an_error_and_no_workspace_is_created(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("vault").mkdir()
+    Path("vault/plan.pdf").touch()
+    with responding({}) as (url, asked):
+        assert bring(url, "vault", "--create") == 1
+    assert asked == []
+    said = f"octavo: {os.path.abspath('vault')} has no notes and no images\n"
+    assert capsys.readouterr().err == said
+
+
+def test_result_of_a_complete_import_has_nothing_of_another_folder(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("vault").mkdir()
+    Path("vault/a.md").touch()
+    Path("vault/plan.pdf").touch()
+    done = state_of("done", {"notes": 3, "attachments": 1, "position": 1, "leftOut": {"other": 0}})
+    with responding({"GET workspaces": listed("Notes"), f"GET {WORKSPACE_ID}": done}) as (url, _):
+        assert bring(url, "vault", "--resume", WORKSPACE_ID) == 0
+    assert capsys.readouterr().out == "Notes: was imported already: 3 notes and 1 image\n"
+
+
+def state_of(state: str, result: object = None) -> tuple[int, bytes]:
+    """The response with the state of an import."""
+    given = {"importId": WORKSPACE_ID, "state": state, "read": 0, "total": 0, "received": []}
+    return 200, json.dumps({**given, "failure": None, "result": result}).encode()
+
+
+@pytest.mark.parametrize("options", [(), ("--workspace", "Notes")])
+def test_import_is_aborted_in_the_workspace_that_has_it(
+    options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    responses: Responses = {
+        "GET workspaces": listed("Notes", "Tea"),
+        f"GET {WORKSPACE_ID}": state_of("started"),
+        f"DELETE {WORKSPACE_ID}": (200, b"{}"),
+    }
+    with responding(responses) as (url, asked):
+        assert main(["import", "--abort", WORKSPACE_ID, "--server", url, *options], KEY) == 0
+    assert asked[-1][0] == f"DELETE {WORKSPACE_ID}"
+    assert capsys.readouterr().out == f"the import {WORKSPACE_ID} was removed\n"
+
+
+def test_abort_of_a_complete_import_removes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    done = state_of("done", {"notes": 3, "attachments": 1, "position": 1, "leftOut": {"other": 0}})
+    with responding({"GET workspaces": listed("Notes"), f"GET {WORKSPACE_ID}": done}) as (url, _):
+        assert main(["import", "--abort", WORKSPACE_ID, "--server", url], KEY) == 0
+    assert "was complete already: nothing was removed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [((), "in any workspace"), (("--workspace", "Notes"), "in the workspace Notes")],
+)
+def test_abort_of_an_unknown_import_fails(
+    options: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    responses: Responses = {
+        "GET workspaces": listed("Notes", "Tea"),
+        f"GET {WORKSPACE_ID}": refused(404, "not_found"),
+    }
+    with responding(responses) as (url, _):
+        assert main(["import", "--abort", WORKSPACE_ID, "--server", url, *options], KEY) == 1
+    error = capsys.readouterr().err
+    assert f"there is no import {WORKSPACE_ID} of this account {said}: " in error
+    assert "--resume" not in error
+
+
+def test_export_needs_a_workspace_and_a_file() -> None:
+    with responding({}) as (url, asked):
+        assert main(["export", "a.zip", "--server", url], KEY) == 2
+        assert main(["export", "-", "--server", url, "--workspace", "Notes"], KEY) == 2
+    assert asked == []
 
 
 class Terminal(io.StringIO):
@@ -235,10 +323,46 @@ def test_reason_of_a_wait_is_shown_once_on_a_terminal(
 
 def test_unknown_id_is_not_created_as_a_name(capsys: pytest.CaptureFixture[str]) -> None:
     Path("vault").mkdir()
+    Path("vault/a.md").touch()
     with responding({"GET workspaces": listed("Tea")}) as (url, asked):
         assert bring(url, "vault", "--create", workspace=WORKSPACE_ID[:-1] + "f") == 1
     assert [kind for kind, _ in asked] == ["GET workspaces"]
     assert "there is no workspace" in capsys.readouterr().err
+
+
+def test_import_says_how_a_workspace_is_created(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("vault").mkdir()
+    Path("vault/a.md").touch()
+    with responding({"GET workspaces": listed("Tea")}) as (url, _):
+        assert bring(url, "vault") == 1
+    said = "there is no workspace Notes: this account has Tea; --create creates it"
+    assert said in capsys.readouterr().err
+
+
+def test_workspace_of_an_import_that_is_one_too_many_is_said_to_be_empty(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("vault").mkdir()
+    Path("vault/a.md").touch()
+    made = b'{"id": "%s", "name": "Notes", "createdAt": "2026-01-01T00:00:00Z", "role": "owner"}'
+    responses: dict[str, tuple[int, bytes]] = {
+        "GET workspaces": listed(),
+        "POST workspaces": (201, made.replace(b"%s", WORKSPACE_ID.encode())),
+        "POST imports": refused(409, "too_many_imports"),
+    }
+    with responding(responses) as (url, _), pytest.MonkeyPatch.context() as patch:
+        create = Client.create_workspace
+
+        async def create_and_list(self: Client, name: str) -> object:
+            made = await create(self, name)
+            responses["GET workspaces"] = listed("Notes")
+            return made
+
+        patch.setattr(Client, "create_workspace", create_and_list)
+        assert bring(url, "vault", "--create") == 1
+    error = capsys.readouterr().err
+    assert f"octavo import --abort ID --server {url}" in error
+    assert error.endswith("octavo: the workspace Notes was created, and is empty\n")
 
 
 @pytest.mark.parametrize(("status", "code"), [(503, "storage_unavailable"), (413, "storage_limit")])

@@ -57,10 +57,11 @@ class TooManyImports(DomainError):
 
     code = "too_many_imports"
 
-    def __init__(self, import_ids: list[str]) -> None:
+    def __init__(self, imports: list[tuple[str, str]]) -> None:
+        named = ", ".join(f"{each} into the workspace {workspace}" for each, workspace in imports)
         super().__init__(
-            f"{len(import_ids)} imports are open already: complete or abort one before you start"
-            f" another. Their ids: {', '.join(import_ids)}."
+            f"{len(imports)} imports are open already: complete or abort one before you start"
+            f" another. Their ids: {named}."
         )
 
 

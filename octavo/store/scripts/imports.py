@@ -104,15 +104,16 @@ def start_import(
     return insert_import
 
 
-def open_imports(account_id: AccountId) -> Script[list[str]]:
-    """Return the ids of the imports of an account that are not done."""
+def open_imports(account_id: AccountId) -> Script[list[tuple[str, str]]]:
+    """Return the imports of an account that are not done: their ids and those of workspaces."""
 
-    async def read_ids(transaction: Transaction) -> list[str]:
+    async def read_ids(transaction: Transaction) -> list[tuple[str, str]]:
         rows = await transaction.fetch_all(
-            "SELECT id FROM imports WHERE account_id = $1::uuid AND result IS NULL ORDER BY id",
+            "SELECT id, workspace_id FROM imports"
+            " WHERE account_id = $1::uuid AND result IS NULL ORDER BY id",
             account_id,
         )
-        return [row[0] for row in rows]
+        return [(row[0], row[1]) for row in rows]
 
     return read_ids
 
