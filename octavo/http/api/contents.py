@@ -69,7 +69,7 @@ class ContentHeaders(IfNoneMatch):
     """The versions that the client has, and the bytes that it wants."""
 
     range: str | None = None
-    """A single range of bytes, such as ``bytes=0-1023``; anything else is ignored."""
+    """A single range of bytes, such as ``bytes=0-1023``; anything else is ignored, as by HEAD."""
     if_range: str | None = None
     """Return the range only if the content has this entity tag, and all of it otherwise."""
 
@@ -144,7 +144,8 @@ class ContentOperations:
             return NotModified(headers=(tag, caching))
         content = await self._content(found, width)
         wanted = None
-        if headers.if_range in (None, tag[1].decode()):
+        # RFC 9110 section 14.2 defines ranges for GET alone.
+        if call.method == "GET" and headers.if_range in (None, tag[1].decode()):
             wanted = requested_range(headers.range, content.size)
         sent = (
             tag,

@@ -35,8 +35,8 @@ class ByteRange(NamedTuple):
 def requested_range(header: str | None, size: int) -> ByteRange | None:
     """Return the range that the header ``range`` requests of ``size`` bytes; None for all of them.
 
-    Several ranges, other units and invalid headers are ignored, as RFC 9110 section 14.2 allows.
-    Raises `RangeNotSatisfiable`.
+    Several ranges, other units and invalid headers are ignored, as RFC 9110 section 14.2 allows. It
+    defines ranges for GET alone: ignore the header of other methods. Raises `RangeNotSatisfiable`.
     """
     found = None if header is None else _RANGE.fullmatch(header)
     if found is None:

@@ -197,10 +197,12 @@ def content_read(world: World) -> httpx.Response:
 
 @produces("getFileContent", "206")
 def part_of_a_content_read(world: World) -> httpx.Response:
-    response = world.ask(
-        "GET", f"{world.file(image(world))}/content", headers={"range": "bytes=3-9"}
-    )
+    place, headers = f"{world.file(image(world))}/content", {"range": "bytes=3-9"}
+    response = world.ask("GET", place, headers=headers)
     assert response.content == PNG[3:10]
+    head = world.ask("HEAD", place, headers=headers)
+    world.contract.check("getFileContent", head)
+    assert (head.status_code, head.headers["content-length"]) == (200, str(len(PNG)))
     return response
 
 

@@ -72,6 +72,15 @@ async def test_head_has_the_same_headers_and_no_bytes(api: NotesApi) -> None:
     assert head.headers == got.headers
 
 
+@pytest.mark.parametrize("given", ["bytes=10-19", f"bytes={len(PNG)}-"])
+async def test_head_ignores_ranges(api: NotesApi, given: str) -> None:
+    place = f"{await attached(api)}/content"
+    head = await api.owner.ask("HEAD", place, range=given)
+    assert (head.status, head.body) == (200, b"")
+    assert head.header("content-length") == str(len(PNG))
+    assert head.headers == (await api.owner.get(place)).headers
+
+
 @pytest.mark.parametrize(
     ("given", "start", "stop"),
     [
