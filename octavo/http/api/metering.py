@@ -128,7 +128,10 @@ class Metering:
 
 
 class MeteredChunks:
-    """The pieces of one object, each counted when it is sent; closing it closes the transfer."""
+    """The pieces of one object, each counted when it is sent; closing it closes the transfer.
+
+    The object is counted with its first piece, or at the end if it is empty.
+    """
 
     def __init__(self, chunks: AsyncIterator[bytes], transfer: Transfer) -> None:
         self._chunks = chunks
@@ -139,10 +142,17 @@ class MeteredChunks:
         return self
 
     async def __anext__(self) -> bytes:
-        chunk = await anext(self._chunks)
-        self._transfer.sent(Amount(len(chunk), self._objects))
-        self._objects = 0
+        try:
+            chunk = await anext(self._chunks)
+        except StopAsyncIteration:
+            self._sent(0)
+            raise
+        self._sent(len(chunk))
         return chunk
+
+    def _sent(self, size: int) -> None:
+        self._transfer.sent(Amount(size, self._objects))
+        self._objects = 0
 
     async def aclose(self) -> None:
         """Give back what was not sent, and close the pieces."""

@@ -333,6 +333,13 @@ async def test_image_costs_its_bytes_and_a_part_of_it_those_of_the_part(api: Not
     assert (await read_by(api))[0] == Amount(len(PNG) + 5, 2)
 
 
+@pytest.mark.parametrize("target", ["{place}?content=text", "{place}/content"])
+async def test_empty_note_costs_an_object(api: NotesApi, target: str) -> None:
+    note = await api.note("tea.md", "")
+    assert (await api.owner.get(target.format(place=note.place))).status == 200
+    assert await read_by(api) == (Amount(0, 1), (Amount(0, 1), 0))
+
+
 async def test_thumbnail_costs_its_bytes_and_is_refused_alike(api: NotesApi) -> None:
     place = f"{await attached(api)}/content?width=160"
     thumbnail = await api.owner.get(place)
