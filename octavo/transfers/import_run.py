@@ -197,7 +197,7 @@ class ImportRunner:
         for part, path in zip(given.parts, parts, strict=True):
             await self._blobs.fetch(part.key, path)
         work = folder / "work"
-        await trio.to_thread.run_sync(work.mkdir)
+        await trio.to_thread.run_sync(work.mkdir, 0o700)
         surveyed = await read_directory(self._work, [str(each) for each in parts], work)
         if not begun:
             await self._require_free(given.workspace_id, surveyed)

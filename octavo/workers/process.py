@@ -24,6 +24,8 @@ def main(
     the processor time of each request: the system kills a process that exceeds it.
     """
     _lower_priority()
+    # What functions write, such as images, is of nobody else, whatever the umask of the server is.
+    os.umask(0o077)
     if max_memory is not None:
         resource.setrlimit(resource.RLIMIT_AS, (max_memory, max_memory))
     # Crafted data may crash a decoder: its memory is of no use to anybody.

@@ -1,14 +1,16 @@
 """Imports and exports of real servers: killed, restarted, and two on one database."""
 
 import io
+import os
 import random
 import socket
 import threading
 import time
 import zipfile
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import httpx
 import pytest
@@ -134,6 +136,50 @@ def test_import_goes_on_after_the_server_was_killed(
         assert second.stop() == (0, [])
         if database is None:
             assert integrity(folder) == []
+
+
+def test_files_of_the_server_are_its_owners_alone() -> None:
+    with ExitStack() as stack:
+        folder = stack.enter_context(data_folder())
+        octavo = stack.enter_context(running(folder))
+        there = place_of(stack, octavo.url, register(octavo.url, octavo.invitation()))
+        place = there.start(packed(files(200)))
+        done, shared = threading.Event(), set[str]()
+
+        def watch() -> None:
+            while not done.is_set():
+                shared.update(readable_by_others(folder))
+
+        watching = threading.Thread(target=watch)
+        watching.start()
+        try:
+            response = there.http.post(f"{place}/complete", timeout=120)
+            assert response.status_code == 200, response.text
+            image = ("a.png", encoded(picture((400, 300)), "PNG"), "image/png")
+            response = there.http.post(f"{there.base}/attachments", files={"file": image})
+            assert response.status_code == 201, response.text
+            listed = there.http.get(f"{there.base}/files?limit=500").json()["items"]
+            found = next(each["id"] for each in listed if each["path"].endswith(".png"))
+            response = there.http.get(f"{there.base}/files/{found}/content?width=160")
+            assert response.status_code == 200, response.text
+        finally:
+            done.set()
+            watching.join()
+        # Five images, the one that was uploaded, and a thumbnail.
+        assert len([each for each in (folder / "blobs").rglob("*") if each.is_file()]) >= 7
+        assert shared | readable_by_others(folder) == set()
+
+
+def readable_by_others(folder: Path) -> set[str]:
+    """The files and folders below a folder, which are created and removed meanwhile."""
+    found = set()
+    for parent, folders, names in os.walk(folder):
+        for each in (*folders, *names):
+            path = Path(parent, each)
+            with suppress(FileNotFoundError):
+                if path.lstat().st_mode & 0o077:
+                    found.add(str(path.relative_to(folder)))
+    return found
 
 
 def complete(http: httpx.Client, place: str) -> None:

@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+import stat
 import sys
 import time
 
@@ -17,6 +18,11 @@ def surroundings() -> list[object]:
 
 def imported() -> list[str]:
     return [*sys.modules]
+
+
+def mode_of_new_file(path: str) -> int:
+    with open(path, "wb") as file:
+        return stat.S_IMODE(os.fstat(file.fileno()).st_mode)
 
 
 def double(text: str) -> str:

@@ -47,6 +47,16 @@ async def test_process_has_nothing_of_the_environment_and_the_folder(
     assert "" not in searched
 
 
+async def test_files_that_a_process_creates_are_its_owners_alone(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        worker = await start_worker()
+        assert await worker.call(jobs.mode_of_new_file, str(tmp_path / "new")) == 0o600
+        await worker.end()
+    finally:
+        os.umask(before)
+
+
 async def test_modules_of_the_present_folder_are_not_imported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ from octavo.store.blobs.blob_store import (
     path_of_key,
 )
 from octavo.store.blobs.deletion_lock import deleting
-from octavo.store.blobs.staging import disk_failures
+from octavo.store.blobs.staging import create_file, disk_failures
 
 
 class LocalBlobs:
@@ -76,7 +76,7 @@ class LocalBlobs:
             source = self._path(key).open("rb")
         except FileNotFoundError:
             raise BlobMissing(f"the blob {key} is missing") from None
-        with source, target.open("xb") as written:
+        with source, open(create_file(target), "wb") as written:
             shutil.copyfileobj(source, written, CHUNK)
 
     async def delete(self, key: BlobKey) -> None:

@@ -36,7 +36,7 @@ from octavo.store.blobs.object_errors import (
     configuration_fault,
     failure_of,
 )
-from octavo.store.blobs.staging import disk_failures
+from octavo.store.blobs.staging import create_file, disk_failures
 
 T = TypeVar("T")
 
@@ -206,7 +206,7 @@ class _Upload:
 
 
 def _create(target: Path) -> FileIO:
-    return target.open("xb", buffering=0)
+    return open(create_file(target), "wb", buffering=0)
 
 
 def _write(file: FileIO, data: bytes) -> None:

@@ -35,6 +35,11 @@ def disk_failures() -> Iterator[None]:
         raise kind(reason) from error
 
 
+def create_file(path: Path) -> int:
+    """Create a file that only its owner can use, and return its descriptor. Raises OSError."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+
+
 class StagedFile:
     """A file that bytes are written to, and whose digest is computed on the way.
 
@@ -108,9 +113,8 @@ class Staging:
         Raises `BlobsUnavailable`, and FileExistsError if there is such a file.
         """
         path = self._folder / name
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         with disk_failures():
-            descriptor = await trio.to_thread.run_sync(os.open, path, flags, 0o600)
+            descriptor = await trio.to_thread.run_sync(create_file, path)
         try:
             yield StagedFile(path, descriptor)
         finally:

@@ -113,6 +113,16 @@ async def test_blob_from_another_file_system_is_copied(
     assert [each.name for each in path.parent.iterdir()] == [key(1)]
 
 
+async def test_blob_is_copied_to_another_file_system(folder: Path, other_disk: Path) -> None:
+    await LocalBlobs(folder).put(key(1), file_of(folder, b"x"))
+    target = other_disk / "copy"
+    await LocalBlobs(folder).fetch(key(1), target)
+    assert target.read_bytes() == b"x"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    with pytest.raises(FileExistsError):
+        await LocalBlobs(folder).fetch(key(1), target)
+
+
 async def test_folder_that_is_away_is_not_ready(folder: Path) -> None:
     blobs = LocalBlobs(folder / "away")
     with pytest.raises(BlobsUnavailable):

@@ -1,6 +1,7 @@
 """Blobs in an object store, against a real S3 server."""
 
 import os
+import stat
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -48,6 +49,7 @@ class ObjectStoreConformance(BlobStoreConformance):
         assert await content(blobs, key(1), READ_BYTES - 1, size - 1) == data[READ_BYTES - 1 : -1]
         await blobs.fetch(key(1), tmp_path / "copy")
         assert (tmp_path / "copy").read_bytes() == data
+        assert stat.S_IMODE((tmp_path / "copy").stat().st_mode) == 0o600
         assert path.read_bytes() == data
 
 
