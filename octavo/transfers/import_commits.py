@@ -1,7 +1,7 @@
 """Commit the checked files of an archive in several changesets, each at most once."""
 
 import math
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -29,7 +29,7 @@ from octavo.model.identity import Digest, FileId, MutationId, Position, Workspac
 from octavo.model.refusal import InvalidGraph, PathConflict
 from octavo.model.usage import StorageLimitReached
 from octavo.store import Store
-from octavo.store.blobs.blob_store import digest_of_key
+from octavo.store.blobs.blob_store import BlobKey, digest_of_key
 from octavo.store.compression import decompressed
 from octavo.store.scripts import imports as rows
 from octavo.store.scripts import uploads
@@ -226,23 +226,29 @@ class ImportCommits:
         await self._services.writer.require_writes()
         digests = [each.digest for each in images]
         stored = await self._services.store.read(uploads.stored_digests(digests))
+        put = await self._put([each for each in images if each.digest not in stored])
         try:
-            await self._add_uploads(images, attached, stored)
+            await self._add_uploads(attached, put)
         except BlobCollected:
-            # One of them was just collected.
-            await self._add_uploads(images, attached, set())
+            # One of those that were stored was just collected. The files of the new ones are moved.
+            put |= await self._put([each for each in images if each.digest not in put])
+            await self._add_uploads(attached, put)
         self._services.storage.grew(self._import.workspace_id, size)
 
-    async def _add_uploads(
-        self, images: Sequence[CheckedImage], attached: Sequence[AttachImage], stored: set[Digest]
-    ) -> None:
-        new = {
+    async def _put(self, images: Sequence[CheckedImage]) -> dict[Digest, BlobKey]:
+        """Store the bytes of images, whose files may be moved; return their keys."""
+        files = {
             each.digest: WrittenFile(Path(each.file), each.digest, each.size, each.crc)
             for each in images
-            if each.digest not in stored
         }
-        put = await self._services.writer.put_many([*new.values()])
-        keys = dict(zip(new, put, strict=True))
+        keys = await self._services.writer.put_many([*files.values()])
+        return dict(zip(files, keys, strict=True))
+
+    async def _add_uploads(
+        self, attached: Sequence[AttachImage], put: Mapping[Digest, BlobKey]
+    ) -> None:
+        """Add uploads of images whose bytes were just ``put``, or stored before."""
+        keys = dict(put)
         expires_at = int((self._services.now() + _UPLOAD_SECONDS) * 1000)
         given = self._import
         await self._services.store.write(

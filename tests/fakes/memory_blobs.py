@@ -1,5 +1,6 @@
 """A blob store in memory."""
 
+import os
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from octavo.store.blobs.blob_store import CHUNK
 
 
 class MemoryBlobs:
-    """Implements `octavo.store.blobs.BlobStore`.
+    """Implements `octavo.store.blobs.BlobStore`; the files of blobs are moved, as by `LocalBlobs`.
 
     Attributes:
         blobs: the bytes of each blob.
@@ -24,6 +25,7 @@ class MemoryBlobs:
     async def put(self, key: BlobKey, source: Path) -> None:
         await self.check()
         self.blobs[key] = await trio.Path(source).read_bytes()
+        os.unlink(source)
 
     async def read(
         self, key: BlobKey, start: int = 0, stop: int | None = None
