@@ -4,6 +4,7 @@ from octavo.http.contract.problems import Problem
 from octavo.http.contract.unavailable import StorageFull, StorageUnavailable, TemporaryProblem
 from octavo.store import StoreFull, StoreUnavailable
 from octavo.store.blobs import BlobsFull, BlobsUnavailable
+from octavo.store.scripts.blobs import BlobCollected
 
 OUTCOME_UNKNOWN = (
     "The change may have been made. With the same mutationId the request can be "
@@ -35,7 +36,7 @@ def store_failure(error: Exception) -> Problem | None:
             return store_problem(error)
         case BlobsFull():
             return StorageFull(retry_after=30)
-        case BlobsUnavailable():
+        case BlobsUnavailable() | BlobCollected():
             return StorageUnavailable(_NO_BLOBS, retry_after=5)
         case _:
             return None

@@ -1,6 +1,7 @@
 """Responses while the store fails, or a workspace is overloaded, and the effects."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 
 import pytest
@@ -10,10 +11,14 @@ from octavo.actors.core import ActorCrashed, ActorQuarantined, ActorStopped, Mai
 from octavo.http.api.refusals import refusals_as_problems
 from octavo.http.contract.problems import Problem
 from octavo.store import StoreError, StoreFull, StoreUnavailable
+from octavo.store.blobs import BlobKey
 from tests.fakes.asgi_client import Response
+from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import Json, NotesApi, refusal
+from tests.store.scripts.test_imports import collected
 
 MUTATION = "01900000-0000-7000-8000-eeeeeeeeeeee"
+PNG = encoded(picture((20, 10)), "PNG")
 NEW = MappingProxyType({"path": "a.md", "text": "one", "mutationId": MUTATION})
 
 
@@ -92,6 +97,23 @@ async def test_request_is_temporarily_refused_while_the_store_is_unavailable(
     assert response.header("retry-after") == "1"
     api.store.away = False
     assert (await note.read()).status == 200
+
+
+async def test_image_that_took_too_long_to_be_stored_is_temporarily_refused(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = api.images.blobs.put
+
+    async def put_late(key: BlobKey, source: Path) -> None:
+        await put(key, source)
+        await api.execute("UPDATE blobs SET check_at = 0")
+        assert await collected(api.store) == [key]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(api.images.blobs, "put", put_late)
+        response = await api.owner.upload(api.place, PNG)
+    assert refusal(response) == (503, "storage_unavailable")
+    assert (await api.owner.upload(api.place, PNG)).status == 201
 
 
 async def test_requests_over_the_workspace_queue_limit_are_refused_without_effect(
