@@ -43,7 +43,7 @@ async def open_blob_folders(settings: Settings) -> BlobFolders:
     """
     # Worker processes, which have another working folder, get paths in it.
     staging = settings.data_dir.absolute() / STAGING
-    return BlobFolders(open_blobs(settings), await open_staging(staging))
+    return BlobFolders(open_blobs(settings), await open_staging(staging, new_id()))
 
 
 def add_attachments(

@@ -216,7 +216,7 @@ def without_room(http: httpx.Client, data: Path) -> None:
     ):
         refused = attempt()
         assert (refused.status_code, refused.json()["code"]) == (507, "storage_full")
-        assert [*(data / "staging").iterdir()] == []
+        assert [*(data / "staging").glob("*/*")] == []
         assert http.get(f"{base}/files").json()["items"] == []
     assert upload(1000).status_code == 201
     assert complete(2, 1000).status_code == 200

@@ -133,7 +133,7 @@ class Installation:
 
     def staged(self) -> list[Path]:
         """The files on their way to the blob store."""
-        return [*(self.octavo.folder / "staging").rglob("*")]
+        return [*(self.octavo.folder / "staging").glob("*/*")]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -43,8 +43,7 @@ async def images_rig(
 ) -> AsyncIterator[ImagesRig]:
     """Build the parts over a database."""
     with TemporaryDirectory() as name:
-        folder = Path(name)
-        staging = await open_staging(folder)
+        staging = await open_staging(Path(name), "staged")
         blobs, work = MemoryBlobs(), ImageWork(run_inline)
         writer = BlobWriter(store, blobs, now=now, new_entropy=new_entropy, meter=meter)
         uploads = ImageUploads(
@@ -58,4 +57,4 @@ async def images_rig(
             removes_metadata=removes_metadata,
         )
         thumbnails = Thumbnails(store, blobs, writer, staging, work, new_id=new_id)
-        yield ImagesRig(blobs, staging, folder, writer, uploads, thumbnails)
+        yield ImagesRig(blobs, staging, Path(name, "staged"), writer, uploads, thumbnails)

@@ -154,20 +154,25 @@ async def _remove(path: Path) -> None:
         await trio.to_thread.run_sync(path.unlink)
 
 
-async def open_staging(folder: Path) -> Staging:
-    """Return the staging in ``folder``, without what a server that died left in it.
+async def open_staging(folder: Path, name: str) -> Staging:
+    """Return a staging in ``folder``, without what a server that died left there.
 
-    Only the server that holds the data folder may call it. Raises `BlobsUnavailable`.
+    Its files are in the folder ``name``, which must never have been used before: worker processes
+    of a server that was killed may still create files at the paths that it gave them. Only the
+    server that holds the data folder may call it. Raises `BlobsUnavailable`.
     """
+    staged, removed = folder / name, folder / f"{name}.removed"
 
     def prepare() -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for left in folder.iterdir():
-            if left.is_dir():
-                shutil.rmtree(left)
-            else:
-                left.unlink()
+        removed.mkdir(mode=0o700)
+        for left in [*folder.iterdir()]:
+            if left != removed:
+                # A folder in which files are still created could not be removed at its path.
+                left.rename(removed / left.name)
+        shutil.rmtree(removed)
+        staged.mkdir(mode=0o700)
 
     with disk_failures():
         await trio.to_thread.run_sync(prepare)
-    return Staging(folder)
+    return Staging(staged)

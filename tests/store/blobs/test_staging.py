@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ MIB = 1024 * 1024
 
 @pytest.fixture
 async def staging(tmp_path: Path) -> Staging:
-    return await open_staging(tmp_path / "incoming")
+    return await open_staging(tmp_path / "incoming", "first")
 
 
 @pytest.mark.parametrize("sizes", [[], [0], [1], [MIB, 1], [700_000] * 5, [3 * MIB]])
@@ -106,7 +107,29 @@ async def test_write_that_is_split_by_the_system_is_finished(
 
 async def test_what_a_server_left_is_removed(tmp_path: Path) -> None:
     folder = tmp_path / "incoming"
-    folder.mkdir()
-    (folder / "torn").write_bytes(b"half")
-    await open_staging(folder)
-    assert list(folder.iterdir()) == []
+    await open_staging(folder, "first")
+    for part in (folder / "torn", folder / "first" / "torn", folder / "first.removed" / "torn"):
+        part.parent.mkdir(exist_ok=True)
+        part.write_bytes(b"half")
+    await open_staging(folder, "second")
+    assert [*folder.rglob("*")] == [folder / "second"]
+
+
+async def test_files_that_a_process_of_a_killed_server_still_creates_are_not_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, rmdir = tmp_path / "incoming", os.rmdir
+    work = folder / "first" / "import"
+
+    def create_and_rmdir(path: str, *, dir_fd: int | None = None) -> None:
+        # The process acts at the worst moment: the folder was just found to be empty.
+        with suppress(FileNotFoundError):
+            (work / "more").touch()
+        rmdir(path, dir_fd=dir_fd)
+
+    await open_staging(folder, "first")
+    work.mkdir()
+    (work / "torn").write_bytes(b"half")
+    monkeypatch.setattr(os, "rmdir", create_and_rmdir)
+    await open_staging(folder, "second")
+    assert [*folder.rglob("*")] == [folder / "second"]
