@@ -60,6 +60,8 @@ def command_line(command: str) -> list[str]:
 def environment() -> dict[str, str]:
     """The environment of this process without settings, for a process in any folder."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("OCTAVO_")}
+    # Hundreds of processes are started: without bytecode each would compile what it imports.
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)
     # Development mode would also check the memory of extensions: a fifth of the time of a start.
     return {**kept, "PYTHONPATH": str(ROOT), "PYTHONMALLOC": "pymalloc"}
 
