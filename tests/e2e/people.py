@@ -1,22 +1,40 @@
 """Accounts of a running server, and clients authenticated as them."""
 
+import ssl
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
-from itertools import count
+from functools import cache, partial
+from itertools import count, pairwise
 from pathlib import Path
 
 import httpx
 import trio
 
 from octavo import service
+from octavo.accounts.argon2id import Argon2, encoded_hash
+from octavo.accounts.invitations import invite as new_invitation
+from octavo.accounts.sign_in import SessionMaker
+from octavo.model.accounts.account import Account
+from octavo.model.accounts.address import Address
+from octavo.model.accounts.api_key import ApiKey, KeyId
+from octavo.model.accounts.consent import Consent, Versions
+from octavo.model.accounts.password import hashed_form
+from octavo.model.accounts.token import api_key, digest_of
+from octavo.model.identity import AccountId
+from octavo.service.auditing import command_audit
+from octavo.service.engine import open_engine
+from octavo.service.entropy import new_entropy, new_id, now
 from octavo.settings import Settings
 from octavo.settings.addresses import DatabaseUrl
-from tests.e2e.octavo_process import PUBLIC
+from octavo.store.scripts import api_keys, invitations
+from tests.e2e.octavo_process import PUBLIC, Octavo
 from tests.e2e.server import PATIENCE
 
 PASSWORD = "correct horse battery staple"
 
 _numbers = count(1)
+_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""Shared by all clients: each would read the certificates of all authorities, for plain HTTP."""
 
 
 @dataclass(frozen=True)
@@ -41,25 +59,104 @@ class Person:
 def client(url: str, person: Person | None = None) -> httpx.Client:
     """A client of the server at ``url``, with the key of ``person``."""
     headers = {} if person is None else person.by_key
-    return httpx.Client(base_url=url, headers=headers, timeout=PATIENCE, trust_env=False)
+    return httpx.Client(
+        base_url=url, headers=headers, timeout=PATIENCE, verify=_NO_TLS, trust_env=False
+    )
 
 
 def async_client(url: str, person: Person) -> httpx.AsyncClient:
     """As `client`, for tests on trio."""
-    return httpx.AsyncClient(base_url=url, headers=person.by_key, timeout=PATIENCE, trust_env=False)
+    headers = person.by_key
+    return httpx.AsyncClient(
+        base_url=url, headers=headers, timeout=PATIENCE, verify=_NO_TLS, trust_env=False
+    )
+
+
+def settings_of(folder: Path, database: str | None) -> Settings:
+    """The settings by which a command finds an installation."""
+    url = None if database is None else DatabaseUrl.parse(database)
+    return Settings(data_dir=folder, database=url)
 
 
 def invite(folder: Path, database: str | None = None) -> str:
     """A new invitation token: as ``octavo invite`` makes it, in less time."""
-    url = None if database is None else DatabaseUrl.parse(database)
-    settings = Settings(data_dir=folder, database=url)
+    settings = settings_of(folder, database)
     return trio.run(partial(service.invite, settings, administrator=False, address=None))
 
 
 def reset_token(folder: Path, database: str | None, address: str) -> str:
     """A new token to choose a password: as ``octavo recover`` makes it, in less time."""
-    url = None if database is None else DatabaseUrl.parse(database)
-    return trio.run(service.recover, Settings(data_dir=folder, database=url), address)
+    return trio.run(service.recover, settings_of(folder, database), address)
+
+
+def settle(octavo: Octavo, accepted: Versions | None = None) -> Person:
+    """The first administrator of a new installation; as `join`."""
+    options = dict(pairwise(octavo.options))
+    return join(octavo.folder, options.get("--database"), accepted, octavo.invitation())
+
+
+def join(
+    folder: Path,
+    database: str | None = None,
+    accepted: Versions | None = None,
+    invitation: str | None = None,
+) -> Person:
+    """A new account beside the running server, with what `register` gives one.
+
+    All have the same hash of `PASSWORD`: the server hashes in the time that everything else
+    leaves, which may be seconds. Runs in a loop of its own, also when the test has one.
+    """
+    settings = settings_of(folder, database)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(trio.run, _join, settings, accepted, invitation).result()
+
+
+async def _join(settings: Settings, accepted: Versions | None, invitation: str | None) -> Person:
+    async with open_engine(settings, serving=False) as engine:
+        audit = command_audit(engine.store)
+        invitation = invitation or await new_invitation(
+            audit,
+            now=now,
+            new_id=new_id,
+            new_token=new_entropy,
+            role="member",
+            address=None,
+            expires_in=60,
+        )
+        address, account_id = f"person{next(_numbers)}@example.org", AccountId(new_id())
+        maker = SessionMaker(now=now, new_id=new_id, new_entropy=new_entropy)
+        session, token = maker.make(account_id, "tests", None)
+        made = session.created_at
+        account = Account(
+            account_id,
+            Address(address),
+            "Somebody",
+            "member",
+            "enabled",
+            made,
+            made,
+            None if accepted is None else Consent(accepted, made),
+        )
+        use = invitations.use(
+            digest_of(invitation.encode()), account, _encoded(), session, digest_of(token.encode())
+        )
+        registered = audit.entry(
+            "account_registered", actor=account_id, subject=account_id, detail={"role": "member"}
+        )
+        await audit.write(use, registered)
+        key = ApiKey(KeyId(new_id()), account_id, "tests", made, None, used_at=None)
+        secret = api_key(new_entropy())
+        create = api_keys.create(key, digest_of(secret.encode()))
+        created = audit.entry("key_created", actor=account_id, subject=key.key_id)
+        await audit.write(create, created)
+    return Person(account_id, address, f"__Host-octavo={token}", secret)
+
+
+@cache
+def _encoded() -> str:
+    form, cost = hashed_form(PASSWORD), Argon2()
+    assert form is not None
+    return encoded_hash(form, new_entropy().hex(), cost.passes, cost.memory, cost.lanes)
 
 
 def register(url: str, invitation: str, **more: object) -> Person:

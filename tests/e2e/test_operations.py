@@ -30,8 +30,8 @@ from tests.e2e.operations import (
 from tests.e2e.operations.cases import CASES, Case
 from tests.e2e.operations.common import ALIKE, common_case, operations
 from tests.e2e.operations.installation import PORTAL
-from tests.e2e.operations.world import CONSENT, World
-from tests.e2e.people import client, invite, register, reset_token
+from tests.e2e.operations.world import ACCEPTED, World
+from tests.e2e.people import client, invite, join, reset_token, settle
 from tests.e2e.served_contract import ServedContract
 
 DOCUMENT = contract_document()
@@ -164,7 +164,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
         terms = folder.parent / "terms.md"
         terms.write_text("---\nversion: 2\n---\n# Our terms\n")
         options += ("--terms", str(terms), "--privacy-notice", "https://elsewhere.example/privacy")
-        options += ("--privacy-version", CONSENT["privacyVersion"], "--portal", f"billing={PORTAL}")
+        options += ("--privacy-version", str(ACCEPTED.privacy), "--portal", f"billing={PORTAL}")
         token = operator_token(bytes(32))
         options += ("--write-objects-per-month", str(usage.LIMIT))
         options += ("--operator-tokens", digest_of(token.encode()).hex())
@@ -175,10 +175,8 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
             options += ("--database", database)
         octavo = stack.enter_context(running(folder, *options))
         http = stack.enter_context(client(octavo.url))
-        owner = register(octavo.url, octavo.invitation(), consent=CONSENT)
-        reader, stranger, locked, due = (
-            register(octavo.url, invite(folder, database), consent=CONSENT) for _ in range(4)
-        )
+        owner = settle(octavo, ACCEPTED)
+        reader, stranger, locked, due = (join(folder, database, ACCEPTED) for _ in range(4))
         made = http.post("/api/workspaces", json={"name": "Shared"}, headers=owner.by_key)
         workspace = made.json()["id"]
         for person in (reader, locked, due):
@@ -210,6 +208,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
             due=due,
             workspace=workspace,
             invitation=lambda: invite(folder, database),
+            newcomer=lambda: join(folder, database, ACCEPTED),
             reset_token=lambda address: reset_token(folder, database, address),
             operator={"authorization": f"Bearer {token}"},
             change=lambda sql: change(folder, database, sql),

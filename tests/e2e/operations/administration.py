@@ -3,14 +3,12 @@
 import httpx
 
 from tests.e2e.operations.cases import produces
-from tests.e2e.operations.identity import registration
 from tests.e2e.operations.world import UNKNOWN, World
 
 
 def administered(world: World) -> str:
     """The path of a new account, as administrators see it."""
-    made = registration(world, invitation=world.invitation()).json()
-    return f"/api/accounts/{made['id']}"
+    return f"/api/accounts/{world.newcomer().account_id}"
 
 
 @produces("listAccounts", "200")

@@ -3,13 +3,13 @@
 import httpx
 
 from tests.e2e.operations.cases import produces
-from tests.e2e.operations.identity import newcomer
+from tests.e2e.operations.identity import registration
 from tests.e2e.operations.world import World
 
 
 @produces("listAuditEntries", "200")
 def audit_listed(world: World) -> httpx.Response:
-    newcomer(world)
+    registration(world, invitation=world.invitation())
     newest = world.ask("GET", "/api/audit?kind=account_registered&limit=1").json()["items"][0]
     path = f"/api/audit?account={newest['actor']}"
     response = world.ask("GET", path)

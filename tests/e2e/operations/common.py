@@ -4,7 +4,9 @@ import json
 import re
 import socket
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import httpx
@@ -97,7 +99,21 @@ def with_too_much(world: World, described: Documented) -> httpx.Response:
     return ask(world, described, credentials(world, described), b" " * (maximum + 1))
 
 
+_stopping: dict[str, Documented] = {}
+"""The operations with a case of `with_a_body_that_stops`."""
+
+
 def with_a_body_that_stops(world: World, described: Documented) -> httpx.Response:
+    """Let bodies stop at all operations, the first time: the server waits for each."""
+    if ("body_timeout", described["operationId"]) not in world.together:
+        with ThreadPoolExecutor(len(_stopping)) as pool:
+            responses = pool.map(partial(stopping, world), _stopping.values())
+            for operation_id, response in zip(_stopping, responses, strict=True):
+                world.together["body_timeout", operation_id] = response
+    return world.together["body_timeout", described["operationId"]]
+
+
+def stopping(world: World, described: Documented) -> httpx.Response:
     place, method = target(described, world.workspace), described["method"]
     media_type = next(iter(described["requestBody"]["content"]))
     sender = credentials(world, described)
@@ -176,4 +192,6 @@ def valid(operation_id: str) -> bytes:
 
 def common_case(described: Documented, code: str) -> Case:
     """The case of a refusal that every operation produces in the same way."""
+    if code == "body_timeout":
+        _stopping[described["operationId"]] = described
     return Case(described["operationId"], code, lambda world: ALIKE[code](world, described))

@@ -165,9 +165,8 @@ def password_change(
 
 def newcomer(world: World) -> tuple[str, dict[str, str]]:
     """The address of a new account, and the headers of its session."""
-    made = registration(world, invitation=world.invitation())
-    headers = {"cookie": made.headers["set-cookie"].partition(";")[0], **OURS}
-    return made.json()["address"], headers
+    made = world.newcomer()
+    return made.address, made.by_cookie
 
 
 @produces("changePassword", "200")
@@ -192,7 +191,10 @@ def password_changed_by_nobody(world: World) -> httpx.Response:
 
 @produces("changePassword", "account_locked")
 def password_changed_by_who_is_locked(world: World) -> httpx.Response:
-    return password_change(world, world.locked.by_cookie)
+    # A session of its own: another case ends those of this account.
+    signed_in = sign_in(world, world.locked.address)
+    cookie = {"cookie": signed_in.headers["set-cookie"].partition(";")[0], **OURS}
+    return password_change(world, cookie)
 
 
 @produces("changePassword", "consent_required")

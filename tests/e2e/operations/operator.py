@@ -3,7 +3,7 @@
 import httpx
 
 from tests.e2e.operations.cases import produces
-from tests.e2e.operations.identity import newcomer, registration
+from tests.e2e.operations.identity import newcomer
 from tests.e2e.operations.world import UNKNOWN, Json, World
 
 ACCOUNTS = "/api/operator/accounts"
@@ -54,8 +54,7 @@ for each in OPERATIONS:
 
 def account(world: World) -> str:
     """The path of a new account."""
-    made = registration(world, invitation=world.invitation()).json()
-    return f"{ACCOUNTS}/{made['id']}"
+    return f"{ACCOUNTS}/{world.newcomer().account_id}"
 
 
 @produces("findOperatorAccount", "200")

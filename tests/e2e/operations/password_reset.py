@@ -1,5 +1,7 @@
 """Cases of forgotten passwords."""
 
+from dataclasses import replace
+
 import httpx
 
 from tests.e2e.operations.cases import produces
@@ -78,8 +80,12 @@ def done_from_elsewhere(world: World) -> httpx.Response:
 
 @produces("resetPassword", "rate_limited")
 def done_too_often(world: World) -> httpx.Response:
-    for _ in range(200):
-        response = reset(world, "a" * 43)
-        if response.status_code == 429:
-            break
+    # From an address of its own, so that the other cases are admitted.
+    transport = httpx.HTTPTransport(local_address="127.0.0.78")
+    with httpx.Client(base_url=world.http.base_url, transport=transport) as http:
+        elsewhere = replace(world, http=http)
+        for _ in range(200):
+            response = reset(elsewhere, "a" * 43)
+            if response.status_code == 429:
+                break
     return response

@@ -2,19 +2,21 @@
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 
+from octavo.model.accounts.consent import Versions
 from tests.e2e.people import Person
 from tests.e2e.served_contract import ServedContract
 
 Json = dict[str, Any]
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
 SYNC = {"sync-protocol": "1"}
-CONSENT = {"termsVersion": "2", "privacyVersion": "2026-05"}
+ACCEPTED = Versions(terms="2", privacy="2026-05")
 """The versions in force: the terms are a file, the privacy notice is an address."""
+CONSENT = {"termsVersion": ACCEPTED.terms, "privacyVersion": ACCEPTED.privacy}
 
 _numbers = itertools.count(1)
 
@@ -37,9 +39,11 @@ class World:
         due: a member that has to accept newer terms first.
         workspace: its id.
         invitation: makes the token of a new invitation.
+        newcomer: makes a new account, which has accepted the versions in force.
         operator: the headers of the operator.
         reset_token: makes a token to choose a new password for the account with an address.
         change: executes a statement in the database.
+        together: responses that cases produce together, by code and operation.
     """
 
     http: httpx.Client
@@ -51,9 +55,11 @@ class World:
     due: Person
     workspace: str
     invitation: Callable[[], str]
+    newcomer: Callable[[], Person]
     operator: dict[str, str]
     reset_token: Callable[[str], str]
     change: Callable[[str], None]
+    together: dict[tuple[str, str], httpx.Response] = field(default_factory=dict)
 
     @property
     def base(self) -> str:
