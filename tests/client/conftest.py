@@ -7,7 +7,7 @@ import pytest
 
 from octavo.client import Client, WorkspaceClient
 from tests.e2e.octavo_process import PUBLIC, data_folder, running
-from tests.e2e.people import Person, register
+from tests.e2e.people import Person, settle
 from tests.e2e.server import PATIENCE
 
 
@@ -15,7 +15,7 @@ from tests.e2e.server import PATIENCE
 def served() -> Iterator[tuple[str, Person]]:
     """The address of a server, and an account on it."""
     with data_folder() as folder, running(folder) as octavo:
-        yield octavo.url, register(octavo.url, octavo.invitation())
+        yield octavo.url, settle(octavo)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from tests.client.test_mirror import kept
 from tests.client.test_note_document import start_new_generation, text_of
 from tests.client.test_restart import free_port
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
-from tests.e2e.people import Person, register
+from tests.e2e.people import Person, settle
 from tests.e2e.server import PATIENCE
 from tests.fakes.losing_transport import LossyTransport
 
@@ -74,7 +74,7 @@ def installed() -> Iterator[tuple[Installation, Person]]:
     with data_folder() as folder, ExitStack() as servers:
         installation = Installation(folder, servers)
         octavo = installation.start()
-        yield installation, register(octavo.url, octavo.invitation())
+        yield installation, settle(octavo)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import trio
 from octavo.client import Client, Mirror, Retrying, WorkspaceClient
 from octavo.model.identity import Position
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
-from tests.e2e.people import register
+from tests.e2e.people import settle
 from tests.e2e.server import PATIENCE
 
 WRITERS, NOTES = 4, 25
@@ -37,7 +37,7 @@ async def test_changes_happen_once_though_the_server_is_killed_among_them() -> N
             return servers.enter_context(running(folder, *options))
 
         octavo = await trio.to_thread.run_sync(start)
-        person = register(octavo.url, octavo.invitation())
+        person = settle(octavo)
         client = Client(
             octavo.url, entropy=SystemRandom(), key=person.key, origin=PUBLIC, retrying=retrying
         )

@@ -19,8 +19,8 @@ from selenium.webdriver.support.wait import WebDriverWait
 from octavo.model.usage import month_of
 from tests.e2e.browser import resize, running_browser, show
 from tests.e2e.databases import change
-from tests.e2e.octavo_process import data_folder, invited, running
-from tests.e2e.people import PASSWORD, reset_token
+from tests.e2e.octavo_process import data_folder, running
+from tests.e2e.people import PASSWORD, invite, reset_token
 from tests.e2e.server import PATIENCE
 from tests.e2e.threaded_server import serving
 from tests.fakes.smtp_server import MailServer, mail_server
@@ -303,8 +303,8 @@ def page_site() -> Iterator[PageSite]:
             first = octavo.invitation()
             people = {"Ann": _register(http, "Ann", first)}
             for name in ("Bob", "Cid", "Dee"):
-                people[name] = _register(http, name, invited(folder))
-            values = {"used": first, "opened": invited(folder)}
+                people[name] = _register(http, name, invite(folder))
+            values = {"used": first, "opened": invite(folder)}
             values["reset"] = reset_token(folder, None, people["Bob"].address)
             site = PageSite(browser, folder, http, people, values, mail, billing)
             _furnish(site, values)
@@ -358,7 +358,7 @@ def with_long_names(site: PageSite) -> PageSite:
     """
     letters = "Donaudampfschifffahrt" * 5
     address = f"{'eve' * 20}@{'a-long-name-of-a-host.' * 5}example.org"
-    eve = _register(site.http, letters[:100], invited(site.folder), address)
+    eve = _register(site.http, letters[:100], invite(site.folder), address)
     people = {**site.people, "Eve": eve}
     site = replace(site, people=people)
     made = site.api("Ann", "POST", "/api/workspaces", {"name": letters[1:101]})

@@ -9,8 +9,8 @@ import pytest
 import trio
 
 from tests.e2e.listening import listening
-from tests.e2e.octavo_process import Octavo, data_folder, invited, running
-from tests.e2e.people import PASSWORD, Person, client, register
+from tests.e2e.octavo_process import Octavo, data_folder, running
+from tests.e2e.people import PASSWORD, Person, client, join, settle
 from tests.e2e.server import PATIENCE, start
 
 WITHIN = 1.0
@@ -20,10 +20,10 @@ WITHIN = 1.0
 class Installation:
     """A server, its administrator and a member, and the commands on its machine."""
 
-    def __init__(self, octavo: Octavo) -> None:
+    def __init__(self, octavo: Octavo, database: str | None) -> None:
         self.octavo = octavo
-        self.root = register(octavo.url, octavo.invitation())
-        self.ann = register(octavo.url, invited(octavo.folder, *octavo.options))
+        self.root = settle(octavo)
+        self.ann = join(octavo.folder, database)
 
     def command(self, *given: str) -> tuple[int, str, str]:
         """Run a command; return its exit code, its output and its errors."""
@@ -69,10 +69,12 @@ class Installation:
 @pytest.fixture(params=["sqlite", "postgres"])
 def installation(request: pytest.FixtureRequest) -> Iterator[Installation]:
     options: tuple[str, ...] = ()
+    database = None
     if request.param == "postgres":
-        options = ("--database", request.getfixturevalue("postgres_database"))
+        database = request.getfixturevalue("postgres_database")
+        options = ("--database", database)
     with data_folder() as folder, running(folder, *options) as octavo:
-        yield Installation(octavo)
+        yield Installation(octavo, database)
         assert octavo.stop() == (0, [])
 
 
@@ -169,11 +171,13 @@ def test_commands_change_the_accounts_of_a_stopped_server(
     engine: str, request: pytest.FixtureRequest
 ) -> None:
     options: tuple[str, ...] = ()
+    database = None
     if engine == "postgres":
-        options = ("--database", request.getfixturevalue("postgres_database"))
+        database = request.getfixturevalue("postgres_database")
+        options = ("--database", database)
     with data_folder() as folder:
         with running(folder, *options) as octavo:
-            installation = Installation(octavo)
+            installation = Installation(octavo, database)
             assert octavo.stop() == (0, [])
         ann, root = installation.ann, installation.root
         assert installation.done("lock", ann.address) == f"{ann.address} is locked\n"
@@ -226,10 +230,10 @@ def pair(postgres_database: str) -> Iterator[tuple[Octavo, Octavo]]:
 
 
 async def test_a_command_at_one_server_ends_the_streams_of_the_other(
-    pair: tuple[Octavo, Octavo],
+    pair: tuple[Octavo, Octavo], postgres_database: str
 ) -> None:
     one, other = pair
-    installation = Installation(one)
+    installation = await trio.to_thread.run_sync(Installation, one, postgres_database)
     ann = installation.ann
     async with (
         listening(one.port, ann.by_key) as here,

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.operations.archives import archive
 from tests.e2e.operations.attachments import PNG
-from tests.e2e.people import client, register
+from tests.e2e.people import client, settle
 from tests.e2e.server import PATIENCE
 from tests.e2e.test_readme_session import SESSION
 from tests.project.source import ROOT
@@ -19,7 +19,7 @@ def test_sessions_about_archives_do_what_the_page_says(tmp_path: Path) -> None:
     (tmp_path / "vault.zip").write_bytes(archive({"Tea.md": "# Tea", "plan.pdf": "%PDF"}))
     (tmp_path / "cup.png").write_bytes(PNG)
     with data_folder() as folder, running(folder) as octavo:
-        person = register(octavo.url, octavo.invitation())
+        person = settle(octavo)
         with client(octavo.url, person) as http:
             workspace = http.post("/api/workspaces", json={"name": "Notes"}).json()["id"]
         session = session.replace("key=octk_…", f"key={person.key}")

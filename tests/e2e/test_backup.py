@@ -23,7 +23,7 @@ from octavo.store.sqlite.backup import LOGS
 from tests.e2e.databases import change, integrity, interrupt_transaction
 from tests.e2e.disks import in_tiny_disk, limit_files, needs_mount
 from tests.e2e.octavo_process import Octavo, data_folder, run, running
-from tests.e2e.people import async_client, register
+from tests.e2e.people import async_client, settle
 from tests.e2e.plain_client import PlainClient
 from tests.e2e.saves import Save, Workload
 from tests.e2e.server import PATIENCE, command_line, environment, start
@@ -70,7 +70,7 @@ async def test_backup_under_load_has_every_save_acknowledged_before_it(folder: P
     await trio.to_thread.run_sync(filled, folder, FILLING)
     enough = trio.Event()
     with running(folder) as octavo:
-        person = await trio.to_thread.run_sync(register, octavo.url, octavo.invitation())
+        person = await trio.to_thread.run_sync(settle, octavo)
         async with async_client(octavo.url, person) as http:
             workloads = [await _workload(http, seed) for seed in range(2)]
         before: list[tuple[Workload, Save]] = []
@@ -275,7 +275,7 @@ def test_restore_keeps_the_former_database_with_its_log(folder: Path) -> None:
     backup = folder.parent / "backup"
     assert run("backup", folder, str(backup))[0] == 0
     with running(folder) as octavo:
-        register(octavo.url, octavo.invitation())
+        settle(octavo)
         octavo.kill()
     assert (folder / "octavo.sqlite3-wal").stat().st_size > 0
     code, printed, _ = run("restore", folder, str(backup))
@@ -306,7 +306,7 @@ def test_restore_into_an_empty_folder_creates_the_installation(folder: Path) -> 
 @pytest.mark.parametrize("linked", [False, True])
 def test_restore_accepts_a_plain_copy_with_its_log(linked: bool, folder: Path) -> None:
     with running(folder) as octavo:
-        register(octavo.url, octavo.invitation())
+        settle(octavo)
         octavo.kill()
     copies = folder.parent / "copies"
     folder.rename(copies)

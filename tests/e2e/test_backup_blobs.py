@@ -14,7 +14,7 @@ import pytest
 
 from tests.e2e.disks import in_tiny_disk, needs_mount
 from tests.e2e.octavo_process import data_folder, run, running
-from tests.e2e.people import Person, client, register
+from tests.e2e.people import Person, client, settle
 from tests.e2e.pictures import new_workspace
 from tests.e2e.server import PATIENCE, command_line, environment, start
 from tests.fakes.blob_files import (
@@ -69,7 +69,7 @@ def succeeds(command: str, folder: Path, *arguments: str) -> str:
 def test_images_are_there_after_a_restore_into_an_empty_folder(folder: Path, backup: Path) -> None:
     pictures = images(range(3))
     with running(folder) as octavo:
-        person = register(octavo.url, octavo.invitation())
+        person = settle(octavo)
         with client(octavo.url) as http:
             workspace = new_workspace(http, person, "Notes")
             changes = [workspace.attach(each, f"{at}.png") for at, each in enumerate(pictures)]
@@ -105,7 +105,7 @@ def test_every_backup_is_complete_while_images_are_uploaded_and_purged(folder: P
     purged: list[int] = []
     backups: list[Path] = []
     with running(folder) as octavo:
-        person = register(octavo.url, octavo.invitation())
+        person = settle(octavo)
         users = [
             threading.Thread(target=_upload_and_purge, args=(octavo.url, person, at, ended, purged))
             for at in range(3)
@@ -143,7 +143,7 @@ def _upload_and_purge(
 def test_purged_image_stays_until_a_backup_has_copied_it(folder: Path) -> None:
     blobs = folder / "blobs"
     with running(folder) as octavo:
-        person = register(octavo.url, octavo.invitation())
+        person = settle(octavo)
         with client(octavo.url) as http:
             workspace = new_workspace(http, person, "Notes")
             change = workspace.attach(images(range(1))[0], "a.png")

@@ -21,7 +21,7 @@ from tests.e2e.hostile.requests import Surroundings, mutated, request_to
 from tests.e2e.hostile.websockets import session
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
 from tests.e2e.operations.common import operations
-from tests.e2e.people import Person, client, invite, register
+from tests.e2e.people import Person, client, invite, register, settle
 from tests.e2e.server import PATIENCE
 from tests.fakes.request_mutation import mutate
 from tests.fakes.strict_client import check_http2_frames, check_websocket_frames, read_responses
@@ -69,7 +69,7 @@ def scene() -> Iterator[Scene]:
         octavo = stack.enter_context(
             running(folder, "--connections-per-client", "1000", "--http2", "true")
         )
-        victim = register(octavo.url, octavo.invitation())
+        victim = settle(octavo)
         attacker = register(octavo.url, invite(folder))
         with client(octavo.url, victim) as http:
             kept = workspace_with_a_note(http, MARK, f"{MARK}/{MARK}.md", f"{MARK} " * 100)

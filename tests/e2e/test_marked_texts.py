@@ -19,10 +19,10 @@ import pytest
 from octavo.http.api.registry import contract_document
 from octavo.model.accounts.token import digest_of, operator_token
 from tests.e2e.databases import new_database
-from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, invited, running
+from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
 from tests.e2e.operations.common import Documented, operations, valid
 from tests.e2e.operations.world import SYNC, UNKNOWN
-from tests.e2e.people import Person, client, register
+from tests.e2e.people import Person, client, join, settle
 
 MARK = "kolibri7351"
 """Contained in everything that the person writes."""
@@ -115,13 +115,14 @@ def marked(request: pytest.FixtureRequest) -> Iterator[Marked]:
     options += ("--portal", "billing=https://billing.example/start")
     with ExitStack() as stack:
         folder = stack.enter_context(data_folder())
-        database: tuple[str, ...] = ()
+        database = None
         if engine == "postgres":
             server = request.getfixturevalue("postgres_server")
-            database = ("--database", stack.enter_context(new_database(server)))
-        octavo = stack.enter_context(running(folder, *options, *database))
-        root = register(octavo.url, octavo.invitation())
-        ann, *removable = (register(octavo.url, invited(folder, *database)) for _ in range(3))
+            database = stack.enter_context(new_database(server))
+            options += ("--database", database)
+        octavo = stack.enter_context(running(folder, *options))
+        root = settle(octavo)
+        ann, *removable = (join(folder, database) for _ in range(3))
         ids = write_marked_texts(octavo, ann)
         with client(octavo.url, ann) as http:
             opened = http.post("/api/account/portal", json={"path": "billing"}).json()

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.e2e.octavo_process import data_folder, running
-from tests.e2e.people import client, register
+from tests.e2e.people import client, settle
 from tests.e2e.server import PATIENCE, start
 from tests.e2e.test_archives import OCTETS, packed, unpacked
 from tests.fakes.faulty_object_store import FaultyObjectStore, faulty_object_store
@@ -35,7 +35,7 @@ def test_images_are_stored_there_and_notes_do_not_need_it(faulty: FaultyObjectSt
     with (
         data_folder() as folder,
         running(folder, "--blobs", f"s3://{BUCKET}/images") as octavo,
-        client(octavo.url, register(octavo.url, octavo.invitation())) as http,
+        client(octavo.url, settle(octavo)) as http,
     ):
         workspace = http.post("/api/workspaces", json={"name": "Notes"}).json()["id"]
         uploaded = upload(http, workspace, PNG)
@@ -70,7 +70,7 @@ def test_import_waits_for_the_store_and_loses_nothing(faulty: FaultyObjectStore)
     with (
         data_folder() as folder,
         running(folder, "--blobs", f"s3://{BUCKET}/imports") as octavo,
-        client(octavo.url, register(octavo.url, octavo.invitation())) as http,
+        client(octavo.url, settle(octavo)) as http,
     ):
         workspace = http.post("/api/workspaces", json={"name": "Notes"}).json()["id"]
         base = f"/api/workspaces/{workspace}"

@@ -31,8 +31,7 @@ from tests.e2e.browsing import (
     sign_out,
     with_long_names,
 )
-from tests.e2e.octavo_process import invited
-from tests.e2e.people import PASSWORD
+from tests.e2e.people import PASSWORD, invite
 from tests.e2e.server import PATIENCE
 
 Scheme = Literal["light", "dark"]
@@ -362,7 +361,7 @@ def test_key_is_created_copied_and_revoked(site: PageSite) -> None:
 
 def test_password_is_changed_and_used(site: PageSite) -> None:
     site.become("")
-    page = site.open(f"/register?invitation={invited(site.folder)}")
+    page = site.open(f"/register?invitation={invite(site.folder)}")
     fill_in(page, {"E-mail": "fay@example.org", "Name": "Fay", "Password": PASSWORD})
     page.find_element(By.ID, "accept").click()
     press(page, "Create the account")

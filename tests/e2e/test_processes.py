@@ -12,7 +12,7 @@ import trio
 from tests.e2e.databases import new_database
 from tests.e2e.listening import listening
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, invited, running
-from tests.e2e.people import PASSWORD, Person, async_client, client, register
+from tests.e2e.people import PASSWORD, Person, async_client, client, register, settle
 from tests.e2e.plain_client import PlainClient
 from tests.e2e.saves import Workload
 from tests.e2e.server import PATIENCE, start
@@ -27,7 +27,7 @@ class Pair:
 
     def __init__(self, one: Octavo, other: Octavo) -> None:
         self.one, self.other = one, other
-        self.person = register(one.url, one.invitation())
+        self.person = settle(one)
 
     def workspace(self) -> str:
         """A new workspace, created through the first."""
@@ -122,7 +122,7 @@ async def test_unavailable_database_gets_503_and_nothing_is_lost_on_its_return()
         database = stack.enter_context(running_server())
         folder = stack.enter_context(data_folder())
         octavo = stack.enter_context(running(folder, "--database", database.url()))
-        person = register(octavo.url, octavo.invitation())
+        person = settle(octavo)
         workload = Workload(workspace_of(octavo, person), random.Random(3))
         async with (
             PlainClient(octavo.port, person.by_key) as plain,
@@ -174,7 +174,7 @@ async def test_stop_under_load_keeps_acknowledged_saves_and_closes_connections_c
     octavo: Octavo,
 ) -> None:
     grace = 10.0
-    person = register(octavo.url, octavo.invitation())
+    person = settle(octavo)
     workload = Workload(workspace_of(octavo, person), random.Random(4))
     busy = trio.Event()
 
@@ -225,7 +225,7 @@ def test_invite_next_to_the_running_server_prints_a_link_that_works_once(octavo:
 
 
 def test_actors_shows_that_a_workspace_was_woken(octavo: Octavo) -> None:
-    person = register(octavo.url, octavo.invitation())
+    person = settle(octavo)
     workspace = workspace_of(octavo, person)
     with client(octavo.url, person) as http:
         files = f"/api/workspaces/{workspace}/files"

@@ -18,8 +18,8 @@ from zstandard import ZstdDecompressor, ZstdError
 
 from octavo.model.accounts.token import digest_of, operator_token
 from tests.e2e.databases import new_database
-from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, invited, running
-from tests.e2e.people import PASSWORD, Person, client, register
+from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
+from tests.e2e.people import PASSWORD, Person, client, invite, register, settle
 from tests.e2e.pictures import Pictures, new_workspace
 from tests.e2e.server import PATIENCE
 from tests.fakes.image_files import encoded, picture
@@ -147,7 +147,7 @@ def installation(request: pytest.FixtureRequest) -> Iterator[Installation]:
             database = stack.enter_context(new_database(server))
             options += ("--database", database)
         octavo = stack.enter_context(running(folder, *options))
-        yield Installation(octavo, register(octavo.url, octavo.invitation()), database)
+        yield Installation(octavo, settle(octavo), database)
 
 
 def marked_image(number: int) -> bytes:
@@ -227,7 +227,7 @@ def remove(installation: Installation, ann: Person, way: str) -> None:
 @pytest.mark.parametrize("way", ["own", "administrator", "operator"])
 def test_nothing_of_a_removed_account_is_left(installation: Installation, way: str) -> None:
     octavo = installation.octavo
-    ann = register(octavo.url, invited(octavo.folder, *octavo.options[2:]))
+    ann = register(octavo.url, invite(octavo.folder, installation.database))
     live(installation, ann)
     before = installation.tables()
     # Two revisions, an upload, and a thumbnail.
@@ -273,7 +273,7 @@ def test_nothing_of_a_removed_account_is_left(installation: Installation, way: s
 
 def test_revisions_in_workspaces_of_others_stay_without_a_name(installation: Installation) -> None:
     octavo, root = installation.octavo, installation.root
-    ann = register(octavo.url, invited(octavo.folder, *octavo.options[2:]))
+    ann = register(octavo.url, invite(octavo.folder, installation.database))
     with client(octavo.url) as http:
 
         def done(method: str, path: str, who: Person, **given: Any) -> Any:  # noqa: ANN401

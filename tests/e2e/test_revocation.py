@@ -14,8 +14,8 @@ import trio
 
 from tests.e2e.databases import new_database
 from tests.e2e.listening import Device, listening
-from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, invited, running
-from tests.e2e.people import PASSWORD, Person, async_client, client, register
+from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
+from tests.e2e.people import PASSWORD, Person, async_client, client, join, settle
 from tests.e2e.plain_client import PlainClient
 
 WITHIN = 1.0
@@ -32,16 +32,17 @@ class Servers:
         here: where rights end.
         each: every server.
         root: the administrator.
+        database: the URL of the PostgreSQL database, if there is one.
     """
 
     here: Octavo
     each: list[Octavo]
     root: Person
+    database: str | None
 
-    def guest(self) -> Person:
-        """A new account, registered at the last server."""
-        token = invited(self.here.folder, *self.here.options)
-        return register(self.each[-1].url, token)
+    async def guest(self) -> Person:
+        """A new account."""
+        return await trio.to_thread.run_sync(join, self.here.folder, self.database)
 
     @asynccontextmanager
     async def devices(self, headers: dict[str, str]) -> AsyncIterator[list[Device]]:
@@ -68,15 +69,17 @@ class Servers:
 @pytest.fixture(scope="module", params=["one on sqlite", "one on postgres", "two on postgres"])
 def servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
     options: tuple[str, ...] = ()
+    database = None
     with ExitStack() as stack:
         if request.param != "one on sqlite":
             server = request.getfixturevalue("postgres_server")
-            options = ("--database", stack.enter_context(new_database(server)))
+            database = stack.enter_context(new_database(server))
+            options = ("--database", database)
         each = [
             stack.enter_context(running(stack.enter_context(data_folder()), *options))
             for _ in range(2 if request.param == "two on postgres" else 1)
         ]
-        yield Servers(each[0], each, register(each[0].url, each[0].invitation()))
+        yield Servers(each[0], each, settle(each[0]), database)
         for server in each:
             assert server.stop() == (0, [])
 
@@ -99,7 +102,7 @@ def signed_in(server: Octavo, person: Person) -> dict[str, str]:
 
 @pytest.mark.parametrize("way", ["signed out", "revoked", "others revoked", "password changed"])
 async def test_ended_session(servers: Servers, way: str) -> None:
-    guest = servers.guest()
+    guest = await servers.guest()
     session = signed_in(servers.here, guest)
     assert set(await servers.statuses(session)) == {200}
     async with (
@@ -127,7 +130,7 @@ async def test_ended_session(servers: Servers, way: str) -> None:
 
 
 async def test_revoked_key(servers: Servers) -> None:
-    guest = servers.guest()
+    guest = await servers.guest()
     async with async_client(servers.here.url, guest) as http:
         made = (await http.post("/api/account/keys", json={"name": "lost"})).json()
         by_key = {"authorization": f"Bearer {made['secret']}"}
@@ -141,7 +144,7 @@ async def test_revoked_key(servers: Servers) -> None:
 @pytest.mark.parametrize("credential", ["key", "session"])
 @pytest.mark.parametrize("way", ["disabled", "removed"])
 async def test_disabled_or_removed_account(servers: Servers, way: str, credential: str) -> None:
-    guest = servers.guest()
+    guest = await servers.guest()
     headers = guest.by_key if credential == "key" else guest.by_cookie
     assert set(await servers.statuses(headers)) == {200}
     path = f"/api/accounts/{guest.account_id}"
@@ -157,7 +160,7 @@ async def test_disabled_or_removed_account(servers: Servers, way: str, credentia
 @pytest.mark.parametrize("by", ["state", "controls"])
 async def test_locked_account_is_refused_and_keeps_its_stream(servers: Servers, by: str) -> None:
     # A locked account keeps listWorkspaces and openSyncNotices, with what they show.
-    guest = servers.guest()
+    guest = await servers.guest()
     async with async_client(servers.here.url, guest) as http:
         workspace = (await http.post("/api/workspaces", json={"name": "A"})).json()["id"]
     refused = ("POST", f"/api/workspaces/{workspace}/files")
@@ -181,7 +184,7 @@ async def test_locked_account_is_refused_and_keeps_its_stream(servers: Servers, 
 
 
 async def test_lost_membership(servers: Servers) -> None:
-    guest = servers.guest()
+    guest = await servers.guest()
     async with servers.administer() as http, servers.devices(guest.by_key) as devices:
         workspace = (await http.post("/api/workspaces", json={"name": "A"})).json()["id"]
         path = f"/api/workspaces/{workspace}"

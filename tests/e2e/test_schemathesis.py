@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.octavo_process import Octavo, data_folder, running
-from tests.e2e.people import Person, client, register
+from tests.e2e.people import Person, client, settle
 
 SECONDS = int(os.environ.get("OCTAVO_SCHEMATHESIS_SECONDS", "25"))
 SEED = os.environ.get("OCTAVO_SCHEMATHESIS_SEED", "1")
@@ -43,7 +43,7 @@ def octavo() -> Iterator[Octavo]:
 @pytest.fixture
 def person(octavo: Octavo) -> Person:
     """An account with a workspace and a note in it, for the run to find."""
-    person = register(octavo.url, octavo.invitation())
+    person = settle(octavo)
     with client(octavo.url, person) as http:
         made = http.post("/api/workspaces", json={"name": "Notes"})
         files = f"/api/workspaces/{made.json()['id']}/files"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.e2e.octavo_process import Octavo, data_folder, running
-from tests.e2e.people import Person, client, register
+from tests.e2e.people import Person, client, settle
 from tests.e2e.test_archives import incompressible, packed
 from tests.fakes.image_files import encoded, picture
 
@@ -35,7 +35,7 @@ def there() -> Iterator[There]:
     with data_folder() as folder:
         # On a busy machine, hashing a password takes longer than the limit.
         with running(folder) as octavo:
-            owner = register(octavo.url, octavo.invitation())
+            owner = settle(octavo)
             with client(octavo.url, owner) as http:
                 made = http.post("/api/workspaces", json={"name": "Vault"}).json()["id"]
         with running(folder, *short) as octavo:

@@ -15,7 +15,7 @@ import pytest
 from tests.client.test_restart import free_port
 from tests.e2e.octavo_process import Octavo, data_folder, running
 from tests.e2e.operations.attachments import PNG
-from tests.e2e.people import Person, client, register
+from tests.e2e.people import Person, client, settle
 from tests.e2e.server import PATIENCE, command_line, environment
 
 VAULT: dict[str, bytes] = {
@@ -39,7 +39,7 @@ FIRST_PART = r"path=\S*/imports/([0-9a-f-]+)/parts/1 status=200 .* bytesIn=83886
 @pytest.fixture(scope="module")
 def served() -> Iterator[tuple[Octavo, Person]]:
     with data_folder() as folder, running(folder) as octavo:
-        yield octavo, register(octavo.url, octavo.invitation())
+        yield octavo, settle(octavo)
 
 
 def start(url: str, person: Person, command: str, *options: str) -> "subprocess.Popen[str]":
@@ -184,7 +184,7 @@ def test_import_outlives_a_server_that_is_killed(tmp_path: Path) -> None:
     with data_folder() as folder, ExitStack() as servers:
         options = ("--bind", f"127.0.0.1:{free_port()}")
         octavo = servers.enter_context(running(folder, *options))
-        person = register(octavo.url, octavo.invitation())
+        person = settle(octavo)
         process = start(
             octavo.url, person, "import", str(vault), "--workspace", "Notes", "--create"
         )
