@@ -1,19 +1,22 @@
 """Imports that are broken on purpose."""
 
 from collections.abc import Mapping
+from copy import copy
 from itertools import count
 
 import pytest
 
 from octavo.actors.jobs import archive_jobs
-from octavo.model.identity import AccountId, Position
+from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.scripts import archive_jobs as slots
 from octavo.store.scripts import changesets
 from octavo.store.scripts import imports as rows
 from octavo.transfers import import_commits
-from octavo.transfers.import_commits import ImportCommits
-from octavo.transfers.import_run import ImportRunner
+from octavo.transfers.import_commits import ImportCommits, Permit
+from octavo.transfers.import_run import ImportResult, ImportRunner
+from octavo.transfers.imports import Imports
+from tests.simulation import import_service
 from tests.simulation.broken import Break
 
 
@@ -116,6 +119,32 @@ def go_on_after_an_abort(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(archive_jobs.ArchiveJobs, "cancel", lambda *_: None)
 
 
+def read_the_parts_before_the_slot(patch: pytest.MonkeyPatch) -> None:
+    """An import runs with the parts that it had before it took its slot."""
+    complete = Imports.complete
+    find = Imports.find
+
+    async def complete_as_found(
+        self: Imports,
+        workspace_id: WorkspaceId,
+        account_id: AccountId,
+        import_id: str,
+        permit: Permit,
+    ) -> ImportResult:
+        first = await find(self, workspace_id, account_id, import_id)
+
+        async def found(*_: object) -> rows.StoredImport:
+            return first
+
+        earlier = copy(self)
+        earlier.find = found  # type: ignore[assignment]
+        return await complete(earlier, workspace_id, account_id, import_id, permit)
+
+    patch.setattr(Imports, "complete", complete_as_found)
+    # It takes a part that is stored at the right moment.
+    patch.setattr(import_service, "REPLACING", 1.0)
+
+
 def keep_the_slots_of_the_dead(patch: pytest.MonkeyPatch) -> None:
     """The slot of a process that died is never free."""
     take = slots.take_slot
@@ -143,5 +172,6 @@ BROKEN_IMPORTS: Mapping[Break, str] = {
     finish_first: "is lost",
     go_on_after_an_abort: "has gone on",
     keep_the_slots_of_the_dead: "can't be completed",
+    read_the_parts_before_the_slot: "is lost|not in the archive|has imported something",
 }
 """What is left out, and the message of the first failing schedule."""

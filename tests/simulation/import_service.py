@@ -43,6 +43,8 @@ from tests.simulation.weather import FaultSchedule
 
 TURNS = 6
 ALL_WRITES = list(range(TURNS))
+REPLACING = 0.2
+"""The share of runs in which a part is replaced while the import is completed."""
 PATIENCE = 100
 """Attempts at an action that eventually succeeds."""
 AGAIN = (
@@ -115,6 +117,8 @@ class _Run:
         self._images = {
             f"attachments/{number}.png": _png(number) for number in range(random.choice([0, 1, 3]))
         }
+        # What was imported instead if a part was replaced, which nobody knows.
+        self._alternative: dict[str, str] | None = None
         self._result: ImportResult | None = None
         self._refused = False
         self._completing = trio.Event()
@@ -149,6 +153,9 @@ class _Run:
 
     async def _import(self, import_id: str) -> None:
         random = Random(f"import of {current_schedule()}")
+        if random.random() < REPLACING:
+            await self._import_and_replace(import_id, random)
+            return
         data = self._archive()
         cuts = sorted(random.choices(range(1, len(data)), k=random.choice([0, 1, 2])))
         parts = [data[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(data)], strict=True)]
@@ -162,6 +169,40 @@ class _Run:
             return
         if not self._aborts:
             self._violations.append("the import takes no parts, and nobody aborted it")
+
+    async def _import_and_replace(self, import_id: str, random: Random) -> None:
+        """Complete an import while its only part is replaced."""
+        newer, older = self._notes, {path: f"older: {text}" for path, text in self._notes.items()}
+        new = self._archive()
+        self._notes = older
+
+        async def complete() -> None:
+            for _ in range(random.randrange(60)):
+                await trio.lowlevel.checkpoint()
+            with suppress(ImportMissing):
+                await self._complete(import_id, (), random)
+                return
+            if not self._aborts:
+                self._violations.append("the import is gone, and nobody aborted it")
+
+        with suppress(ImportMissing, ImportNotOpen):
+            await self._send(import_id, 1, self._archive(), random)
+            self._completing.set()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(complete)
+                for _ in range(random.choice([0, 0, 0, 300])):
+                    await trio.lowlevel.checkpoint()
+                others = Random(f"part of {current_schedule()}")
+                try:
+                    await self._ask(_repeated(import_id, 1, new), others)
+                except (ImportMissing, ImportNotOpen):
+                    self._sights.append("part refused")
+                except AGAIN:
+                    # It may have been stored, and then it was imported.
+                    self._alternative = newer
+                else:
+                    self._sights.append("part replaced")
+                    self._notes = newer
 
     async def _send(self, import_id: str, number: int, part: bytes, random: Random) -> None:
         async def receive(process: ImportProcess) -> None:
@@ -187,7 +228,7 @@ class _Run:
                 self._sights.append(type(error).__name__)
             else:
                 break
-            if random.random() < 0.2:
+            if parts and random.random() < 0.2:
                 with suppress(ImportNotOpen, *AGAIN):
                     await self._ask(_repeated(import_id, *random.choice(parts)), random)
             await trio.sleep(random.choice([0.0, 0.3, 5.0]))
@@ -305,10 +346,16 @@ class _Run:
 
     async def judge(self) -> None:
         """Raise unless the workspace has the archive exactly once, or a part of one aborted."""
-        end = ImportEnd(self._files(), self._result, self._aborted_after, refused=self._refused)
-        faults = await faults_of_import(self.disk, self._blobs, end, self._sights.append)
+        faults = await self._faults()
+        if faults and self._alternative is not None:
+            self._notes = self._alternative
+            faults = await self._faults()
         if self._violations or faults:
             raise AssertionError("\n".join([*self._violations, *faults]))
+
+    async def _faults(self) -> list[str]:
+        end = ImportEnd(self._files(), self._result, self._aborted_after, refused=self._refused)
+        return await faults_of_import(self.disk, self._blobs, end, self._sights.append)
 
     def sights(self) -> Iterator[str]:
         """Report what happened."""
