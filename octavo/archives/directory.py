@@ -98,6 +98,13 @@ def find_directory(source: PartFiles) -> ArchiveDirectory:
         raise ArchiveInvalid(
             f"{_BROKEN}, or the beginning of the archive is missing. Send all parts in their order."
         )
+    elsewhere = not entries or (shift and source.read(start, 4) == zf.CENTRAL_SIGNATURE)
+    if elsewhere and source.read(0, 4) == zf.LOCAL_SIGNATURE:
+        # The files at the beginning would be left out in silence.
+        raise ArchiveInvalid(
+            "The parts are two archives, one after the other, or have a comment that looks like"
+            " the end of one. Send one archive, without a comment."
+        )
     return ArchiveDirectory(start, end, entries, shift, comment)
 
 

@@ -170,6 +170,10 @@ FULL = crafted(NOTE, Crafted("b.md"))
         pytest.param(b"text " * 9999, "its end is missing", id="text"),
         pytest.param(FULL[:-1], "its end is missing", id="truncated"),
         pytest.param(FULL + b"\n", "its end is missing", id="trailing"),
+        pytest.param(FULL + FULL, "two archives, one after the other", id="two"),
+        pytest.param(
+            crafted(NOTE, comment=b"PK\5\6" + bytes(18)), "a comment that looks", id="empty-end"
+        ),
         pytest.param(FULL[9:], "beginning of the archive is missing", id="beginning"),
         pytest.param(FULL[:9] + FULL[20:], "beginning of the archive is missing", id="middle"),
         pytest.param(FULL[-22:], "beginning of the archive is missing", id="end-alone"),
