@@ -120,9 +120,6 @@ OF_THE_GROUP = {
 # Only an image has no text to compare or to restore, and only notes can be created; and what was
 # accepted once is within the limits, as long as these don't change.
 OF_OTHER_KINDS = {
-    # Of a million entries, and of 64 GiB.
-    ("completeWorkspaceImport", "archive_too_many_files"),
-    ("completeWorkspaceImport", "archive_too_large"),
     # A body that is too large has a code of its own.
     ("putImportPart", "archive_too_large"),
     ("diffRevisions", "invalid_content"),

@@ -6,10 +6,15 @@ from collections.abc import Mapping
 
 import httpx
 
+from octavo.archives.entry_check import MAX_RATIO
+from octavo.archives.zip_format import CENTRAL
+from octavo.images.facts import MAX_BYTES
+from octavo.transfers.archive_check import MAX_ENTRIES, MAX_TOTAL
 from tests.e2e.operations.attachments import PNG
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.common import sent_in_part
 from tests.e2e.operations.world import World, fresh_id
+from tests.fakes.zip_files import Crafted, crafted
 
 OCTETS = {"content-type": "application/octet-stream"}
 PART_SIZE = 32 * 1024 * 1024
@@ -46,8 +51,14 @@ def completed(
     world: World, files: Mapping[str, str | bytes], base: str | None = None
 ) -> httpx.Response:
     """Import an archive; the import is aborted unless it succeeds."""
+    return completed_as_it_is(world, archive(files), base)
+
+
+def completed_as_it_is(world: World, data: bytes, base: str | None = None) -> httpx.Response:
+    """Import the bytes of an archive; as `completed`."""
     place = started(world, base)
-    assert send(world, place, archive(files)).status_code == 200
+    for number, at in enumerate(range(0, len(data), PART_SIZE), 1):
+        assert send(world, place, data[at : at + PART_SIZE], number).status_code == 200
     response = world.ask("POST", f"{place}/complete")
     if response.status_code != 200:
         world.ask("DELETE", place)
@@ -166,6 +177,27 @@ def damaged_archive_imported(world: World) -> httpx.Response:
     response = completed(world, {"a.md": "", "b.md": b"\xff"}, workspace(world))
     assert "b.md" in response.json()["detail"]
     return response
+
+
+@produces("completeWorkspaceImport", "archive_too_many_files")
+def archive_of_too_many_files_imported(world: World) -> httpx.Response:
+    number = MAX_ENTRIES + 1
+    size = number * CENTRAL.size
+    end = {"here": number, "entries": number, "size": size}
+    return completed_as_it_is(
+        world, crafted(before_end=bytes(size), zip64=True, zip64_end=end), workspace(world)
+    )
+
+
+@produces("completeWorkspaceImport", "archive_too_large")
+def archive_of_too_large_files_imported(world: World) -> httpx.Response:
+    # Deflated as much as deflate can.
+    packed = bytes(-(-MAX_BYTES // MAX_RATIO))
+    entries = [
+        Crafted(f"attachments/{number}.png", packed=packed, crc=0, size=MAX_BYTES)
+        for number in range(MAX_TOTAL // MAX_BYTES + 1)
+    ]
+    return completed_as_it_is(world, crafted(*entries), workspace(world))
 
 
 @produces("completeWorkspaceImport", "not_found")
