@@ -18,7 +18,7 @@ import pytest
 from octavo.transfers.import_commits import NOTES_AT_ONCE
 from tests.e2e.databases import change, integrity, new_database
 from tests.e2e.octavo_process import Octavo, data_folder, running
-from tests.e2e.people import Person, client, invite, register
+from tests.e2e.people import Person, client, join, settle
 from tests.fakes.image_files import encoded, picture
 
 NOTES = 6000
@@ -107,7 +107,7 @@ def test_import_goes_on_after_the_server_was_killed(
             options = ("--database", database)
         given = files()
         first = stack.enter_context(running(folder, *options))
-        owner = register(first.url, first.invitation())
+        owner = settle(first)
         there = place_of(stack, first.url, owner)
         place = there.start(packed(given))
         waiting = threading.Thread(target=complete, args=(there.http, place))
@@ -142,7 +142,7 @@ def test_files_of_the_server_are_its_owners_alone() -> None:
     with ExitStack() as stack:
         folder = stack.enter_context(data_folder())
         octavo = stack.enter_context(running(folder))
-        there = place_of(stack, octavo.url, register(octavo.url, octavo.invitation()))
+        there = place_of(stack, octavo.url, settle(octavo))
         place = there.start(packed(files(200)))
         done, shared = threading.Event(), set[str]()
 
@@ -190,17 +190,32 @@ def complete(http: httpx.Client, place: str) -> None:
 
 @dataclass
 class Servers:
-    """Two servers on one database, and three people."""
+    """Two servers on one database, and three people; on SQLite, both are the same one."""
 
     first: Octavo
     second: Octavo
     people: list[Person]
 
+    def stop(self) -> None:
+        """Stop both, which have nothing to report."""
+        for each in {id(each): each for each in (self.first, self.second)}.values():
+            assert each.stop() == (0, [])
+
 
 @pytest.fixture
-def servers(postgres_server: str) -> Iterator[Servers]:
+def servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
+    """Two servers; the parameter is the database."""
     with ExitStack() as stack:
-        database = stack.enter_context(new_database(postgres_server))
+        if request.param == "sqlite":
+            folder = stack.enter_context(data_folder())
+            only = stack.enter_context(running(folder, "--archive-jobs", "2"))
+            people = [
+                settle(only),
+                *(join(folder) for _ in range(2)),
+            ]
+            yield Servers(only, only, people)
+            return
+        database = stack.enter_context(new_database(request.getfixturevalue("postgres_server")))
         folders = [stack.enter_context(data_folder()) for _ in range(2)]
         blobs = folders[0].parent / "shared"
         blobs.mkdir()
@@ -208,8 +223,8 @@ def servers(postgres_server: str) -> Iterator[Servers]:
             (each / "blobs").symlink_to(blobs)
         options = ("--database", database, "--archive-jobs", "2")
         first, second = (stack.enter_context(running(each, *options)) for each in folders)
-        owner = register(first.url, first.invitation())
-        others = [register(first.url, invite(folders[0], database)) for _ in range(2)]
+        owner = settle(first)
+        others = [join(folders[0], database) for _ in range(2)]
         yield Servers(first, second, [owner, *others])
 
 
@@ -225,6 +240,7 @@ def stalled_export(octavo: Octavo, person: Person, base: str) -> socket.socket:
     return plain
 
 
+@pytest.mark.parametrize("servers", ["sqlite", "postgres"], indirect=True)
 def test_jobs_are_limited_across_processes(servers: Servers) -> None:
     noise = incompressible(40)
     owner, other, third = servers.people
@@ -252,9 +268,10 @@ def test_jobs_are_limited_across_processes(servers: Servers) -> None:
         while (done := http.post(f"{place}/complete")).status_code == 503:
             pass
         assert done.status_code == 200, done.text
-    assert [each.stop() for each in (servers.first, servers.second)] == [(0, []), (0, [])]
+    servers.stop()
 
 
+@pytest.mark.parametrize("servers", ["postgres"], indirect=True)
 def test_parts_of_one_process_are_completed_by_another(servers: Servers) -> None:
     given = files(200)
     with ExitStack() as stack, client(servers.second.url, servers.people[0]) as http:
@@ -271,7 +288,7 @@ def test_server_that_stops_ends_its_exports() -> None:
         running(folder, "--grace", "1") as octavo,
         ExitStack() as stack,
     ):
-        owner = register(octavo.url, octavo.invitation())
+        owner = settle(octavo)
         there = place_of(stack, octavo.url, owner)
         noise = incompressible(60)
         assert there.http.post(f"{there.start(packed(noise))}/complete").status_code == 200
