@@ -163,12 +163,13 @@ class WorkspaceTransfers:
         self, workspace: WorkspaceClient, source: Path, listing: FolderListing | None
     ) -> ImportSummary:
         self._report(Progress("sending", 0, None))
+        continued = self.import_id
         chunks = source if listing is None else _ThreadedChunks(pack_folder(listing))
         try:
             return await workspace.import_archive(
                 chunks,
                 size=0 if listing is None else listing.largest_archive,
-                import_id=self.import_id,
+                import_id=continued,
                 progress=self._importing,
             )
         except (ProblemError, ImportRefused) as error:
@@ -176,10 +177,10 @@ class WorkspaceTransfers:
             nothing_came_in = error.code.startswith("archive_") or error.code == _TOO_MANY
             self._left_empty = self._created and nothing_came_in
             if is_refusal(error):
-                if self.import_id is not None:
-                    # The parts would count as an open import of the account.
+                if continued is not None:
+                    # As the client does with a new one: it would count as an open import.
                     with suppress(ClientError):
-                        await workspace.abort_import(self.import_id)
+                        await workspace.abort_import(continued)
                 self.import_id = None
             raise
 
@@ -215,7 +216,7 @@ class WorkspaceTransfers:
             self._waiting(reason)
 
     async def _resolved(self, *, create: bool, remedy: str = "") -> WorkspaceInfo:
-        """Return the workspace that is meant; ``remedy`` is what to do if there is none."""
+        """Return the workspace that is meant; ``remedy`` is what to do if none has the name."""
         wanted = self._wanted
         async with self._client(_FIRST_CONTACT) as client:
             found = [each async for each in client.workspaces()]
@@ -226,7 +227,10 @@ class WorkspaceTransfers:
                 self._created = True
                 named = [each async for each in client.workspaces() if each.id == made.id]
         if not named:
-            raise TransferFailed(unknown_workspace(wanted, found) + remedy)
+            # One is created under a name, not under an id.
+            raise TransferFailed(
+                unknown_workspace(wanted, found) + ("" if _is_id(wanted) else remedy)
+            )
         if len(named) > 1:
             ids = ", ".join(each.id for each in named)
             raise TransferFailed(

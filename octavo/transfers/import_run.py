@@ -64,7 +64,9 @@ _FAILURES = (
 
 
 class ImportIncomplete(Exception):
-    """The service failed after the first commit: the import can be completed again.
+    """An import was stopped after a commit, by a failure or the loss of a permission.
+
+    It can be completed again.
 
     Attributes:
         files: the number of files that were committed.

@@ -192,8 +192,8 @@ class Imports:
                 was imported, and the parts are kept.
             ArchiveJobRunning, ArchiveJobsBusy, JobStopped: it can't be imported now.
             ImportWithoutRoom, WriteLimitReached: there is no room for its files, and none came in.
-            ImportIncomplete: the service failed after the first commit, or others used the room:
-                complete it again.
+            ImportIncomplete: some files came in, and then the service failed, others used the room,
+                or the account lost its permission: complete it again.
             BlobsUnavailable, StoreUnavailable, WorkerFailed: the service failed before.
 
         The import goes on when the caller is cancelled.

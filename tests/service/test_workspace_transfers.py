@@ -327,7 +327,9 @@ def test_unknown_id_is_not_created_as_a_name(capsys: pytest.CaptureFixture[str])
     with responding({"GET workspaces": listed("Tea")}) as (url, asked):
         assert bring(url, "vault", "--create", workspace=WORKSPACE_ID[:-1] + "f") == 1
     assert [kind for kind, _ in asked] == ["GET workspaces"]
-    assert "there is no workspace" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "there is no workspace" in error
+    assert "--create" not in error
 
 
 def test_import_says_how_a_workspace_is_created(capsys: pytest.CaptureFixture[str]) -> None:

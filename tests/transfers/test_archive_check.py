@@ -73,6 +73,12 @@ async def test_check_that_takes_long_is_done_in_turns(
     assert begins == sorted(begins)
 
 
+def test_time_of_a_check_is_as_documented() -> None:
+    seconds = tasks.SECONDS_AT_ONCE
+    assert archive_check.TURNS * seconds == 10 * 60
+    assert archive_check.TURNS_PER_MEBIBYTE * seconds == 10
+
+
 async def test_archive_that_takes_too_long_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

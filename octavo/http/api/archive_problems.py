@@ -28,10 +28,10 @@ class TooManyArchiveJobs(TemporaryProblem):
 
 
 class ImportStopped(TemporaryProblem):
-    """The service failed after some files were committed."""
+    """An import was stopped after some files were committed."""
 
     status, code = 503, "import_incomplete"
-    summary = "The service failed while it imported: some files came in, the others did not."
+    summary = "The import was stopped: some files came in, the others did not."
     remedy = (
         "Complete the import again: it goes on after the files that came in, whose number is the "
         "member files. The parts are kept."
