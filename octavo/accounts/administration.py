@@ -101,6 +101,8 @@ class Administration:
                 controlled["downloadBytesPerMonth"] = change.controls.download_size.maximum
             if change.controls.download_objects is not None:
                 controlled["downloadObjectsPerMonth"] = change.controls.download_objects.maximum
+            if change.controls.publishing is not None:
+                controlled["publishing"] = change.controls.publishing
             made["controls_changed"] = controlled
         return [
             self._audit.entry(kind, actor=actor, subject=account_id, client=client, detail=detail)

@@ -36,7 +36,11 @@ FROM_ELSEWHERE = (b"origin", b"https://notes.example.evil")
 ADDRESS = "ann@example.org"
 UNUSED = {"storageBytes": 0, "downloadBytes": 0, "downloadObjects": 0, "month": "2027-01"}
 """The usage of an account that has used nothing."""
-NO_DOWNLOAD_LIMITS = {"downloadBytesPerMonth": None, "downloadObjectsPerMonth": None}
+NO_LIMITS = {
+    "downloadBytesPerMonth": None,
+    "downloadObjectsPerMonth": None,
+    "publishing": True,
+}
 
 
 class UsersApi:

@@ -94,6 +94,8 @@ class ControlsSchema(ContractModel):
     """The maximum of bytes that it may read in a month; null for no limit."""
     download_objects_per_month: ObjectCount | None
     """The maximum of files that it may read in a month; null for no limit."""
+    publishing: bool
+    """Whether it may publish links, and the links that it has published open anything."""
 
 
 class AccountSchema(ContractModel):
@@ -159,6 +161,7 @@ def controls_schema(controls: Controls) -> ControlsSchema:
         storage_bytes=controls.storage.maximum,
         download_bytes_per_month=controls.downloads.size,
         download_objects_per_month=controls.downloads.objects,
+        publishing=controls.publishing,
     )
 
 

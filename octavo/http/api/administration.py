@@ -92,6 +92,8 @@ class ControlsUpdate(ContractModel):
     """The maximum of bytes that it may read in a month; null for no limit."""
     download_objects_per_month: ObjectCount | MISSING | None = MISSING
     """The maximum of files that it may read in a month; null for no limit."""
+    publishing: bool | MISSING = MISSING
+    """Whether it may publish links, and the links that it has published open anything."""
 
 
 class LimitUpdate(ContractModel):
@@ -234,6 +236,7 @@ def controls_change(given: ControlsUpdate, *, below: str) -> ControlsChange:
         None if storage is MISSING else StorageLimit(storage),
         None if size is MISSING else MonthlyLimit(size),
         None if objects is MISSING else MonthlyLimit(objects),
+        None if given.publishing is MISSING else given.publishing,
     )
 
 

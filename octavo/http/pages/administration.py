@@ -104,6 +104,7 @@ def add_administration_pages(site: Site, usage: ReadUsage) -> None:
             "storageBytes": limit,
             "downloadBytesPerMonth": size,
             "downloadObjectsPerMonth": files,
+            "publishing": "publishing" in given,
         }
         if locked:
             controls["lockReason"] = given.get("lockReason", "").strip() or None

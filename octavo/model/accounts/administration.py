@@ -34,6 +34,7 @@ class Controls:
         lock_reason: why, for the person; None if nothing was said.
         storage: the limit of its files.
         downloads: the limits of what it reads in a month.
+        publishing: whether it may publish links, and those that it has published open anything.
     """
 
     revision: int = 1
@@ -41,6 +42,7 @@ class Controls:
     lock_reason: str | None = None
     storage: StorageLimit = StorageLimit()
     downloads: DownloadLimits = UNLIMITED
+    publishing: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ class ControlsChange:
     storage: StorageLimit | None = None
     download_size: MonthlyLimit | None = None
     download_objects: MonthlyLimit | None = None
+    publishing: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,7 @@ def changed_controls(controls: Controls, change: ControlsChange) -> Controls:
             size if change.download_size is None else change.download_size.maximum,
             objects if change.download_objects is None else change.download_objects.maximum,
         ),
+        controls.publishing if change.publishing is None else change.publishing,
     )
 
 

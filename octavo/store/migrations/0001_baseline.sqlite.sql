@@ -26,6 +26,7 @@ CREATE TABLE accounts (
     controls_storage_limit INTEGER,
     controls_download_bytes INTEGER,
     controls_download_objects INTEGER,
+    controls_publishing INTEGER NOT NULL DEFAULT 1,
     -- The versions of the legal documents that the person accepted last; all are NULL before.
     consent_terms TEXT,
     consent_privacy TEXT,
@@ -462,3 +463,66 @@ CREATE TABLE fulltext_erasure (
     state INTEGER NOT NULL
 ) STRICT;
 INSERT INTO fulltext_erasure (state) VALUES (0);
+
+-- Links that show a note, or the notes below a folder, to readers without an account.
+CREATE TABLE publications (
+    id BLOB NOT NULL PRIMARY KEY,
+    workspace_id BLOB NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+    -- Of the token.
+    digest BLOB NOT NULL UNIQUE,
+    -- The note, or NULL for a folder.
+    file_id BLOB,
+    -- Of the folder, or NULL for a note; '' for the whole workspace.
+    folder TEXT,
+    label TEXT,
+    password TEXT,
+    -- How often it can be opened, or NULL for any number, and how often it was.
+    openings INTEGER,
+    opened INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    revoked_at INTEGER,
+    taken_down_at INTEGER,
+    -- NULL when the account was removed.
+    created_by_id BLOB
+) STRICT, WITHOUT ROWID;
+CREATE INDEX publications_by_workspace ON publications (workspace_id, id);
+CREATE INDEX publications_by_creator ON publications (created_by_id)
+    WHERE created_by_id IS NOT NULL;
+-- When they ended or will end.
+CREATE INDEX publications_by_end ON publications ((COALESCE(revoked_at, expires_at)));
+
+-- Open reports of links. The link can also be read by a token of the report, which is derived from
+-- its id.
+CREATE TABLE link_reports (
+    id BLOB NOT NULL PRIMARY KEY,
+    publication_id BLOB NOT NULL REFERENCES publications (id) ON DELETE CASCADE,
+    -- Of that token.
+    digest BLOB NOT NULL UNIQUE,
+    reason TEXT NOT NULL,
+    note TEXT,
+    reported_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX link_reports_by_publication ON link_reports (publication_id);
+
+-- Secrets of the installation: those that sign reading tickets, which are replaced, and the one that
+-- the tokens of reports are derived by.
+CREATE TABLE signing_keys (
+    purpose TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    secret BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (purpose, number)
+) STRICT, WITHOUT ROWID;
+
+-- Published notes as HTML, by the numbers of their texts. They can be made again at any time.
+CREATE TABLE rendered_notes (
+    content INTEGER NOT NULL PRIMARY KEY REFERENCES contents (number) ON DELETE CASCADE,
+    -- Of the renderer.
+    version INTEGER NOT NULL,
+    -- JSON, compressed with Zstandard.
+    compressed BLOB NOT NULL,
+    size INTEGER NOT NULL,
+    used_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX rendered_notes_by_use ON rendered_notes (used_at, size);

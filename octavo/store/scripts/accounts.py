@@ -44,9 +44,9 @@ _DECISIONS = (
     "accounts.role, accounts.state, accounts.lock_reason, accounts.storage_limit, "
     "accounts.controls_revision, accounts.controls_locked, accounts.controls_lock_reason, "
     "accounts.controls_storage_limit, accounts.controls_download_bytes, "
-    "accounts.controls_download_objects"
+    "accounts.controls_download_objects, accounts.controls_publishing"
 )
-_DECISIONS_COUNT = 10
+_DECISIONS_COUNT = 11
 _DECIDED = COUNT + _DECISIONS_COUNT
 _ACTIVE = """(
     SELECT MAX(sessions.active_at) FROM sessions WHERE sessions.account_id = accounts.id
@@ -228,7 +228,7 @@ def decide(
             "UPDATE accounts SET role = $2, state = $3, storage_limit = $4, controls_revision = $5,"
             " controls_locked = $6, controls_lock_reason = $7, controls_storage_limit = $8,"
             " updated_at = $9, lock_reason = $10, controls_download_bytes = $11,"
-            " controls_download_objects = $12 WHERE id = $1::uuid",
+            " controls_download_objects = $12, controls_publishing = $13 WHERE id = $1::uuid",
             account_id,
             after.role,
             after.state,
@@ -240,6 +240,7 @@ def decide(
             now,
             after.lock_reason,
             *after.controls.downloads,
+            int(after.controls.publishing),
         )
         demoted = before.role == "administrator" and after.role != "administrator"
         if demoted or after.state == "disabled":
@@ -451,9 +452,11 @@ def _preferences(row: Row) -> Preferences:
 
 
 def _decisions(row: Row) -> Decisions:
-    role, state, lock_reason, limit, revision, locked, reason, storage, *downloads = row
+    role, state, lock_reason, limit, revision, locked, reason, storage, *others = row
+    size, objects, publishing = others
+    downloads = DownloadLimits(size, objects)
     controls = Controls(
-        revision, bool(locked), reason, StorageLimit(storage), DownloadLimits(*downloads)
+        revision, bool(locked), reason, StorageLimit(storage), downloads, bool(publishing)
     )
     return Decisions(role, state, StorageLimit(limit), controls, lock_reason)
 

@@ -49,6 +49,7 @@ def account_updated(world: World) -> httpx.Response:
         "storageBytes": 10,
         "downloadBytesPerMonth": 20,
         "downloadObjectsPerMonth": 30,
+        "publishing": False,
     }
     given = {
         "role": "administrator",

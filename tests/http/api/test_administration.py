@@ -13,7 +13,7 @@ from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.users_api import (
     FROM_HERE,
-    NO_DOWNLOAD_LIMITS,
+    NO_LIMITS,
     UNUSED,
     UsersApi,
     bearer,
@@ -27,7 +27,7 @@ CONTROLS = {
     "locked": False,
     "lockReason": None,
     "storageBytes": None,
-    **NO_DOWNLOAD_LIMITS,
+    **NO_LIMITS,
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 from octavo.model.accounts.token import api_key, digest_of, operator_token
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import identity_fixture
-from tests.fakes.users_api import FROM_HERE, NO_DOWNLOAD_LIMITS, UNUSED, UsersApi, bearer
+from tests.fakes.users_api import FROM_HERE, NO_LIMITS, UNUSED, UsersApi, bearer
 
 ACCOUNTS = "/api/operator/accounts"
 NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
@@ -95,7 +95,7 @@ async def test_account_is_found_by_its_address_and_read_by_its_id(
                 "locked": False,
                 "lockReason": None,
                 "storageBytes": None,
-                **NO_DOWNLOAD_LIMITS,
+                **NO_LIMITS,
             },
             "usage": UNUSED,
             "limit": {"storageBytes": None},

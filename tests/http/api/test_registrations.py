@@ -8,7 +8,7 @@ from tests.fakes.identity_fixture import PASSWORD, START, identity_fixture
 from tests.fakes.users_api import (
     ADDRESS,
     FROM_ELSEWHERE,
-    NO_DOWNLOAD_LIMITS,
+    NO_LIMITS,
     ORIGIN,
     UNUSED,
     UsersApi,
@@ -44,7 +44,7 @@ async def test_registration_with_an_invitation_returns_the_whole_account(
                 "locked": False,
                 "lockReason": None,
                 "storageBytes": None,
-                **NO_DOWNLOAD_LIMITS,
+                **NO_LIMITS,
             },
             "consent": {"accepted": None, "required": None},
             "createdAt": "2027-01-15T08:00:00.000Z",

@@ -14,6 +14,7 @@ _CONTROLS: Json = {
     "storageBytes": None,
     "downloadBytesPerMonth": None,
     "downloadObjectsPerMonth": None,
+    "publishing": True,
 }
 _UNUSED: Json = {
     "storageBytes": 0,
