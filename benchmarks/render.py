@@ -1,7 +1,7 @@
-"""The cost of a note's text: edits and diffs, the limits of the grammar, parsing.
+"""The cost of a note's text: edits and diffs, the limits of the grammar, rendering.
 
 Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The pathological shapes are
-grown until a limit of the grammar refuses them; the largest accepted one is parsed. Times are
+grown until a limit of the grammar refuses them; the largest accepted one is rendered. Times are
 processor times, so that other work on the machine matters less.
 
     python benchmarks/render.py [--quick]
@@ -18,13 +18,48 @@ from collections.abc import Callable
 from octavo.model.documents.edits import edits_between
 from octavo.model.files.revision_diff import unified, words
 from octavo.model.refusal import UnrenderableNote
+from octavo.render.allowed import clean
 from octavo.render.limits import LIMITS, check_renderable
+from octavo.render.note import render_note
+from octavo.render.outline import add_anchors
 from octavo.render.parser import parse
+from octavo.render.references import ImageAddress, LinkAddress, place_references
+from octavo.render.renderer import Renderer
 
 MILLI = 1e3
 MICRO = 1e6
 MEBIBYTE = 1 << 20
 PROSE = "Plain words of a note that goes on and on,\nand a *word* in it.\n\n"
+# Prose, links, lists, tasks, a table and a quote, as notes of a household have them.
+NOTE = """## Getting the house ready for winter
+
+Before the first frost we *drain* the outside taps, and **check** the boiler. The plumber said
+that the valve under the sink should be replaced within the year, see
+[the invoice](papers/invoice.md) for what he did last time. Nothing of this is urgent, but it is
+easier in October than in January, when everybody calls at once.
+
+- Drain the taps in the garden
+- Bleed the radiators, beginning on the ground floor
+  - the one in the hall sticks: use the `small` key
+  - the bathroom needs [[plumbing#radiators|two people]]
+- Order wood from <https://example.org/wood>, about 3 m
+- [ ] Ask Maria for the ladder
+- [x] Clean the gutters
+
+| month | gas | power | remark |
+|:------|----:|------:|--------|
+| January | 210 | 340 | cold, *two weeks* |
+| February | 190 | 310 | see [[winter notes]] |
+
+> What we learn from one year to the next is mostly
+> to begin a little earlier.
+
+The second chimney is not used any more. It was closed in 1998 by the previous owner, and nobody
+knows how it looks inside; the photographs in ![the attic](images/attic.jpg) show only the top of
+it. A paragraph of plain words follows, so that the proportion of prose to markup is what it is in
+real notes, that is about three to one, and lines are of a hundred characters or so.
+
+"""
 DIFFERENCES: dict[str, Callable[[str, str], object]] = {
     "edits": edits_between,
     "unified": unified,
@@ -60,6 +95,39 @@ SHAPES = {
     "tables": "a|b\n-|-\nc|d\n\n",
     "unfinished_tables": "a|b\n",
     "setext": "a\n-\n",
+    "formulas": "$a_1$ ",
+    "formulas_half_open": "$a ",
+    "formula_blocks": "$$\na\n$$\n\n",
+    "formula_blocks_open": "$$a\n\n",
+    "marks": "==a== ",
+    "marks_in_lines": "==a== ==b== ==c== ==d== ==e== ==f==\n",
+    "marks_closing": "a==",
+    "comments": "%%a%% ",
+    "comments_open": "%%a `",
+    "footnotes": "a[^1]\n\n[^1]: b\n\n",
+    "footnotes_open": "[^a",
+    "footnotes_inline": "^[a] ",
+    "footnotes_inline_open": "^[a",
+    "wiki_links": "[[a#b|c]] ",
+    "wiki_links_open": "[[a",
+    "embeds": "![[a.png|300]] ",
+    "callouts": "> [!tip]- a\n> b\n\n",
+    "callouts_nested": "> [!tip] a\n> > [!x] b\n> > c\n\n",
+    "html": "<b>a</b> ",
+    "html_open": "<b>",
+    "html_blocks": "<div>\n\n",
+    "html_formatting": "<p><b title=a><i><u><s>x<div>x</div>",
+    "html_details": "<details>\n\n",
+    "html_tables": "<table><tr><td>",
+    "html_attributes": "<a b c d e f <",
+    "html_values": '<a x="',
+    "html_comments": "<!-- a -->",
+    "html_comments_open": "<!--",
+    "html_comments_in_items": "- <!-- a\n",
+    "html_instructions": "<?",
+    "html_cdata": "<![CDATA[",
+    "code": "```py\nif a: b = 'c' + 1 # d\n```\n",
+    "headings": "# a-1\n# a\n",
     "mixture": "*a* `b` [c](d) **e** <f@g> &amp; ~~h~~ ![i](j)\n- k\n  > l\n",
 }
 
@@ -132,15 +200,36 @@ def bench_limits(rounds: int) -> None:
         report(f"check_{name}_doubled", times[1] / times[0], "times")
 
 
-def bench_parsing(shapes: dict[str, str]) -> None:
+def bench_rendering(rounds: int) -> None:
+    text = filled(NOTE, 20_000)
+    report("render_20KB", best(rounds, render_note, text) * MILLI, "ms")
+    report("render_20KB_parse", best(rounds, parse, text) * MILLI, "ms")
+    tokens = parse(text)
+    anchors = add_anchors(tokens)
+    html = Renderer(anchors, 0).render(tokens)
+    figure = best(rounds, lambda: Renderer(anchors, 0).render(tokens))
+    report("render_20KB_write", figure * MILLI, "ms")
+    report("render_20KB_sanitise", best(rounds, clean, html) * MILLI, "ms")
+    note = render_note(text)
+    report("render_20KB_html", len(note.html), "bytes")
+    addresses = [
+        ImageAddress("/image?width=800", 800, 600) if each.embed else LinkAddress("/note")
+        for each in note.references
+    ]
+    figure = best(rounds, lambda: place_references(note.html, addresses.__getitem__))
+    report("place_references_20KB", figure * MICRO, "µs")
+    report("place_references_20KB_count", note.html.count('"octavo:'), "1")
+
+
+def bench_shapes(shapes: dict[str, str]) -> None:
     for name, unit in shapes.items():
         low, high = 0, LIMITS["length"] + 1
         while high - low > high // 50:
             middle = (low + high) // 2
             low, high = (middle, high) if accepted(filled(unit, middle)) else (low, middle)
         text = filled(unit, low)
-        report(f"parse_{name}_characters", low, "1")
-        report(f"parse_{name}", best(1, parse, text), "s")
+        report(f"render_{name}_characters", low, "1")
+        report(f"render_{name}", best(1, render_note, text), "s")
 
 
 def main() -> None:
@@ -150,7 +239,8 @@ def main() -> None:
     rounds = 5 if quick else 20
     bench_differences(rounds)
     bench_limits(rounds)
-    bench_parsing({"prose": SHAPES["prose"], "links": SHAPES["links"]} if quick else SHAPES)
+    bench_rendering(rounds)
+    bench_shapes({"prose": SHAPES["prose"], "links": SHAPES["links"]} if quick else SHAPES)
 
 
 if __name__ == "__main__":

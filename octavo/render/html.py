@@ -1,62 +1,36 @@
-"""Markdown as sanitised HTML, for pages without scripts.
+"""Markdown as sanitised HTML, for pages that are not notes, such as terms of use."""
 
-The parser treats HTML in a text as text. What it produces is sanitised as the last step all the
-same, so that a fault of the parser or of the renderer does not become one of the pages.
-"""
+from urllib.parse import quote
 
-from functools import cache
-
-import nh3
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-
-from octavo.model.links.headings import unique_anchors
+from octavo.render.allowed import clean_placed
+from octavo.render.comments import without_comments
 from octavo.render.front_matter import split_front_matter
+from octavo.render.outline import add_anchors
 from octavo.render.parser import parse
-
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_TAGS = _HEADINGS | {
-    *("a", "blockquote", "br", "code", "del", "em", "hr", "li", "ol", "p", "pre", "s", "strong"),
-    *("table", "tbody", "td", "th", "thead", "tr", "ul"),
-}
-_ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, **{tag: {"id"} for tag in _HEADINGS}}
-_SCHEMES = {"http", "https", "mailto"}
-_FRAME_IDS = ("main",)
-"""The ids of the page around the HTML."""
+from octavo.render.references import LinkAddress, place_references
+from octavo.render.renderer import Renderer
 
 
 def to_html(text: str) -> str:
     """Return a Markdown text as HTML that is safe to include in a page.
 
-    Headings have ids, as GitHub makes them; front matter and images are left out. Links lead to
-    ``http``, ``https`` and ``mailto`` addresses, or are relative. Equal texts give equal HTML.
+    Headings have ids, as GitHub makes them, and front matter is left out. Links lead to ``http``,
+    ``https`` and ``mailto`` addresses, or are relative. Of images, and of wiki links, the text is
+    shown. Equal texts give equal HTML.
 
     Raises `UnrenderableNote` if the text exceeds a limit of the grammar; up to these limits, this
     may hold the interpreter for seconds.
     """
-    tokens = parse(split_front_matter(text).body)
-    _add_ids(tokens)
-    renderer = _renderer()
-    html = renderer.renderer.render(tokens, renderer.options, {})
-    return nh3.clean(str(html), tags=set(_TAGS), attributes=_ATTRIBUTES, url_schemes=_SCHEMES)
+    tokens = parse(without_comments(split_front_matter(text).body))
+    renderer = Renderer(add_anchors(tokens), 0)
+    html = renderer.render(tokens)
+    references = renderer.references
 
+    def address_of(number: int) -> LinkAddress | None:
+        reference = references[number] if number < len(references) else None
+        if reference is None or reference.kind == "wiki" or reference.embed:
+            return None
+        fragment = f"#{quote(reference.heading)}" if reference.heading else ""
+        return LinkAddress(f"{quote(reference.target)}{fragment}")
 
-def _add_ids(tokens: list[Token]) -> None:
-    headings = [at for at, token in enumerate(tokens) if token.type == "heading_open"]
-    titles = (_plain(tokens[at + 1].children or []) for at in headings)
-    for at, anchor in zip(headings, unique_anchors(titles, _FRAME_IDS), strict=True):
-        tokens[at].attrSet("id", anchor)
-
-
-def _plain(inlines: list[Token]) -> str:
-    """Return the text of a heading without its markup."""
-    return " ".join("".join(_texts(inlines)).split())
-
-
-def _texts(inlines: list[Token]) -> list[str]:
-    return [" " if token.type in ("softbreak", "hardbreak") else token.content for token in inlines]
-
-
-@cache
-def _renderer() -> MarkdownIt:
-    return MarkdownIt("zero")
+    return clean_placed(place_references(html, address_of))

@@ -37,13 +37,13 @@ MEANINGS: Mapping[str, str] = MappingProxyType(
         "links": "links, images, tasks and reference definitions: everything that begins with [",
         "references": "reference definitions",
         "table_cells": "cells in all tables, including cells that a row omits",
-        "markup": "microseconds to parse the markup, estimated by a weight for each character",
+        "markup": "microseconds to render the markup, estimated by a weight for each character",
     }
 )
 
-# The maximum cost of each character for the parser in microseconds (`benchmarks/render.py`).
-_WEIGHTS = {"[": 80, "<": 70, "*": 28, "_": 28, "~": 28, "`": 15, "&": 10, "\\": 10, "!": 8}
-_LIGHT = "#$%+-:=>@]^{}"
+# The maximum cost of each character in microseconds, parsed and rendered (`benchmarks/render.py`).
+_WEIGHTS = {"[": 80, "<": 70, "*": 28, "_": 28, "~": 28, "`": 15, "&": 10, "\\": 10, "!": 8, "=": 6}
+_LIGHT = "#$%+-:>@]^{}"
 _LIGHT_WEIGHT = 4
 _LINE_WEIGHT = 45
 _NESTED_LINE_WEIGHT = 30
@@ -76,7 +76,7 @@ def check_renderable(text: str) -> None:
     """Raise `UnrenderableNote` for a text that exceeds a limit of the grammar.
 
     The error names the limit, one of `LIMITS`. Takes microseconds for an ordinary note, and
-    linear time for any text. `octavo.render.parser.parse` parses an accepted text in seconds.
+    linear time for any text. `octavo.render.note.render_note` renders an accepted text in seconds.
     """
     size = len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
     if size > LIMITS["length"]:

@@ -1,24 +1,79 @@
-"""Markdown as tokens: CommonMark with tables and strikethrough, without HTML.
+"""Markdown as tokens: CommonMark with HTML, the extensions of GitHub, and those of Obsidian.
 
-The parser is markdown-it-py, which implements CommonMark 0.31.2; tables and strikethrough follow
-GitHub (GFM 0.29).
+The parser is markdown-it-py, which implements CommonMark 0.31.2; tables, strikethrough and tasks
+follow GitHub (GFM 0.29). Footnotes, formulas, highlighted text, wiki links, embeds and callouts
+have modules of their own.
 """
 
+import re
+from collections.abc import Callable
 from functools import cache
 
 from markdown_it import MarkdownIt
+from markdown_it.parser_inline import ParserInline
 from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import (
+    StateInline,
+    autolink,
+    backtick,
+    emphasis,
+    entity,
+    escape,
+    html_inline,
+    image,
+    link,
+    newline,
+    strikethrough,
+)
 from markdown_it.token import Token
 
+from octavo.render.allowed import FOREIGN, LEFT_OUT
+from octavo.render.callouts import find_callouts
+from octavo.render.footnotes import (
+    footnote_definition,
+    footnote_reference,
+    inline_footnote,
+    move_footnotes,
+)
+from octavo.render.formulas import block_formula, inline_formula
 from octavo.render.limits import LIMITS, check_renderable
+from octavo.render.marked_text import mark_delimiter, pair_marks
+from octavo.render.wiki_links import embed, wiki_link
+
+InlineRule = Callable[[StateInline, bool], bool]
 
 _BLOCKS = (
-    *("blockquote", "code", "fence", "heading", "hr", "lheading", "list", "reference", "table"),
-    "text_join",
+    *("blockquote", "code", "fence", "heading", "hr", "html_block", "lheading", "list"),
+    *("reference", "table"),
 )
-_INLINES = (
-    *("autolink", "backticks", "emphasis", "entity", "escape", "image", "link", "newline"),
-    *("strikethrough", "balance_pairs", "fragments_join"),
+_COMMONMARK: dict[str, tuple[InlineRule, ...]] = {
+    "\n": (newline,),
+    "\\": (escape,),
+    "`": (backtick,),
+    "*": (emphasis.tokenize,),
+    "_": (emphasis.tokenize,),
+    "[": (link,),
+    "!": (image,),
+    "<": (autolink, html_inline),
+    "&": (entity,),
+}
+"""The rules of inline content by the character that they begin with."""
+_EXTENDED: dict[str, tuple[InlineRule, ...]] = {
+    **_COMMONMARK,
+    "~": (strikethrough.tokenize,),
+    "=": (mark_delimiter,),
+    "[": (wiki_link, footnote_reference, link),
+    "!": (embed, image),
+    "^": (inline_footnote,),
+    "$": (inline_formula,),
+}
+# Where text ends: at the characters of the rules, where they can begin something. Labels of links
+# are searched for their closing bracket.
+_END_OF_TEXT = re.compile(r"[\n\\`*_\[\]<&~$]|!(?=\[)|\^(?=\[)|==")
+_LEFT_OUT = re.compile(
+    rf"<(?:(/?)({'|'.join(sorted(LEFT_OUT - FOREIGN))})(?![^\s/>])"
+    rf"|(/?)({'|'.join(sorted(FOREIGN))})(?![^\s/>])(?!.*/>\Z))",
+    re.IGNORECASE | re.DOTALL,
 )
 # A list takes two levels, its own and its item's. The parser omits blocks below this depth.
 _DEEPEST_BLOCK = 2 * LIMITS["nesting"] + 2
@@ -26,29 +81,142 @@ _DEEPEST_BLOCK = 2 * LIMITS["nesting"] + 2
 _DEEPEST_INLINE = 20
 
 
-def parse(text: str) -> list[Token]:
+def parse(text: str, *, extended: bool = True) -> list[Token]:
     """Parse the Markdown of a note; a paragraph's tokens are the children of its token.
 
-    HTML is treated as text. Equal texts give equal tokens. Parsing may hold the interpreter for
-    seconds; a server must run it in a separate process.
+    Addresses of links are those written, with their escapes and references decoded. Equal texts
+    give equal tokens. Parsing may hold the interpreter for seconds; a server must run it in a
+    separate process.
 
-    Raises `UnrenderableNote` before parsing if the text exceeds a limit of the grammar
-    (`octavo.render.limits.check_renderable`).
+    Args:
+        text: the Markdown, without front matter.
+        extended: whether there is more than CommonMark.
+
+    Raises:
+        UnrenderableNote: before parsing, if the text exceeds a limit of the grammar
+            (`octavo.render.limits.check_renderable`).
     """
     check_renderable(text)
-    return _grammar().parse(text)
+    return _grammar(extended=extended).parse(text)
+
+
+def _without_left_out(inlines: list[Token]) -> list[Token]:
+    """Remove the content of scripts and the like, which is neither shown nor described."""
+    tags = [_LEFT_OUT.match(token.content) for token in inlines if token.type == "html_inline"]
+    if not any(tags):
+        return inlines
+    kept: list[Token] = []
+    name = ""
+    for token in inlines:
+        tag = _LEFT_OUT.match(token.content) if token.type == "html_inline" else None
+        found = "" if tag is None else (tag[2] or tag[4]).lower()
+        if tag is not None and found == (name or found):
+            name = "" if tag[1] or tag[3] else found
+        elif name and not token.nesting:
+            continue
+        kept.append(token)
+    return kept
+
+
+class _Inlines(ParserInline):
+    """Tries only the rules that begin with the next character."""
+
+    def __init__(self, rules: dict[str, tuple[InlineRule, ...]]) -> None:
+        super().__init__()
+        self._rules = rules
+        self.ruler2.before("emphasis", "marks", pair_marks)
+        self.ruler2.enableOnly(["balance_pairs", "strikethrough", "marks", "emphasis"])
+
+    def tokenize(self, state: StateInline) -> None:
+        """Add the tokens of the state's range."""
+        source, end, rules = state.src, state.posMax, self._rules
+        while (at := state.pos) < end:
+            found = _END_OF_TEXT.search(source, at, end)
+            stop = end if found is None else found.start()
+            if stop > at:
+                state.append_pending(source[at:stop])
+                state.pos = stop
+                continue
+            if state.level < _DEEPEST_INLINE:
+                for rule in rules.get(source[at], ()):
+                    if rule(state, False):
+                        break
+                else:
+                    state.append_pending(source[at])
+                    state.pos = at + 1
+            else:
+                state.append_pending(source[at])
+                state.pos = at + 1
+        if state.pending:
+            state.pushPending()
+
+    def skipToken(self, state: StateInline) -> None:  # noqa: N802
+        """Move behind the next token, or the next character of text."""
+        at = state.pos
+        known = state.cache.get(at)
+        if known is not None:
+            state.pos = known
+            return
+        if state.level >= _DEEPEST_INLINE:
+            state.pos = state.posMax
+        else:
+            self._skip(state, at)
+        state.cache[at] = state.pos
+
+    def _skip(self, state: StateInline, at: int) -> None:
+        found = _END_OF_TEXT.search(state.src, at, state.posMax)
+        stop = state.posMax if found is None else found.start()
+        if stop > at:
+            state.pos = stop
+            return
+        state.level += 1
+        for rule in self._rules.get(state.src[at], ()):
+            if rule(state, True):
+                break
+        else:
+            state.pos = at + 1
+        state.level -= 1
+
+
+class _Grammar(MarkdownIt):
+    """Leaves addresses as they are written: they are also paths of files."""
+
+    def normalizeLink(self, url: str) -> str:  # noqa: N802
+        return url
+
+    def normalizeLinkText(self, link: str) -> str:  # noqa: N802
+        return link
 
 
 @cache
-def _grammar() -> MarkdownIt:
+def _grammar(*, extended: bool) -> MarkdownIt:
     # A parser has one depth limit for both, so blocks and inlines each have a parser.
-    blocks = MarkdownIt("zero", {"maxNesting": _DEEPEST_BLOCK}).enable(_BLOCKS)
-    inlines = MarkdownIt("zero", {"maxNesting": _DEEPEST_INLINE}).enable(_INLINES)
+    options = {"html": True, "tasklists": extended}
+    blocks = _Grammar("zero", {**options, "maxNesting": _DEEPEST_BLOCK}).enable(_BLOCKS)
+    inlines = _Grammar("zero", {**options, "maxNesting": _DEEPEST_INLINE})
+    inlines.inline = _Inlines(_EXTENDED if extended else _COMMONMARK)
 
     def parse_inlines(state: StateCore) -> None:
         for token in state.tokens:
-            if token.type == "inline":
-                token.children = inlines.inline.parse(token.content, inlines, state.env, [])
+            if token.type != "inline":
+                continue
+            if _END_OF_TEXT.search(token.content) is None:
+                # Most cells of tables, and many items, are plain.
+                text = Token("text", "", 0, content=token.content)
+                token.children = [text] if token.content else []
+            else:
+                token.children = _without_left_out(
+                    inlines.inline.parse(token.content, inlines, state.env, [])
+                )
 
     blocks.core.ruler.at("inline", parse_inlines)
+    if extended:
+        blocks.block.ruler.before(
+            "reference", "footnote_def", footnote_definition, {"alt": ["paragraph", "reference"]}
+        )
+        blocks.block.ruler.before("fence", "formula", block_formula)
+        blocks.core.ruler.before("inline", "callouts", find_callouts)
+        blocks.core.ruler.after("inline", "footnotes", move_footnotes)
+    else:
+        blocks.disable(["table"])
     return blocks

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from mypy import api
 
+from octavo.render.formulas import LONGEST_FORMULA
+from octavo.render.highlighting import LONGEST_CODE, LONGEST_LINE
 from octavo.render.limits import LIMITS, MEANINGS
+from octavo.render.renderer import MAX_FORMULAS, MAX_HIGHLIGHTED, MAX_TRANSLATED
 from tests.project.source import ROOT
 
 PAGES = sorted(path for path in (ROOT / "docs").glob("*.md"))
@@ -32,6 +35,17 @@ def test_the_page_on_markdown_lists_every_limit() -> None:
     page = (ROOT / "docs/markdown.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| ([0-9,]+) \| (.+) \|$", page, re.MULTILINE)
     assert rows == [(name, f"{LIMITS[name]:,}", MEANINGS[name]) for name in LIMITS]
+
+
+def test_the_page_on_markdown_has_the_bounds_of_code_and_formulas() -> None:
+    page = " ".join((ROOT / "docs/markdown.md").read_text().split())
+    for each in (
+        f"at most {LONGEST_CODE:,} characters, with lines of at most {LONGEST_LINE:,},",
+        f"up to {MAX_HIGHLIGHTED:,} characters in a note",
+        f"at most {LONGEST_FORMULA:,} characters is translated",
+        f"up to {MAX_FORMULAS:,} formulas and {MAX_TRANSLATED:,} characters",
+    ):
+        assert each in page
 
 
 @pytest.mark.parametrize(("code", "printed"), EXAMPLES)

@@ -27,6 +27,7 @@ from octavo.model.accounts.password_reset import RESET_SECONDS
 from octavo.model.accounts.portal import TOKEN_SECONDS
 from octavo.model.accounts.session import DAY, SessionLife
 from octavo.model.mail import BUDGET_SECONDS, REQUEST_DELAY_SECONDS
+from octavo.render.html_writer import MAX_DEPTH
 from octavo.service.legal import LARGEST
 from octavo.settings import Settings
 from octavo.store.scripts.audit import MAX_REFUSALS
@@ -115,6 +116,7 @@ QUOTED = [
     f"Entries are deleted after {SETTINGS.audit_days:g} days",
     f"of up to {default(RefusedAttempts, 'interval'):g} seconds are lost",
     "for at most 60 seconds; that includes signing out",
+    f"nested at most {MAX_DEPTH} deep",
 ]
 """Every sentence of the page with a number, written with the constants of the code."""
 

@@ -34,6 +34,7 @@ from tests.fakes.pathological_notes import limit_of, nested, readmes, table
         ),
         ("table_cells", table(100, 590), table(100, 610)),
         ("markup", "]" * 1_000_000, "]" * 400_000 + "\n" + "]" * 900_000),
+        ("markup", "=" * 800_000, ("=" * 450_000 + "\n") * 2),
         ("markup", "<" * 70_000, "<" * 75_000),
     ],
 )

@@ -28,7 +28,7 @@ def headings_of(text: str) -> list[Heading]:
     """Return the headings of a Markdown text in order, with anchors as GitHub makes them."""
     if "#" not in text and "\n=" not in text and "\n-" not in text:
         return []
-    titles = [_plain(text[leaf.start : leaf.end]) for leaf in leaves_of(text) if leaf.level]
+    titles = [title_of(text[leaf.start : leaf.end]) for leaf in leaves_of(text) if leaf.level]
     return [*map(Heading, titles, unique_anchors(titles))]
 
 
@@ -56,8 +56,16 @@ def _stays(letter: str) -> bool:
     return letter in " -_" or unicodedata.category(letter)[0] in "LMN"
 
 
-def _plain(raw: str) -> str:
-    title = _CLOSING.sub("", _LINE.sub(" ", raw))
+def title_of(content: str, *, closed: bool = True) -> str:
+    """Return the plain text of a heading.
+
+    Args:
+        content: its inline content.
+        closed: whether closing signs are to be removed.
+    """
+    title = _LINE.sub(" ", content)
+    if closed:
+        title = _CLOSING.sub("", title)
     title = _WIKI.sub(lambda wiki: wiki[2] or wiki[1], _LINK.sub(r"\1", title))
     return " ".join(unescape(_EMPHASIS.sub("", _MARKS.sub("", title))).split())
 

@@ -1,0 +1,103 @@
+"""Code with its tokens in elements of a few classes, by the lexers of Pygments."""
+
+from functools import cache
+from itertools import groupby
+
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.token import (
+    Comment,
+    Generic,
+    Keyword,
+    Name,
+    Number,
+    Operator,
+    String,
+    Token,
+    _TokenType,
+)
+
+from octavo.render.c_family import CFamilyLexer
+from octavo.render.html_writer import escaped
+
+LONGEST_CODE = 10_000
+"""Characters of a block that is highlighted."""
+LONGEST_LINE = 1000
+"""Characters of a line of such a block."""
+# Other names lead to lexers that few need, some of which take long for some texts.
+LANGUAGES = frozenset(
+    {
+        *("bash", "c", "c#", "c++", "clojure", "cmake", "cpp", "cs", "csharp", "css", "dart"),
+        *("diff", "docker", "dockerfile", "elixir", "erlang", "fish", "go", "golang", "graphql"),
+        *("haskell", "hs", "html", "http", "ini", "java", "javascript", "js", "json", "jsx"),
+        *("julia", "kotlin", "latex", "less", "lisp", "lua", "make", "makefile"),
+        *("nginx", "nix", "objective-c", "ocaml", "perl", "php", "powershell"),
+        *("ps1", "py", "python", "r", "rb", "rs", "ruby", "rust", "scala", "scss", "sh", "shell"),
+        *("sql", "swift", "tex", "toml", "ts", "tsx", "typescript", "vim", "xml"),
+        *("yaml", "yml", "zig", "zsh"),
+    }
+)
+"""The names of languages that are highlighted."""
+_C_FAMILY = frozenset({"c", "c#", "c++", "cpp", "cs", "csharp", "java", "objective-c"})
+
+_CLASSES: dict[_TokenType, str] = {
+    Token: "",
+    Comment: "c",
+    Generic.Deleted: "gd",
+    Generic.Heading: "gh",
+    Generic.Inserted: "gi",
+    Generic.Subheading: "gh",
+    Keyword: "k",
+    Name: "",
+    Name.Attribute: "na",
+    Name.Builtin: "nb",
+    Name.Class: "nf",
+    Name.Decorator: "nf",
+    Name.Function: "nf",
+    Name.Tag: "nt",
+    Name.Variable: "nv",
+    Number: "m",
+    Operator: "o",
+    Operator.Word: "k",
+    String: "s",
+}
+
+
+def highlighted(code: str, language: str) -> str | None:
+    """Return ``code`` as HTML in which tokens have classes.
+
+    Args:
+        code: the code.
+        language: its name as written after the fence.
+
+    Returns:
+        None for a language that is not in `LANGUAGES`, or a block that is too large.
+    """
+    language = language.lower()
+    if language not in LANGUAGES or len(code) > LONGEST_CODE:
+        return None
+    if len(code) > LONGEST_LINE and max(map(len, code.split("\n"))) > LONGEST_LINE:
+        return None
+    classed = (
+        (_class_of(kind), value) for _, kind, value in _lexer(language).get_tokens_unprocessed(code)
+    )
+    parts: list[str] = []
+    for name, tokens in groupby(classed, key=lambda token: token[0]):
+        text = escaped("".join(value for _, value in tokens))
+        parts.append(f'<span class="{name}">{text}</span>' if name and text else text)
+    return "".join(parts)
+
+
+@cache
+def _lexer(language: str) -> Lexer:
+    if language in _C_FAMILY:
+        return CFamilyLexer()
+    return get_lexer_by_name(language)
+
+
+@cache
+def _class_of(kind: _TokenType) -> str:
+    while kind not in _CLASSES:
+        assert kind.parent is not None
+        kind = kind.parent
+    return _CLASSES[kind]

@@ -1,0 +1,85 @@
+"""A published note: its Markdown as HTML, with what else its page shows."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from markdown_it.token import Token
+
+from octavo.render.allowed import clean
+from octavo.render.comments import without_comments
+from octavo.render.front_matter import split_front_matter
+from octavo.render.limits import check_renderable
+from octavo.render.outline import add_anchors
+from octavo.render.parser import parse
+from octavo.render.plain_text import first_words, plain_text
+from octavo.render.rendered_note import RenderedNote
+from octavo.render.renderer import Renderer
+
+LONGEST_DESCRIPTION = 200
+"""Characters of a description."""
+# The form of the tags that people write; whether a language exists is not checked (RFC 5646).
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8}){0,7}")
+
+
+def render_note(text: str) -> RenderedNote:
+    """Return a note as the parts of its page. Equal texts give equal notes.
+
+    The title is that of the front matter, else the first heading if the text begins with one of the
+    first level. A heading that is the title is not in the HTML; if there are others of the first
+    level, all headings are one level lower, so that the page has one of the first level.
+
+    This may hold the interpreter for seconds: a server must call it in a separate process.
+
+    Raises:
+        UnrenderableNote: if the text exceeds a limit of the grammar.
+    """
+    check_renderable(text)
+    front_matter = split_front_matter(_encodable(text))
+    tokens = parse(without_comments(front_matter.body))
+    anchors = add_anchors(tokens)
+    title = " ".join(front_matter.entries.get("title", "").split())
+    heading = _leading_heading(tokens)
+    body: Sequence[Token] = tokens
+    if heading is not None and title in ("", heading):
+        title = heading
+        body = tokens[3:]
+    has_others = any(token.tag == "h1" for token in body)
+    renderer = Renderer(anchors, int(has_others))
+    html = clean(renderer.render(body))
+    return RenderedNote(
+        html,
+        renderer.references,
+        tuple(renderer.outline),
+        title,
+        _language(front_matter.entries),
+        _description(body),
+        renderer.words,
+    )
+
+
+def _encodable(text: str) -> str:
+    """Return ``text`` without lone surrogates, which no encoding has."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _leading_heading(tokens: Sequence[Token]) -> str | None:
+    if not tokens or tokens[0].tag != "h1":
+        return None
+    return plain_text(tokens[1].children or ()) or None
+
+
+def _language(entries: Mapping[str, str]) -> str | None:
+    tag = entries.get("lang") or entries.get("language") or ""
+    return tag if _LANGUAGE.fullmatch(tag) else None
+
+
+def _description(tokens: Sequence[Token]) -> str:
+    """Return the beginning of the first paragraph that is in no other block."""
+    for at, token in enumerate(tokens):
+        if token.type == "paragraph_open" and token.level == 0:
+            text = plain_text(tokens[at + 1].children or ())
+            if text:
+                return first_words(text, LONGEST_DESCRIPTION)
+    return ""

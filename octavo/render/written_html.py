@@ -1,0 +1,99 @@
+"""Write the HTML of a person into that of a note: what is allowed, with checked attributes."""
+
+import re
+from collections.abc import Mapping
+from typing import Protocol
+
+from octavo.render.allowed import ALIGNMENTS, FOREIGN, LANGUAGE, LEFT_OUT, MATH, TAGS, WRITTEN
+from octavo.render.html_writer import HtmlWriter, escaped_value
+from octavo.render.raw_html import Tag, read_html
+from octavo.render.wiki_links import SizedText
+
+_VOID = {"br": "<br>", "hr": "<hr>", "wbr": "<wbr>"}
+# Formulas and sections are only written by the renderer.
+_NAMES = TAGS - MATH - {"section"}
+# The page has the only heading of the first level.
+_RENAMED = {"h1": "h2"}
+_ADDRESSES = frozenset({"href", "src"})
+_LOWERED = frozenset({"align", "dir"})
+_NUMBER = re.compile("[0-9]{1,5}")
+_VALUES = {
+    "align": re.compile("|".join(sorted(ALIGNMENTS))),
+    "dir": re.compile("ltr|rtl|auto"),
+    "lang": re.compile("[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,8}"),
+    "scope": re.compile("col|row|colgroup|rowgroup"),
+    **dict.fromkeys(("colspan", "rowspan", "start", "value"), _NUMBER),
+}
+
+
+class Addresses(Protocol):
+    """What knows the addresses of a note."""
+
+    def link_attributes(self, written: str, title: str) -> str | None:
+        """Return the attributes of a link to an address; None if links may not lead there."""
+
+    def write_image(self, written: str, shown: SizedText, title: str) -> None:
+        """Write an image, or what stands for it."""
+
+
+def write_html(source: str, writer: HtmlWriter, addresses: Addresses) -> None:
+    """Write a piece of HTML that a person wrote, which may have any tags, also unbalanced."""
+    after_pre = False
+    for each in read_html(source):
+        if isinstance(each, str):
+            # A parser drops the first line feed in it.
+            writer.text(each.lstrip("\n") if after_pre else each)
+            after_pre = False
+            continue
+        name = _RENAMED.get(each.name, each.name)
+        after_pre = name == "pre" and not each.is_end
+        if name in LEFT_OUT:
+            if each.is_end:
+                writer.close_written(name)
+            elif not (each.is_empty and name in FOREIGN):
+                writer.leave_out(name)
+        elif name not in _NAMES or (each.name in _VOID and each.is_end):
+            continue
+        elif each.is_end:
+            writer.close_written(name)
+        else:
+            _start(each, name, writer, addresses)
+
+
+def _start(tag: Tag, name: str, writer: HtmlWriter, addresses: Addresses) -> None:
+    attributes = tag.attributes
+    if name in _VOID:
+        writer.void(_VOID[name], name)
+    elif name == "img":
+        width, height = (_pixels(attributes.get(each, "")) for each in ("width", "height"))
+        shown = SizedText(attributes.get("alt", "").strip(), width, height)
+        addresses.write_image(attributes.get("src", ""), shown, attributes.get("title", ""))
+    elif name == "input":
+        if attributes.get("type", "").lower() == "checkbox":
+            checked = ' checked=""' if "checked" in attributes else ""
+            writer.void(f'<input type="checkbox" disabled=""{checked}>')
+    else:
+        link = None
+        if name == "a" and "href" in attributes:
+            link = addresses.link_attributes(attributes["href"], "")
+        if name != "a" or link is not None:
+            writer.open_written(name, (link or "") + _attributes(name, attributes))
+
+
+def _pixels(text: str) -> int:
+    return int(text) if _NUMBER.fullmatch(text) else 0
+
+
+def _attributes(name: str, given: Mapping[str, str]) -> str:
+    allowed = (WRITTEN.get(name, set()) | LANGUAGE) - _ADDRESSES
+    parts: list[str] = []
+    for attribute in given.keys() & allowed:
+        value = given[attribute]
+        if attribute in _LOWERED:
+            value = value.lower()
+        checked = _VALUES.get(attribute)
+        if attribute == "open":
+            parts.append(' open=""')
+        elif checked is None or checked.fullmatch(value):
+            parts.append(f' {attribute}="{escaped_value(value)}"')
+    return "".join(sorted(parts))
