@@ -40,6 +40,9 @@ RATES: Mapping[str, RouteRates] = {
     "password-reset": RouteRates(client=Rate(60, 300.0)),
     "operator": RouteRates(client=Rate(600, 60.0)),
     GRANTS: RouteRates(client=Rate(1200, 300.0), account=Rate(120, 300.0)),
+    # Passwords of published links, by their tokens: their readers may share a network.
+    "published-link": RouteRates(client=Rate(120, 300.0), account=Rate(60, 300.0)),
+    "link-report": RouteRates(client=Rate(20, 300.0)),
     "registration": RouteRates(client=Rate(30, 300.0), account=Rate(10, 300.0)),
 }
 """Rates by the name of the route, which is the rate class of its operation."""
@@ -66,8 +69,10 @@ class Attempts:
         """
         self._clients.admit((route, network), self._rates[route].client)
 
-    def admit_account(self, route: str, account: Address | AccountId) -> None:
+    def admit_account(self, route: str, account: Address | AccountId | str) -> None:
         """Count an attempt for the address of an account, whether or not it exists, or its id.
+
+        For a published link, it is the digest of the token.
 
         Raises as `admit_client`.
         """

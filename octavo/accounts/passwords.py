@@ -48,6 +48,14 @@ def hash_workers() -> WorkerPool:
     return WorkerPool(size, seconds=HASH_SECONDS, preloaded=[argon2id.__name__])
 
 
+def link_hash_workers() -> WorkerPool:
+    """Return the process that verifies passwords of published links.
+
+    It is one of its own: readers can't delay people who sign in.
+    """
+    return WorkerPool(1, seconds=HASH_SECONDS, preloaded=[argon2id.__name__], ahead=False)
+
+
 class Passwords:
     """Hashes and verifies passwords.
 

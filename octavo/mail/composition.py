@@ -67,6 +67,26 @@ class Composer:
             now,
         )
 
+    def link_reported(self, account: Account, *, mail_id: str, now: float) -> EmailMessage:
+        """Return the notice for an administrator that a published link was reported."""
+        return self._compose(
+            "link_reported",
+            f"A published link at {self._host} was reported",
+            account.address,
+            mail_id,
+            now,
+        )
+
+    def link_taken_down(self, account: Account, *, mail_id: str, now: float) -> EmailMessage:
+        """Return the notice for an owner that a link of a workspace was taken down."""
+        return self._compose(
+            "link_taken_down",
+            f"A published link of yours at {self._host} was taken down",
+            account.address,
+            mail_id,
+            now,
+        )
+
     def test(self, address: Address, *, mail_id: str, now: float) -> EmailMessage:
         """Return a message that shows that sending works."""
         return self._compose("test", f"Test message from {self._host}", address, mail_id, now)

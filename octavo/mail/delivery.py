@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from email.message import EmailMessage
-from typing import Protocol
+from typing import Protocol, assert_never
 
 import trio
 
@@ -56,6 +56,12 @@ class MailComposer(Protocol):
 
     def password_changed(self, account: Account, *, mail_id: str, now: float) -> EmailMessage:
         """Return the notice that the password was changed."""
+
+    def link_reported(self, account: Account, *, mail_id: str, now: float) -> EmailMessage:
+        """Return the notice for an administrator that a published link was reported."""
+
+    def link_taken_down(self, account: Account, *, mail_id: str, now: float) -> EmailMessage:
+        """Return the notice for an owner that a link of a workspace was taken down."""
 
 
 class MailDelivery:
@@ -193,11 +199,20 @@ class MailDelivery:
     async def _compose(self, mail: QueuedMail, composer: MailComposer) -> EmailMessage | None:
         """Return the message; None when it must not be sent."""
         now = self._now()
-        if mail.kind == "password_changed":
+        if mail.kind != "password_reset":
             account = await self._store.read(outbox.open_recipient(mail))
             if account is None:
                 return None
-            return composer.password_changed(account, mail_id=mail.mail_id, now=now)
+            match mail.kind:
+                case "password_changed":
+                    notice = composer.password_changed
+                case "link_reported":
+                    notice = composer.link_reported
+                case "link_taken_down":
+                    notice = composer.link_taken_down
+                case _:
+                    assert_never(mail.kind)
+            return notice(account, mail_id=mail.mail_id, now=now)
         token = opaque_token(self._new_token())
         milliseconds = int(now * 1000)
         account = await self._store.write(

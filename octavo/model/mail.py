@@ -7,10 +7,16 @@ from octavo.model.accounts.address import Address
 
 MailId = NewType("MailId", str)
 
-MailKind = Literal["password_reset", "password_changed"]
-"""What a message says: a link to choose a new password, or that the password was changed."""
+MailKind = Literal["link_reported", "link_taken_down", "password_changed", "password_reset"]
+"""What a message says: that a published link was reported, to administrators; that one was taken
+down, to owners of its workspace; that the password was changed; or a link to choose a new one."""
 
-LIFETIME_SECONDS: dict[MailKind, float] = {"password_reset": 3600.0, "password_changed": 86_400.0}
+LIFETIME_SECONDS: dict[MailKind, float] = {
+    "link_reported": 86_400.0,
+    "link_taken_down": 86_400.0,
+    "password_changed": 86_400.0,
+    "password_reset": 3600.0,
+}
 """Seconds after which a message that could not be sent is given up."""
 
 REQUEST_DELAY_SECONDS = (0.5, 3.0)

@@ -38,6 +38,7 @@ from octavo.service.engine import StoreEngine
 from octavo.service.entropy import new_entropy, new_id, now
 from octavo.service.legal import Legal
 from octavo.service.mail import mail_delivery
+from octavo.service.publishing import Publishing, add_publishing
 from octavo.service.retention import retention_job
 from octavo.service.usage import add_usage
 from octavo.settings import Settings
@@ -73,6 +74,7 @@ class Components:
     sweeper: SweepingJob
     attachments: Attachments
     archives: Archives
+    publishing: Publishing
     mail: MailDelivery
     access: Access
     credentials: Credentials
@@ -208,6 +210,19 @@ def add_components(
         )
     )
     archives = add_archives(root, settings, store, attachments, directory, storage, others)
+    attempts = Attempts(_rates(settings))
+    passwords = Passwords(new_entropy=new_entropy, run=workers.run)
+    publishing = add_publishing(
+        root,
+        settings,
+        store,
+        attempts=attempts,
+        passwords=passwords,
+        audit=audit,
+        meter=meter,
+        mail=mail,
+        legal=legal,
+    )
     return Components(
         store=store,
         audit=audit,
@@ -218,11 +233,12 @@ def add_components(
         sweeper=sweeper,
         attachments=attachments,
         archives=archives,
+        publishing=publishing,
         mail=mail,
         access=Access(store, fresh=fresh),
         credentials=credentials,
-        attempts=Attempts(_rates(settings)),
-        passwords=Passwords(new_entropy=new_entropy, run=workers.run),
+        attempts=attempts,
+        passwords=passwords,
         life=life,
         operator_tokens=settings.operator_tokens,
         legal=legal,

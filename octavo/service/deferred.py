@@ -27,6 +27,11 @@ class Deferred(Generic[T]):
         self._lock = trio.Lock()
         self._values: list[T] = []
 
+    @property
+    def made(self) -> T | None:
+        """The value; None before it was computed."""
+        return self._values[0] if self._values else None
+
     async def get(self) -> T:
         """Return the value. When cancelled, the thread goes on, and its value is dropped."""
         async with self._lock:

@@ -7,7 +7,15 @@ from octavo.model.usage import month_before, month_of
 from octavo.service.entropy import now
 from octavo.settings import Settings
 from octavo.store import Script, Store
-from octavo.store.scripts import audit, invitations, outbox, password_resets, portal_tokens, usage
+from octavo.store.scripts import (
+    audit,
+    invitations,
+    outbox,
+    password_resets,
+    portal_tokens,
+    publications,
+    usage,
+)
 from octavo.store.scripts.expiry import expire_receipts, expire_sessions
 
 RECEIPT_DAYS = 31
@@ -16,6 +24,10 @@ RECEIPT_DAYS = 31
 
 INVITATION_DAYS = 90
 """Days that an invitation is kept after it was used or revoked or has expired."""
+
+
+LINK_DAYS = 90
+"""Days that a published link is kept after it was revoked or has expired."""
 
 
 USAGE_WRITER_DAYS = 2
@@ -45,6 +57,7 @@ def retention_job(store: Store, settings: Settings, life: SessionLife) -> Retent
             lambda now: audit.expire(now - audit_time),
             lambda _: audit.expire_refusals(),
             lambda now: invitations.expire(now - INVITATION_DAYS * 86_400_000),
+            lambda now: publications.expire(now - LINK_DAYS * 86_400_000),
             portal_tokens.expire,
             password_resets.expire,
             outbox.expire_budgets,

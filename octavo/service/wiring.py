@@ -34,6 +34,7 @@ from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.legal import LegalDocumentPage, LegalOperations
+from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.metering import Metering
@@ -41,6 +42,9 @@ from octavo.http.api.notices import PATH as NOTICES
 from octavo.http.api.notices import NoticeOperations, NoticeSocket
 from octavo.http.api.operator import OperatorOperations
 from octavo.http.api.password_reset import PasswordResetOperations
+from octavo.http.api.publications import PublicationOperations
+from octavo.http.api.published import PublishedOperations
+from octavo.http.api.reader_problems import reader_problems
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.refusals import problem_of
 from octavo.http.api.refused_attempts import counting_refusals
@@ -177,6 +181,17 @@ def wire_application(
             ExportOperations(parts.archives.exports, parts.access, authenticator, metering),
             NoticeOperations(),
             LegalOperations(legal_pages.get),
+            PublicationOperations(
+                parts.publishing.links, parts.access, now=now, public_url=public_url
+            ),
+            PublishedOperations(
+                parts.publishing.reading,
+                parts.publishing.reports,
+                parts.publishing.pages.get,
+                attachments.blobs,
+                parts.meter,
+            ),
+            LinkReportOperations(parts.publishing.reports, public_url=public_url),
         ],
         new_id=new_id,
         log_request=log_request,
@@ -186,6 +201,7 @@ def wire_application(
         },
         rate_limiter=AttemptLimiter(parts.attempts),
         failure_problem=problem_of,
+        problem_html=reader_problems(lambda: parts.publishing.pages.made),
         memory=memory,
         websockets={NOTICES: stream},
         fallback=DeferredApplication(load_pages, started),

@@ -166,6 +166,13 @@ class Settings(BaseSettings):
         description="images, thumbnails and parts of imports that may be written to the blob store "
         "in a month (UTC). If unset, there is no limit",
     )
+    published_links: _Positive = Field(
+        default=200, description="maximum number of live published links of a workspace"
+    )
+    rendered_notes_size: Annotated[int, reads(count(1_048_576))] = Field(
+        default=268_435_456,
+        description="bytes of published notes that are kept in the database as HTML, compressed",
+    )
     document_size: Annotated[int, reads(count(4_194_304))] = Field(
         default=16_777_216,
         description="maximum size of a note's document with its history, in bytes",

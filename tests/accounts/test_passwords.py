@@ -12,7 +12,7 @@ import trio.testing
 from argon2 import PasswordHasher, extract_parameters
 
 from octavo.accounts.argon2id import Argon2, dummy_hash
-from octavo.accounts.passwords import Passwords, hash_workers
+from octavo.accounts.passwords import Passwords, hash_workers, link_hash_workers
 from octavo.model.accounts.refusal import TooManyAttempts
 from octavo.workers import WorkerFailed, WorkerPool
 from tests.fakes.identity_fixture import (
@@ -225,6 +225,24 @@ async def test_hashes_of_worker_processes_are_verified_by_them() -> None:
         assert await kept.verify(PASSWORD, encoded)
         assert not await kept.verify(f"{PASSWORD}!", encoded)
         assert not await kept.verify(PASSWORD, "nonsense")
+        nursery.cancel_scope.cancel()
+
+
+async def test_passwords_of_links_have_a_process_of_their_own() -> None:
+    entropy = PredictableSources().new_entropy
+    workers, hashers = hash_workers(), link_hash_workers()
+    assert hashers.size == 1
+    of_links = Passwords(new_entropy=entropy, cost=CHEAP, run=hashers.run, at_once=1, waiting=0)
+    of_people = Passwords(new_entropy=entropy, cost=CHEAP, run=workers.run)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(workers.serve)
+        nursery.start_soon(hashers.serve)
+        with occupied(of_links):
+            nursery.start_soon(of_links.verify, PASSWORD, None)
+            await trio.testing.wait_all_tasks_blocked()
+            with pytest.raises(TooManyAttempts):
+                await of_links.verify(PASSWORD, None)
+            assert not await of_people.verify(PASSWORD, None)
         nursery.cancel_scope.cancel()
 
 

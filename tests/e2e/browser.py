@@ -33,9 +33,14 @@ def missing() -> str | None:
 
 
 @contextmanager
-def running_browser(origin: str, port: int) -> Iterator[Chrome]:
-    """Run a browser that finds ``origin``, a host with its port, on ``port`` of this machine."""
+def running_browser(origin: str, port: int, *, logs_requests: bool = False) -> Iterator[Chrome]:
+    """Run a browser that finds ``origin``, a host with its port, on ``port`` of this machine.
+
+    With ``logs_requests``, its log ``performance`` has its requests.
+    """
     options = ChromeOptions()
+    if logs_requests:
+        options.set_capability("goog:loggingPrefs", {"performance": "ALL"})
     options.binary_location = shutil.which("chromium") or ""
     for each in (*_OPTIONS, f"--host-resolver-rules=MAP {origin} 127.0.0.1:{port}"):
         options.add_argument(each)

@@ -25,6 +25,7 @@ from tests.e2e.operations import (
     members,
     operator,
     password_reset,
+    publishing,
     usage,
 )
 from tests.e2e.operations.cases import CASES, Case
@@ -57,15 +58,19 @@ FOR_MEMBERS_ALONE = {
     "completeWorkspaceImport",
     "createFile",
     "createInvitation",
+    "createPublishedLink",
     "createWorkspaceInvitation",
     "deleteFile",
     "deleteWorkspace",
     "finalizeAttachment",
+    "dismissReport",
     "getInstallation",
     "getWorkspaceImport",
     "listAccounts",
     "listAuditEntries",
     "listInvitations",
+    "listPublishedLinks",
+    "listReports",
     "listWorkspaceInvitations",
     "purgeFile",
     "pushChangeset",
@@ -73,11 +78,13 @@ FOR_MEMBERS_ALONE = {
     "restoreFile",
     "readAccount",
     "revokeInvitation",
+    "revokePublishedLink",
     "revokeWorkspaceInvitation",
     "removeAccount",
     "removeMember",
     "saveNote",
     "startWorkspaceImport",
+    "takeDownReportedLink",
     "updateAccount",
     "updateFile",
     "updateInstallation",
@@ -157,6 +164,8 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
             "300",
             "--sign-in-attempts-per-client",
             "120",
+            "--published-links",
+            str(publishing.LINKS),
         )
         terms = folder.parent / "terms.md"
         terms.write_text("---\nversion: 2\n---\n# Our terms\n")
@@ -250,6 +259,7 @@ def test_no_case_covers_an_undocumented_response() -> None:
         finding,
         attachments,
         archives,
+        publishing,
         usage,
     ],
 )

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from octavo.accounts.attempts import Attempts
 from octavo.accounts.audit import Audit
@@ -24,9 +25,13 @@ from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.invitations import InvitationOperations
+from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.metering import Metering
+from octavo.http.api.publications import PublicationOperations
+from octavo.http.api.published import PublishedOperations
+from octavo.http.api.reader_problems import reader_problems
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.refusals import problem_of
 from octavo.http.api.revision_texts import RevisionTexts
@@ -40,6 +45,7 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security
 from octavo.http.contract.problems import NotSignedIn
 from octavo.http.server.client_network import client_network
+from octavo.model.accounts.account import Role as AccountRole
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.model.usage import NO_LIMITS, InstallationLimits
 from octavo.store import Transaction, Value
@@ -53,10 +59,18 @@ from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.identity_fixture import PredictableSources
 from tests.fakes.images_rig import ImagesRig, images_rig
 from tests.fakes.inline_documents import inline_documents
+from tests.fakes.publishing_rig import (
+    PUBLIC_URL,
+    PublishingRig,
+    published_html,
+    publishing_rig,
+)
 
 Json = dict[str, Any]
 ROLES = ("owner", "administrator", "editor", "reader")
 NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
+ADMINISTRATOR = "root"
+"""The administrator of the installation."""
 WRITER = "01900000-0000-7000-8000-cccccccccccc"
 
 
@@ -78,7 +92,8 @@ class ByName:
         if given is None:
             raise NotSignedIn
         name = given.decode()
-        return Caller(account_id(name), "member", name in self.locked)
+        role: AccountRole = "administrator" if name == ADMINISTRATOR else "member"
+        return Caller(account_id(name), role, name in self.locked)
 
 
 @dataclass
@@ -172,6 +187,7 @@ class NotesApi:
     authenticator: ByName
     images: ImagesRig
     archives: ArchivesRig
+    publishing: PublishingRig
     meter: UsageMeter
     storage: StorageRoom
     workspace_id: str = ""
@@ -205,6 +221,12 @@ class NotesApi:
         response = await self.owner.upload(self.place, data, name, media_type)
         assert response.status == 201, response.body
         return str(response.json()["objectId"])
+
+    async def publish(self, target: Json, **how: object) -> "Published":
+        """Publish something as the owner."""
+        response = await self.owner.post(f"{self.place}/publications", {"target": target, **how})
+        assert response.status == 201, response.body
+        return Published(self, response.json()["id"], response.json()["token"])
 
     async def push(self, *operations: Json, mutation: str | None = None) -> Response:
         document = {"mutationId": mutation or self.new_id(), "operations": list(operations)}
@@ -299,6 +321,47 @@ class Note:
         return response
 
 
+@dataclass
+class Published:
+    """A published link, as readers reach it."""
+
+    api: NotesApi
+    id: str
+    token: str
+
+    @property
+    def path(self) -> str:
+        return f"/published/{self.token}"
+
+    async def read(self, query: str = "") -> str:
+        """The page, without what differs between tokens."""
+        return self._page(await ask(self.api.application, "GET", self.path + query))
+
+    async def open(self, password: str = "", query: str = "") -> str:
+        """The page after the form."""
+        body = urlencode({"password": password}).encode()
+        return self._page(
+            await ask(
+                self.api.application,
+                "POST",
+                self.path + query,
+                headers=[
+                    (b"content-type", b"application/x-www-form-urlencoded"),
+                    (b"content-length", b"%d" % len(body)),
+                ],
+                body=[body],
+            )
+        )
+
+    async def image(self, path: str) -> Response:
+        """Get an image by its address on a page."""
+        return await ask(self.api.application, "GET", f"/published/{path}")
+
+    def _page(self, response: Response) -> str:
+        assert response.status == 200, response.body
+        return response.body.decode().replace(self.token, "TOKEN")
+
+
 def tag_of(response: Response) -> str:
     tag = response.header("etag")
     assert tag is not None
@@ -371,6 +434,15 @@ async def _serving(
     archives = archives_rig(
         store, images, directory, storage, others, root, now=sources.now, new_id=sources.new_id
     )
+    publishing = publishing_rig(
+        store,
+        audit=audit,
+        meter=meter,
+        attempts=attempts,
+        now=sources.now,
+        new_id=sources.new_id,
+        new_entropy=sources.new_entropy,
+    )
     texts = RevisionTexts(store, access)
     uploaded = UploadedImages(store, access, sources.now)
     application = Application(
@@ -393,7 +465,7 @@ async def _serving(
                 ),
                 access,
                 now=sources.now,
-                public_url="https://notes.example.org",
+                public_url=PUBLIC_URL,
             ),
             FileOperations(pushing, texts),
             SaveOperations(pushing, metering),
@@ -407,8 +479,14 @@ async def _serving(
             LinkOperations(store, access),
             SearchOperations(store, access, metering),
             SyncOperations(store, access, authenticator, metering),
+            PublicationOperations(publishing.links, access, now=sources.now, public_url=PUBLIC_URL),
+            PublishedOperations(
+                publishing.reading, publishing.reports, publishing.pages, images.blobs, meter
+            ),
+            LinkReportOperations(publishing.reports, public_url=PUBLIC_URL),
         ],
         failure_problem=problem_of,
+        problem_html=reader_problems(published_html),
         new_id=lambda: "made-here",
         log_request=lambda _: None,
         authenticators={Security.SESSION_OR_KEY: authenticator},
@@ -423,6 +501,7 @@ async def _serving(
         authenticator,
         images,
         archives,
+        publishing,
         meter,
         storage,
         announced=announced,

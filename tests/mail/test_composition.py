@@ -97,12 +97,21 @@ def test_values_are_escaped_in_html_only() -> None:
     assert "&lt;b&gt;&amp;a&lt;/b&gt;" in html
 
 
+def test_notices_of_links_lead_to_what_can_be_done() -> None:
+    reported = texts(parsed(COMPOSER.link_reported(account(), mail_id="7", now=0)))
+    taken_down = texts(parsed(COMPOSER.link_taken_down(account(), mail_id="7", now=0)))
+    assert all("/administration/reports" in text for text in reported)
+    assert all("/workspaces" in text for text in taken_down)
+
+
 @pytest.mark.parametrize("name", ["Your account is suspended: https://evil.example", "Žofie 🌷"])
 def test_no_message_contains_the_display_name(name: str) -> None:
     person = account(name)
     for made in (
         COMPOSER.password_reset(person, TOKEN, mail_id="7", now=0),
         COMPOSER.password_changed(person, mail_id="7", now=0),
+        COMPOSER.link_reported(person, mail_id="7", now=0),
+        COMPOSER.link_taken_down(person, mail_id="7", now=0),
     ):
         received = parsed(made)
         assert name not in repr(received.items())

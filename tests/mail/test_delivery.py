@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from email.message import EmailMessage
+from typing import get_args
 
 import pytest
 import trio
@@ -144,19 +145,27 @@ async def test_token_is_stored_nowhere(
         assert secret not in repr(rows)
 
 
-async def test_notice_of_a_changed_password_is_sent_without_a_token(
-    mail: Mail, autojump_clock: MockClock, nursery: trio.Nursery
+@pytest.mark.parametrize(
+    ("kind", "subject"),
+    [
+        ("password_changed", "Your password for notes.example was changed"),
+        ("link_reported", "A published link at notes.example was reported"),
+        ("link_taken_down", "A published link of yours at notes.example was taken down"),
+    ],
+)
+async def test_notice_is_sent_without_a_token(
+    mail: Mail, autojump_clock: MockClock, nursery: trio.Nursery, kind: MailKind, subject: str
 ) -> None:
     await mail.identity.account()
-    await mail.add("password_changed")
+    await mail.add(kind)
     nursery.start_soon(mail.run)
     await trio.sleep(1)
     [(_, message)] = mail.transport.sent
-    assert message["Subject"] == "Your password for notes.example was changed"
+    assert message["Subject"] == subject
     assert (await mail.waiting(), await mail.tokens()) == (0, 0)
 
 
-@pytest.mark.parametrize("kind", ["password_reset", "password_changed"])
+@pytest.mark.parametrize("kind", get_args(MailKind))
 @pytest.mark.parametrize("state", [None, "disabled"])
 async def test_message_without_an_open_account_is_deleted_and_not_sent(
     mail: Mail,

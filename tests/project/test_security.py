@@ -27,10 +27,13 @@ from octavo.model.accounts.password_reset import RESET_SECONDS
 from octavo.model.accounts.portal import TOKEN_SECONDS
 from octavo.model.accounts.session import DAY, SessionLife
 from octavo.model.mail import BUDGET_SECONDS, REQUEST_DELAY_SECONDS
+from octavo.model.publishing.link import TOKEN_BYTES
+from octavo.model.publishing.ticket import TICKET_SECONDS
 from octavo.render.html_writer import MAX_DEPTH
 from octavo.service.legal import LARGEST
 from octavo.settings import Settings
 from octavo.store.scripts.audit import MAX_REFUSALS
+from octavo.store.scripts.link_reports import MAX_OPEN
 from tests.project.source import ROOT
 
 # A list in the page may break after any word.
@@ -57,6 +60,8 @@ CHECKSUM = 6
 RANDOM = len(API_KEY) - len(token.KEY_PREFIX) - CHECKSUM
 KEY_BITS = (62**RANDOM).bit_length() - 1
 BITS = token.ENTROPY * 8
+OF_LINK, OF_REPORTS = RATES["published-link"], RATES["link-report"].client
+assert OF_LINK.account is not None
 OF_ACCOUNT = SIGN_IN.account
 assert OF_ACCOUNT is not None
 
@@ -74,6 +79,17 @@ QUOTED = [
     f"with {default(Attempts, 'maximum'):,} attempts for others",
     f"one hash runs for each {Argon2().lanes} processors, {default(Passwords, 'waiting')} wait",
     "when it is sent, {:g} to {:g} seconds later".format(*REQUEST_DELAY_SECONDS),
+    f"its token has {8 * TOKEN_BYTES} random bits",
+    f"| published link | {8 * TOKEN_BYTES} bits | {4 * TOKEN_BYTES // 3} characters",
+    f"| 44 characters of base64url | {TICKET_SECONDS // 3600} hours |",
+    (
+        f"429 after {OF_LINK.account.count} attempts for a link or {OF_LINK.client.count} from a "
+        f"client within {OF_LINK.client.period:g} seconds"
+    ),
+    (
+        f"{OF_REPORTS.count} from a client within {OF_REPORTS.period:g} seconds; {MAX_OPEN} open "
+        "ones of a link are kept"
+    ),
     f"keys have {KEY_BITS} random bits",
     f"tokens have {BITS} random bits",
     f"at most {SETTINGS.mail_per_address} within an hour",

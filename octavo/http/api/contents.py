@@ -1,7 +1,6 @@
 """The contents of files as bytes: images, their thumbnails, and notes."""
 
-import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from enum import IntEnum
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
@@ -11,6 +10,7 @@ from pydantic_core import MISSING
 from octavo.attachments.thumbnails import MEDIA_TYPE as THUMBNAIL_TYPE
 from octavo.attachments.thumbnails import Thumbnails
 from octavo.http.api.access import Access
+from octavo.http.api.blob_stream import open_blob, vanished
 from octavo.http.api.conditional import IfNoneMatch
 from octavo.http.api.files import FilePath
 from octavo.http.api.metering import METERED, MeteredChunks, Metering, StorageBusy
@@ -44,8 +44,6 @@ _HEADERS = {
 _IMMUTABLE: Header = (b"cache-control", b"private, max-age=31536000, immutable")
 _REVALIDATED: Header = (b"cache-control", b"private, no-cache")
 _PIECE = 256 * 1024
-
-_log = logging.getLogger(__name__)
 
 
 class ThumbnailWidth(IntEnum):
@@ -182,7 +180,7 @@ class ContentOperations:
         try:
             thumbnail = await self._thumbnails.get(found.blob, width)
         except BlobMissing as error:
-            raise _vanished(error) from error
+            raise vanished(error) from error
         name = f"{PurePosixPath(name).stem}-{width}.webp"
         return _ServedContent(THUMBNAIL_TYPE, thumbnail.size, name, "inline", thumbnail.key)
 
@@ -192,13 +190,7 @@ class ContentOperations:
         start, stop = wanted or (0, content.size)
         if isinstance(content.data, bytes):
             return _pieces(content.data[start:stop])
-        chunks = self._blobs.read(content.data, start, stop)
-        try:
-            # Before the head of the response is sent, so that a failure has a response of its own.
-            first = await anext(chunks, b"")
-        except BlobMissing as error:
-            raise _vanished(error) from error
-        return _continued(first, chunks)
+        return await open_blob(self._blobs, content.data, start, stop)
 
 
 class _ServedContent(NamedTuple):
@@ -211,30 +203,6 @@ class _ServedContent(NamedTuple):
     data: BlobKey | bytes
 
 
-def _vanished(error: BlobMissing) -> NotFound:
-    # The image was purged since the file was read; otherwise its bytes were lost.
-    _log.warning("%s, which a file referred to a moment ago", error)
-    return NotFound()
-
-
 async def _pieces(data: bytes) -> AsyncIterator[bytes]:
     for at in range(0, len(data), _PIECE):
         yield data[at : at + _PIECE]
-
-
-class _continued:  # noqa: N801 - used like a function
-    """Iterate ``first``, and the rest of ``chunks``; closing it closes ``chunks``."""
-
-    def __init__(self, first: bytes, chunks: AsyncGenerator[bytes, None]) -> None:
-        self._first = first
-        self._chunks = chunks
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        first, self._first = self._first, b""
-        return first or await anext(self._chunks)
-
-    async def aclose(self) -> None:
-        await self._chunks.aclose()

@@ -278,6 +278,12 @@ _TABLE = (
         "Revoke a key that is no longer used; expired keys count as well.",
     ),
     _Row(
+        422,
+        "too_many_links",
+        "The workspace has as many live links as it may have.",
+        "Revoke a link that is no longer needed. The operator of the installation can allow more.",
+    ),
+    _Row(
         409,
         "too_many_invitations",
         "The maximum number of invitations is open.",

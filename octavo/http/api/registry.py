@@ -16,11 +16,14 @@ from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.legal import LegalOperations
+from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.notices import NoticeOperations
 from octavo.http.api.operator import OperatorOperations
 from octavo.http.api.password_reset import PasswordResetOperations
+from octavo.http.api.publications import PublicationOperations
+from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.saves import SaveOperations
@@ -77,6 +80,9 @@ CONTRACT: tuple[type, ...] = (
     ExportOperations,
     NoticeOperations,
     LegalOperations,
+    PublicationOperations,
+    PublishedOperations,
+    LinkReportOperations,
 )
 """Every class whose methods declare operations."""
 _OUTSIDE_OPERATIONS: tuple[type[Problem], ...] = (

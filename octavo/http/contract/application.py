@@ -25,6 +25,7 @@ from octavo.http.contract.prepared_response import (
     PreparedResponse,
     options_response,
     prepared_problem,
+    problem_page,
 )
 from octavo.http.contract.problems import (
     InternalError,
@@ -51,6 +52,9 @@ async def run_lifespan(receive: Receive, send: Send) -> None:
             await send({"type": "lifespan.shutdown.complete"})
             return
 
+
+ProblemHtml = Callable[[Problem, str], bytes | None]
+"""Returns the HTML of a page that shows a problem; None without one."""
 
 _REFUSED = "octavo.refused"
 
@@ -85,6 +89,8 @@ class Application:
         memory: the budget of large requests and responses; None creates one.
         failure_problem: returns the problem for an exception of a handler that is not a `Problem`,
             such as a refusal or a failure of the database; None for a bug, which gets a 500.
+        problem_html: returns the HTML that shows a problem of a page to a person, and takes the
+            request id; None for problem details, as programs get them.
         fallback: serves every other path that is not below ``/api/``, and receives the lifespan.
         fallback_below_api: paths below ``/api/`` that the fallback serves as well.
         websockets: serves the WebSockets of a path from their handshake on, including id and log.
@@ -106,6 +112,7 @@ class Application:
         rate_limiter: RateLimiter | None = None,
         memory: MemoryBudget | None = None,
         failure_problem: FailureProblem = lambda _: None,
+        problem_html: ProblemHtml = lambda _problem, _request_id: None,
         fallback: ASGIApplication | None = None,
         fallback_below_api: Collection[str] = (),
         websockets: Mapping[str, ASGIApplication] | None = None,
@@ -124,6 +131,7 @@ class Application:
         self._new_id = new_id
         self._log_request = log_request
         self._failure_problem = failure_problem
+        self._problem_html = problem_html
         self._fallback = fallback
         self._fallback_below_api = frozenset(fallback_below_api)
         self._websockets = dict(websockets or {})
@@ -251,6 +259,11 @@ class Application:
 
     def _refuse(self, context: RequestContext, problem: Problem) -> PreparedResponse:
         context.refused(problem.code)
+        call = context.call
+        if call is not None and call.operation.page and _reads_html(call):
+            html = self._problem_html(problem, context.request_id)
+            if html is not None:
+                return problem_page(problem, html, call.operation.page_headers)
         return prepared_problem(problem, context.request_id, self._public_url)
 
 
@@ -278,6 +291,11 @@ def _endpoint(
         failure_problem=failure_problem,
         strict=strict,
     )
+
+
+def _reads_html(call: Call) -> bool:
+    """Return whether the client asks for HTML by name, as browsers do."""
+    return b"text/html" in (call.header(b"accept") or b"").lower()
 
 
 def _raw_path(scope: Scope) -> bytes:

@@ -21,7 +21,7 @@ from octavo.http.contract.prepared_response import NOT_STORED, PreparedResponse
 from octavo.http.contract.problems import AccountLocked, Header, Problem
 from octavo.http.contract.renewed_time import RenewedTime
 from octavo.http.contract.reply import HtmlPage, NotModified, Reply, Stream
-from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
+from octavo.http.contract.security_headers import API_HEADERS
 from octavo.http.server.asgi import Extension, Receive
 from octavo.http.server.response import FixedHeaders
 
@@ -99,7 +99,7 @@ class Endpoint:
         self._large_body = body is not None and body.model is not None and body.limit >= COUNTED
         self._declared = DeclaredResponses(operation, strict=strict)
         cache_control = () if "cache-control" in operation.headers else (NOT_STORED,)
-        security = PAGE_HEADERS if operation.page else API_HEADERS
+        security = operation.page_headers if operation.page else API_HEADERS
         self._headers = FixedHeaders([*cache_control, *security])
         self._json_headers = FixedHeaders([_JSON, *self._headers.each])
         self._status = operation.status

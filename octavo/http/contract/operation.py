@@ -28,6 +28,7 @@ from pydantic import BaseModel
 from octavo.http.contract.bodies import BodyKind
 from octavo.http.contract.call import Call
 from octavo.http.contract.problems import Problem
+from octavo.http.contract.security_headers import PAGE_HEADERS, Headers
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -83,6 +84,7 @@ class Declaration:
         finish_when_client_leaves: the handler runs to completion after a disconnect.
         headers: names (in lower case) and descriptions of optional headers of the success.
         media_types: the media types of a `Stream`.
+        page_headers: the security headers of an `HtmlPage`.
         must_respond: the response is sent even when memory is short. Any other response of at least
             `memory_budget.COUNTED` bytes may be refused, so its handler must not change anything.
     """
@@ -105,6 +107,7 @@ class Declaration:
     finish_when_client_leaves: bool = False
     headers: Mapping[str, str] = field(default_factory=dict)
     media_types: tuple[str, ...] = ()
+    page_headers: Headers = PAGE_HEADERS
     must_respond: bool = False
 
 
@@ -161,6 +164,7 @@ def operation(
     finish_when_client_leaves: bool = False,
     headers: Mapping[str, str] | None = None,
     media_types: tuple[str, ...] = (),
+    page_headers: Headers = PAGE_HEADERS,
     must_respond: bool = False,
 ) -> Callable[[Handler[S, P, R]], Handler[S, P, R]]:
     """Declare an operation at its handler; the arguments are those of `Declaration`.
@@ -187,6 +191,7 @@ def operation(
         finish_when_client_leaves=finish_when_client_leaves,
         headers=dict(headers or {}),
         media_types=media_types,
+        page_headers=page_headers,
         must_respond=must_respond,
     )
 

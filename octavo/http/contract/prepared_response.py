@@ -1,12 +1,13 @@
 """Represent responses as values, render problems as responses, and send them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple
 
 from octavo.http.contract.call import client_of
 from octavo.http.contract.memory_budget import COUNTED, STEP, MemoryBudget
 from octavo.http.contract.problems import Header, Problem
-from octavo.http.contract.security_headers import API_HEADERS
+from octavo.http.contract.reply import HtmlPage
+from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
 from octavo.http.server.asgi import Event, Extension, Scope, Send
 from octavo.http.server.problem_details import MEDIA_TYPE, problem_document
 from octavo.http.server.response import FixedHeaders
@@ -43,6 +44,18 @@ def prepared_problem(problem: Problem, request_id: str, base: str) -> PreparedRe
     )
     headers = [(b"content-length", b"%d" % len(document)), *problem.headers]
     return PreparedResponse(problem.status, headers, _PROBLEM_HEADERS, document)
+
+
+def problem_page(
+    problem: Problem, html: bytes, headers: Sequence[Header] = PAGE_HEADERS
+) -> PreparedResponse:
+    """Return a page that tells a person about ``problem``, with the headers of the problem."""
+    given = [
+        (b"content-type", HtmlPage.MEDIA_TYPE.encode()),
+        (b"content-length", b"%d" % len(html)),
+        *problem.headers,
+    ]
+    return PreparedResponse(problem.status, given, FixedHeaders([NOT_STORED, *headers]), html)
 
 
 def options_response(allow: bytes) -> PreparedResponse:

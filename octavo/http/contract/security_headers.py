@@ -43,3 +43,11 @@ PAGE_HEADERS: Headers = (
     (b"cross-origin-opener-policy", b"same-origin"),
 )
 """The headers of every HTML page and of its resources."""
+
+READING_HEADERS: Headers = (
+    *(header for header in PAGE_HEADERS if header[0] != b"referrer-policy"),
+    # The address is the secret that opens the page. Its forms are accepted from any origin.
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-robots-tag", b"noindex"),
+)
+"""The headers of the pages that readers of published links get."""

@@ -27,9 +27,13 @@ AuditKind = Literal[
     "invitation_revoked",
     "key_created",
     "key_revoked",
+    "link_created",
+    "link_revoked",
+    "link_taken_down",
     "member_changed",
     "member_removed",
     "password_changed",
+    "report_dismissed",
     "session_ended",
     "sessions_ended",
     "sign_in",
@@ -71,7 +75,8 @@ class AuditEntry:
         at: the time in milliseconds of Unix time.
         kind: what happened.
         actor: who did it; None if that is unknown, as in a refused sign-in.
-        subject: the identifier of what it was done to: an account, session, key or invitation.
+        subject: the identifier of what it was done to: an account, session, key, invitation, link
+            or report.
         client: the network of the client address; None if there is none, or it was erased.
         outcome: whether it was done.
         detail: what else is known.

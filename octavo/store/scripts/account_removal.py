@@ -9,7 +9,7 @@ from typing import NamedTuple
 from octavo.model.accounts.refusal import AccountMissing
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.workspace import HeirCandidate, heir_among
-from octavo.store.scripts import imports, outbox, uploads, workspaces
+from octavo.store.scripts import imports, outbox, publications, uploads, workspaces
 from octavo.store.scripts.accounts import require_administrator, require_administrator_besides
 from octavo.store.scripts.audit import forget_clients
 from octavo.store.scripts.process_notices import notify_access
@@ -116,6 +116,7 @@ def remove(
                 account_id,
                 tombstone,
             )
+        await publications.forget_creator(transaction, account_id)
         await uploads.end_uploads_of_account(transaction, account_id)
         await imports.end_imports_of_account(transaction, account_id)
         await forget_clients(transaction, account_id)

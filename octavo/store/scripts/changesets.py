@@ -16,6 +16,7 @@ from octavo.model.identity import Digest, FileId, MutationId, Position, Revision
 from octavo.store import identifiers
 from octavo.store.compression import compressed
 from octavo.store.scripts.contents import insert_images
+from octavo.store.scripts.folder_links import follow_folders
 from octavo.store.scripts.fulltext_index import keep_indexed_paths
 from octavo.store.scripts.index_removal import unindex_files
 from octavo.store.scripts.process_notices import notify_position
@@ -152,6 +153,7 @@ def commit_changesets(
         await _insert_receipts(transaction, workspace, plans, now)
         if changed:
             await notify_position(transaction, workspace_id, plans[-1].position)
+        await follow_folders(transaction, workspace_id, workspace, plans)
         await store_changes(transaction, workspace, changed, last_file - created)
         rows = [(workspace, file_id, *document) for file_id, document in documents]
         await execute_each(transaction, _PUT_DOCUMENT, rows)

@@ -184,6 +184,8 @@ def valid(operation_id: str) -> bytes:
         body = {"path": "attachments/a.png"}
     elif operation_id == "saveNote":
         body = {"epoch": UNKNOWN, "update": "AAA="}
+    elif operation_id == "createPublishedLink":
+        body = {"target": {"kind": "folder", "path": ""}}
     elif operation_id == "pushChangeset":
         change = {"op": "purge", "fileId": UNKNOWN}
         body = {"mutationId": UNKNOWN, "operations": [change]}

@@ -75,6 +75,9 @@ SAMPLES = {
     "exportWorkspace": Sample("read"),
     "getFeed": Sample("read"),
     "getSnapshot": Sample("read"),
+    "createPublishedLink": Sample("manage", {"target": {"kind": "folder", "path": ""}}),
+    "listPublishedLinks": Sample("manage"),
+    "revokePublishedLink": Sample("manage"),
 }
 HAVE: dict[Right, tuple[str, ...]] = {
     "read": ROLES,
@@ -109,6 +112,7 @@ async def ask(
         invitationId=NEWCOMER,
         revisionId=note.revision,
         mutationId=MUTATION,
+        publicationId=await published(note.api) if operation.id == "revokePublishedLink" else "",
         objectId=await uploaded(note.api) if operation.id == "finalizeAttachment" else "",
     )
     if sample.form:
@@ -134,6 +138,13 @@ async def started(client: Client, api: NotesApi, workspace_id: str | None) -> st
     part = f"{place}/{import_id}/parts/1"
     await client.put(part, ARCHIVE, content_type="application/octet-stream")
     return import_id
+
+
+async def published(api: NotesApi) -> str:
+    """A link, unless the one who would publish it is locked."""
+    if "owner" in api.authenticator.locked:
+        return NOBODYS
+    return (await api.publish({"kind": "folder", "path": ""})).id
 
 
 async def uploaded(api: NotesApi) -> str:

@@ -1,0 +1,1 @@
+"""Rules of published links and of reports of them."""

@@ -1,0 +1,125 @@
+"""Published links: what they open, and when."""
+
+from dataclasses import dataclass, replace
+from typing import Literal, NewType
+
+from octavo.model.identity import AccountId, FileId, WorkspaceId
+from octavo.model.refusal import DomainError
+
+PublicationId = NewType("PublicationId", str)
+TargetKind = Literal["note", "folder"]
+LinkState = Literal["live", "expired", "revoked", "taken_down"]
+
+TOKEN_BYTES = 24
+"""Random bytes of the token of a link: 192 bits."""
+SHORTEST_PASSWORD = 8
+"""Characters of a password of a link, in its normalized form."""
+LONGEST_LABEL = 200
+"""Characters of a label."""
+MAX_OPENINGS = 1_000_000
+"""The largest number of openings that a link can be limited to."""
+
+
+class TooManyLinks(DomainError):
+    """The workspace has as many live links as it may have."""
+
+    code = "too_many_links"
+
+    def __init__(self, maximum: int) -> None:
+        super().__init__(
+            f"The workspace has {maximum} live links, the most that it may have: revoke one first."
+        )
+
+
+class PublishingRefused(DomainError):
+    """The operator does not allow the account to publish."""
+
+    code = "forbidden"
+
+    def __init__(self) -> None:
+        super().__init__("The operator of the installation does not let you publish links.")
+
+
+class PublishedTargetMissing(DomainError):
+    """There is no such note, or no note in such a folder."""
+
+    code = "not_found"
+
+
+class LinkMissing(DomainError):
+    """There is no such link in the workspace."""
+
+    code = "not_found"
+
+    def __init__(self) -> None:
+        super().__init__("There is no such link in this workspace.")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkTarget:
+    """What a link opens.
+
+    Attributes:
+        kind: one note, or a folder with everything below it.
+        file_id: the note; None for a folder.
+        path: of the folder, empty for the whole workspace; or that of the note when it was read.
+    """
+
+    kind: TargetKind
+    file_id: FileId | None
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedLink:
+    """A link as stored, without its token; times are in milliseconds of Unix time.
+
+    Attributes:
+        label: shown to readers; None for none.
+        password: the encoded hash of its password; None for none.
+        openings: how often it can be opened; None for any number.
+        opened: how often it was.
+        created_by: None if the account was removed.
+    """
+
+    publication_id: PublicationId
+    workspace_id: WorkspaceId
+    target: LinkTarget
+    label: str | None
+    password: str | None
+    openings: int | None
+    opened: int
+    created_at: int
+    expires_at: int | None
+    revoked_at: int | None
+    taken_down_at: int | None
+    created_by: AccountId | None
+
+    @property
+    def needs_ticket(self) -> bool:
+        """Whether a reader has to open the link before reading: by a password, or counted."""
+        return self.password is not None or self.openings is not None
+
+    @property
+    def used_up(self) -> bool:
+        """Whether it was opened as often as it can be."""
+        return self.openings is not None and self.opened >= self.openings
+
+    def state_at(self, now: int) -> LinkState:
+        """Return the state at ``now``; a takedown outweighs everything."""
+        if self.taken_down_at is not None:
+            return "taken_down"
+        if self.revoked_at is not None:
+            return "revoked"
+        if self.expires_at is not None and now >= self.expires_at:
+            return "expired"
+        return "live"
+
+    def moved_to(self, path: str) -> "PublishedLink":
+        """Return the link with another path of its target."""
+        return replace(self, target=replace(self.target, path=path))
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Return whether a file is below a folder; every file is below the empty one."""
+    return not folder or path.startswith(f"{folder}/")

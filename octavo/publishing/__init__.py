@@ -1,0 +1,4 @@
+"""Use cases of published links: create and revoke them, read through them, report them.
+
+Nothing is imported here: `octavo.publishing.views` alone is loaded by the pages.
+"""

@@ -1,0 +1,250 @@
+"""Published notes as HTML: rendered once in a worker process, and kept with their texts.
+
+A text is rendered when a reader first asks for it. What was rendered is kept in memory for a while,
+and in the database as long as there is room; it goes with its text. Readers who ask for the same
+text wait for one worker.
+
+A text that crashes its worker, or takes too much time or memory, is shown as it was written.
+"""
+
+import json
+import logging
+import os
+from base64 import b64decode, b64encode
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import ParamSpec, Protocol, TypeVar
+
+import trio
+
+from octavo.accounts.ports import Clock, milliseconds
+from octavo.publishing import render_task
+from octavo.render.rendered_note import VERSION, RenderedNote
+from octavo.store import Store, StoreError, TextDamaged
+from octavo.store.compression import compressed
+from octavo.store.scripts import rendered_notes
+from octavo.store.scripts.rendered_notes import NewRendering
+from octavo.workers import WorkerFailed, WorkerPool, WorkRefused, WorkTooLarge
+
+MAX_MEMORY = 512 * 1024 * 1024
+"""The address space of a worker process, in bytes."""
+MAX_SECONDS = 8
+"""Processor time that rendering one note may take."""
+WAIT_SECONDS = 25.0
+"""Seconds after which a worker is given up: it has the time that everything else leaves."""
+MOST_WORKERS = 4
+MEMORY_BYTES = 16 * 1024 * 1024
+"""Of HTML that is kept in memory."""
+AGAIN_SECONDS = 60.0
+"""Seconds after which a text whose worker failed is tried again."""
+TOUCH_MILLISECONDS = 3600 * 1000
+"""After which the use of a kept note is noted again."""
+INTERVAL_SECONDS = 0.5
+"""Seconds between two writes of what was rendered."""
+PORTION_BYTES = 32 * 1024
+"""Of rendered notes that are written in one transaction: others wait for it to end."""
+PAUSE = 0.02
+"""Seconds between two of these transactions."""
+_CHECKS = 32
+"""How often it is checked that what is kept fits, while as much is added."""
+MOST_WAITING = 500
+"""Rendered notes that wait to be written; others are rendered again when they are needed."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+# Why a text is shown as it was written, as it is kept.
+_PLAIN = "null"
+
+
+class RunRendering(Protocol):
+    """Runs a function of `octavo.publishing.render_task`, such as `WorkerPool.run`."""
+
+    def __call__(
+        self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs
+    ) -> Awaitable[T]:
+        """Return the result of ``function`` for ``arguments``. Raises as `WorkerPool.run`."""
+
+
+def render_workers() -> WorkerPool:
+    """Return the processes that render: one for each processor, and at most four."""
+    size = max(1, min(os.cpu_count() or 1, MOST_WORKERS))
+    return WorkerPool(
+        size,
+        seconds=WAIT_SECONDS,
+        preloaded=render_task.PRELOADED,
+        max_memory=MAX_MEMORY,
+        max_seconds=MAX_SECONDS,
+        ahead=False,
+    )
+
+
+class TextGone(Exception):
+    """The text was purged meanwhile."""
+
+
+class Renderings:
+    """Renders notes, and keeps what was rendered.
+
+    Args:
+        store: the database.
+        run: runs a rendering in a worker process.
+        now: the clock.
+        most_bytes: of rendered notes in the database, compressed.
+    """
+
+    def __init__(self, store: Store, run: RunRendering, *, now: Clock, most_bytes: int) -> None:
+        self._store = store
+        self._run = run
+        self._now = now
+        self._most_bytes = most_bytes
+        self._making: dict[int, trio.Event] = {}
+        self._kept: OrderedDict[int, RenderedNote] = OrderedDict()
+        self._bytes = 0
+        self._failed: OrderedDict[int, float] = OrderedDict()
+        self._new: dict[int, bytes] = {}
+        self._used: set[int] = set()
+        self._added = 0
+        self._noted = trio.Event()
+
+    async def get(self, content: int) -> RenderedNote | None:
+        """Return a text as HTML; None if it is to be shown as it was written.
+
+        ``content`` is the number of the text. Raises `TextGone`, `TextDamaged` and
+        `StoreUnavailable`. If cancelled, the work of this caller alone is given up.
+        """
+        while True:
+            kept = self._kept.get(content)
+            if kept is not None:
+                self._kept.move_to_end(content)
+                return kept
+            failed = self._failed.get(content)
+            if failed is not None and trio.current_time() < failed:
+                return None
+            made = self._making.get(content)
+            if made is None:
+                break
+            await made.wait()
+        made = self._making[content] = trio.Event()
+        try:
+            return await self._stored(content) or await self._rendered(content)
+        except _ShownPlain:
+            return None
+        finally:
+            del self._making[content]
+            made.set()
+
+    async def _stored(self, content: int) -> RenderedNote | None:
+        """Return what the database has; None without it. Raises `_ShownPlain`."""
+        try:
+            found = await self._store.read(rendered_notes.find(content, VERSION))
+        except TextDamaged:
+            # Of what can be made again, nothing is lost.
+            return None
+        if found is None:
+            return None
+        text, used_at = found
+        if milliseconds(self._now()) - used_at > TOUCH_MILLISECONDS:
+            self._used.add(content)
+            self._noted.set()
+        return self._adopt(content, text)
+
+    async def _rendered(self, content: int) -> RenderedNote:
+        data = await self._store.read(rendered_notes.text_to_render(content))
+        if data is None:
+            raise TextGone
+        try:
+            given = b64encode(data).decode()
+            made = b64decode(await self._run(render_task.render_stored, given))
+        except (WorkRefused, WorkTooLarge) as error:
+            _log.warning("a published note is shown as it was written: %s", error)
+            self._keep(content, compressed(_PLAIN))
+            raise self._plain(content) from None
+        except WorkerFailed:
+            # It is not known to be the fault of the text: the machine may be too busy.
+            raise self._plain(content) from None
+        self._keep(content, made)
+        return self._adopt(content, rendered_notes.read_kept(made, content))
+
+    def _adopt(self, content: int, text: str) -> RenderedNote:
+        members = json.loads(text)
+        if members is None:
+            raise self._plain(content)
+        note = RenderedNote.from_json(members)
+        self._kept[content] = note
+        self._bytes += len(note.html)
+        while self._bytes > MEMORY_BYTES and len(self._kept) > 1:
+            _, dropped = self._kept.popitem(last=False)
+            self._bytes -= len(dropped.html)
+        return note
+
+    def _plain(self, content: int) -> "_ShownPlain":
+        self._failed[content] = trio.current_time() + AGAIN_SECONDS
+        self._failed.move_to_end(content)
+        if len(self._failed) > MOST_WAITING:
+            self._failed.popitem(last=False)
+        return _ShownPlain()
+
+    def _keep(self, content: int, data: bytes) -> None:
+        if len(self._new) < MOST_WAITING:
+            self._new[content] = data
+            self._noted.set()
+
+    async def run(self) -> None:
+        """Write what was rendered to the database, until cancelled.
+
+        What is not written when that happens is rendered again when it is needed. A failure of the
+        database is logged, and the same applies.
+        """
+        while True:
+            await self._noted.wait()
+            await trio.sleep(INTERVAL_SECONDS)
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Write what was rendered, and what was used, in small transactions."""
+        new, used = self._new, self._used
+        self._new, self._used, self._noted = {}, set(), trio.Event()
+        now = milliseconds(self._now())
+        rows = [NewRendering(content, VERSION, data) for content, data in new.items()]
+        try:
+            for some in _portions(rows):
+                await self._store.write(rendered_notes.keep(some, (), now))
+                self._added += sum(len(each.compressed) for each in some)
+                await trio.sleep(PAUSE)
+            if used:
+                await self._store.write(rendered_notes.keep((), [*used], now))
+            if self._added >= self._most_bytes // _CHECKS:
+                self._added = 0
+                await self._trim()
+        except StoreError as error:
+            _log.warning("rendered notes were not kept: %s", error)
+
+    async def _trim(self) -> None:
+        """Drop rendered notes until they fit."""
+        kept = await self._store.read_much(rendered_notes.kept_bytes())
+        while kept > self._most_bytes:
+            dropped = await self._store.write(rendered_notes.drop_oldest())
+            if not dropped:
+                return
+            kept -= dropped
+            await trio.sleep(PAUSE)
+
+
+def _portions(rows: Sequence[NewRendering]) -> Iterator[Sequence[NewRendering]]:
+    """Divide rows so that each portion has few bytes, or one row."""
+    portion: list[NewRendering] = []
+    size = 0
+    for row in rows:
+        if portion and size + len(row.compressed) > PORTION_BYTES:
+            yield portion
+            portion, size = [], 0
+        portion.append(row)
+        size += len(row.compressed)
+    if portion:
+        yield portion
+
+
+class _ShownPlain(Exception):
+    """The text is to be shown as it was written."""

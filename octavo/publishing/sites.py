@@ -1,0 +1,75 @@
+"""The maps of the workspaces whose links are being read."""
+
+from collections import OrderedDict
+
+import trio
+
+from octavo.model.identity import Position
+from octavo.publishing.site_map import SiteMap
+from octavo.store import Store
+from octavo.store.scripts.site_changes import changed_since
+
+MOST_FILES = 100_000
+"""Files in memory of all workspaces together; one more workspace than fits is kept."""
+_STEP = 200
+
+
+class Sites:
+    """Maps workspaces, and brings the maps up to date.
+
+    Args:
+        store: the database.
+        most_files: in memory.
+    """
+
+    def __init__(self, store: Store, *, most_files: int = MOST_FILES) -> None:
+        self._store = store
+        self._most_files = most_files
+        self._maps: OrderedDict[int, SiteMap] = OrderedDict()
+        self._locks: dict[int, trio.Lock] = {}
+
+    async def get(self, workspace: int, position: Position) -> SiteMap:
+        """Return the map of a workspace, exact at ``position`` or a later one.
+
+        ``workspace`` is its number. Use the map before the next checkpoint, after which it may have
+        changed. Raises `octavo.store.StoreUnavailable`. If cancelled, it is read again.
+        """
+        found = self._maps.get(workspace)
+        if found is None or found.position < position:
+            found = await self._updated(workspace, position)
+        if workspace in self._maps:
+            self._maps.move_to_end(workspace)
+        return found
+
+    async def _updated(self, workspace: int, position: Position) -> SiteMap:
+        lock = self._locks.setdefault(workspace, trio.Lock())
+        try:
+            async with lock:
+                found = self._maps.get(workspace)
+                if found is not None and found.position >= position:
+                    return found
+                found = found or SiteMap()
+                reached, changes = await self._store.read_much(
+                    changed_since(workspace, found.position)
+                )
+                if len(changes) > _STEP:
+                    # Nobody else sees a map that is not complete.
+                    self._maps.pop(workspace, None)
+                for at in range(0, len(changes), _STEP):
+                    if at:
+                        await trio.lowlevel.checkpoint()
+                    for change in changes[at : at + _STEP]:
+                        found.put(change)
+                found.position = reached
+                self._maps[workspace] = found
+                self._drop_some()
+                return found
+        finally:
+            if not lock.statistics().tasks_waiting and not lock.locked():
+                self._locks.pop(workspace, None)
+
+    def _drop_some(self) -> None:
+        total = sum(map(len, self._maps.values()))
+        while total > self._most_files and len(self._maps) > 1:
+            _, dropped = self._maps.popitem(last=False)
+            total -= len(dropped)

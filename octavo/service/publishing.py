@@ -1,0 +1,109 @@
+"""The parts of the service that publish notes to readers."""
+
+from functools import partial
+from typing import NamedTuple
+
+import trio
+
+from octavo.accounts.attempts import RATES, Attempts
+from octavo.accounts.audit import Audit
+from octavo.accounts.passwords import Passwords, link_hash_workers
+from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
+from octavo.mail.delivery import MailDelivery
+from octavo.publishing.composition import ViewComposer, placeholders
+from octavo.publishing.links import PublishedLinks
+from octavo.publishing.reading import PublishedReading
+from octavo.publishing.renderings import Renderings, render_workers
+from octavo.publishing.reports import LinkReports
+from octavo.publishing.signing import ReportAddresses, Tickets
+from octavo.publishing.views import PublishedPages
+from octavo.service.deferred import Deferred
+from octavo.service.entropy import new_entropy, new_id, now
+from octavo.service.legal import Legal
+from octavo.settings import Settings
+from octavo.store import Store
+from octavo.usage.meter import UsageMeter
+
+DRAIN_SECONDS = 2.0
+"""Seconds of a stop in which rendered notes can be written."""
+
+
+class Publishing(NamedTuple):
+    """The use cases of published links."""
+
+    links: PublishedLinks
+    reading: PublishedReading
+    reports: LinkReports
+    pages: Deferred[PublishedPages]
+
+
+def add_publishing(
+    root: Supervisor,
+    settings: Settings,
+    store: Store,
+    *,
+    attempts: Attempts,
+    passwords: Passwords,
+    audit: Audit,
+    meter: UsageMeter,
+    mail: MailDelivery,
+    legal: Legal,
+) -> Publishing:
+    """Add the workers that render notes and verify the passwords of links; nothing runs yet."""
+    workers, hashers = render_workers(), link_hash_workers()
+    renderings = Renderings(store, workers.run, now=now, most_bytes=settings.rendered_notes_size)
+
+    async def run_workers(worker: WorkerContext) -> None:
+        await workers.serve()
+
+    async def run_hash_workers(worker: WorkerContext) -> None:
+        await hashers.serve()
+
+    async def keep_rendered(worker: WorkerContext) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(renderings.run)
+            await worker.stopping.wait()
+            nursery.cancel_scope.cancel(reason="the service stops")
+        await renderings.flush()
+
+    root.add(WorkerSpec("renderers", run_workers))
+    root.add(WorkerSpec("link_passwords", run_hash_workers))
+    root.add(WorkerSpec("renderings", keep_rendered, drain_timeout=DRAIN_SECONDS))
+    pages = Deferred(partial(_pages, settings.public_url, legal))
+    links = PublishedLinks(
+        store,
+        attempts,
+        passwords,
+        audit=audit,
+        now=now,
+        new_id=new_id,
+        new_token=new_entropy,
+        maximum=settings.published_links,
+    )
+    reading = PublishedReading(
+        store,
+        pages.get,
+        ViewComposer(placeholders(new_entropy())),
+        renderings,
+        Tickets(store, now=now, new_secret=new_entropy),
+        Passwords(new_entropy=new_entropy, run=hashers.run, at_once=1),
+        # Attempts of readers don't push those of people who sign in out of memory.
+        Attempts(RATES),
+        meter,
+        now=now,
+    )
+    reports = LinkReports(
+        store,
+        ReportAddresses(store, now=now, new_secret=new_entropy),
+        audit=audit,
+        now=now,
+        new_id=new_id,
+        mail_added=mail.wake if settings.smtp_host else None,
+    )
+    return Publishing(links, reading, reports, pages)
+
+
+def _pages(public_url: str, legal: Legal) -> PublishedPages:
+    from octavo.http.pages.published import published_pages  # noqa: PLC0415 - loads the templates
+
+    return published_pages(public_url, legal.documents)

@@ -1,0 +1,97 @@
+"""The use cases of published links, without worker processes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from octavo.accounts.attempts import RATES, Attempts
+from octavo.accounts.audit import Audit
+from octavo.accounts.passwords import Passwords
+from octavo.http.pages.published import published_pages
+from octavo.model.accounts.consent import NO_DOCUMENTS
+from octavo.publishing.composition import ViewComposer, placeholders
+from octavo.publishing.links import PublishedLinks
+from octavo.publishing.reading import PublishedReading
+from octavo.publishing.renderings import Renderings
+from octavo.publishing.reports import LinkReports
+from octavo.publishing.signing import ReportAddresses, Tickets
+from octavo.publishing.views import PublishedPages
+from octavo.store import Store
+from octavo.usage.meter import UsageMeter
+from tests.fakes.identity_fixture import CHEAP, hash_inline
+from tests.fakes.inline_work import run_inline
+
+PUBLIC_URL = "https://notes.example.org"
+MAXIMUM = 5
+"""Live links of a workspace."""
+
+
+@dataclass
+class PublishingRig:
+    """The parts."""
+
+    links: PublishedLinks
+    reading: PublishedReading
+    reports: LinkReports
+    renderings: Renderings
+    tickets: Tickets
+
+    async def pages(self) -> PublishedPages:
+        """The HTML of the pages."""
+        return published_html()
+
+
+@cache
+def published_html() -> PublishedPages:
+    """The HTML of the pages, loaded once."""
+    return published_pages(PUBLIC_URL, NO_DOCUMENTS)
+
+
+def publishing_rig(
+    store: Store,
+    *,
+    audit: Audit,
+    meter: UsageMeter,
+    attempts: Attempts,
+    now: Callable[[], float],
+    new_id: Callable[[], str],
+    new_entropy: Callable[[], bytes],
+) -> PublishingRig:
+    """Build the parts over a database."""
+    passwords = Passwords(new_entropy=new_entropy, cost=CHEAP, run=hash_inline)
+    links = PublishedLinks(
+        store,
+        attempts,
+        passwords,
+        audit=audit,
+        now=now,
+        new_id=new_id,
+        new_token=new_entropy,
+        maximum=MAXIMUM,
+    )
+
+    async def made() -> PublishedPages:
+        return published_html()
+
+    renderings = Renderings(store, run_inline, now=now, most_bytes=1_000_000)
+    tickets = Tickets(store, now=now, new_secret=new_entropy)
+    reading = PublishedReading(
+        store,
+        made,
+        ViewComposer(placeholders(new_entropy())),
+        renderings,
+        tickets,
+        passwords,
+        Attempts(RATES),
+        meter,
+        now=now,
+    )
+    reports = LinkReports(
+        store,
+        ReportAddresses(store, now=now, new_secret=new_entropy),
+        audit=audit,
+        now=now,
+        new_id=new_id,
+        mail_added=None,
+    )
+    return PublishingRig(links, reading, reports, renderings, tickets)

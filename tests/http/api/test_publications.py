@@ -1,0 +1,208 @@
+"""Create, list and revoke published links."""
+
+import pytest
+
+from tests.fakes.notes_api import NotesApi, refusal
+from tests.fakes.publishing_rig import MAXIMUM, PUBLIC_URL
+
+UNKNOWN = "01900000-0000-7000-8000-eeeeeeeeeeee"
+WHOLE = {"kind": "folder", "path": ""}
+
+
+def links(api: NotesApi) -> str:
+    return f"{api.place}/publications"
+
+
+async def test_link_of_a_note_is_shown_once_with_its_token(api: NotesApi) -> None:
+    note = await api.note("tea/green.md")
+    target = {"kind": "note", "fileId": note.id}
+    made = (
+        await api.owner.post(
+            links(api),
+            {
+                "target": target,
+                "label": " From Ann ",
+                "password": "open sesame",
+                "openings": 3,
+                "expiresAt": "2030-01-01T00:00:00+01:00",
+            },
+        )
+    ).json()
+    token = made.pop("token")
+    assert len(token) == 32
+    assert made.pop("address") == f"{PUBLIC_URL}/published/{token}"
+    assert made["target"] == {"kind": "note", "fileId": note.id, "path": "tea/green.md"}
+    assert made["label"] == "From Ann"
+    assert made["hasPassword"] is True
+    assert made["openings"] == 3
+    assert made["state"] == "live"
+    assert made["expiresAt"] == "2029-12-31T23:00:00.000Z"
+    listed = (await api.owner.get(links(api))).json()
+    assert listed == {"items": [made], "next": None}
+    assert token not in str(listed)
+
+
+async def test_links_are_listed_newest_first_page_by_page(api: NotesApi) -> None:
+    await api.note("tea/green.md")
+    made = [await api.publish(WHOLE) for _ in range(4)]
+    items = await api.owner.pages(links(api), 3)
+    assert [each["id"] for each in items] == [each.id for each in reversed(made)]
+
+
+@pytest.mark.parametrize("name", ["administrator", "editor", "reader", "stranger"])
+async def test_members_who_manage_the_workspace_may_publish(api: NotesApi, name: str) -> None:
+    await api.note("tea/green.md")
+    client = api.client(name)
+    made = await client.post(links(api), {"target": WHOLE})
+    listed = await client.get(links(api))
+    revoked = await client.delete(f"{links(api)}/{UNKNOWN}")
+    expected = {
+        "administrator": (201, 200, 404),
+        "editor": (403, 403, 403),
+        "reader": (403, 403, 403),
+        "stranger": (404, 404, 404),
+    }
+    assert (made.status, listed.status, revoked.status) == expected[name]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        {"kind": "note", "fileId": UNKNOWN},
+        {"kind": "folder", "path": "coffee"},
+        {"kind": "folder", "path": "tea/green.md"},
+        {"kind": "folder", "path": "te"},
+    ],
+)
+async def test_only_what_exists_can_be_published(api: NotesApi, target: dict[str, str]) -> None:
+    await api.note("tea/green.md")
+    assert refusal(await api.owner.post(links(api), {"target": target})) == (404, "not_found")
+
+
+async def test_deleted_note_cannot_be_published(api: NotesApi) -> None:
+    note = await api.note("tea/green.md")
+    await note.delete()
+    target = {"kind": "note", "fileId": note.id}
+    assert refusal(await api.owner.post(links(api), {"target": target})) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("given", "pointer"),
+    [
+        ({"label": "two\nlines"}, "/label"),
+        ({"label": "x" * 201}, "/label"),
+        ({"password": "short"}, "/password"),
+        ({"password": "x" * 257}, "/password"),
+        ({"expiresAt": "2001-01-01T00:00:00Z"}, "/expiresAt"),
+        ({"openings": 0}, "/openings"),
+        ({"pasword": "open sesame"}, "/pasword"),
+    ],
+)
+async def test_what_is_wrong_with_a_new_link_is_named(
+    api: NotesApi, given: dict[str, object], pointer: str
+) -> None:
+    await api.note("tea/green.md")
+    response = await api.owner.post(links(api), {"target": WHOLE, **given})
+    assert refusal(response) == (400, "invalid_request")
+    assert [each["pointer"] for each in response.json()["errors"]] == [pointer]
+
+
+async def test_folder_that_no_path_can_have_is_refused(api: NotesApi) -> None:
+    target = {"kind": "folder", "path": "tea/../.."}
+    assert refusal(await api.owner.post(links(api), {"target": target})) == (422, "invalid_path")
+
+
+async def test_live_links_of_a_workspace_are_limited(api: NotesApi) -> None:
+    await api.note("tea/green.md")
+    made = [await api.publish(WHOLE) for _ in range(MAXIMUM)]
+    assert refusal(await api.owner.post(links(api), {"target": WHOLE})) == (422, "too_many_links")
+    await api.owner.delete(f"{links(api)}/{made[0].id}")
+    await api.publish(WHOLE)
+
+
+async def test_revoked_link_stays_in_the_list(api: NotesApi) -> None:
+    await api.note("tea/green.md")
+    link = await api.publish(WHOLE)
+    for _ in range(2):
+        assert (await api.owner.delete(f"{links(api)}/{link.id}")).json() == {"removed": True}
+    [listed] = (await api.owner.get(links(api))).json()["items"]
+    assert listed["state"] == "revoked"
+
+
+async def test_link_of_another_workspace_is_not_found(api: NotesApi) -> None:
+    await api.note("tea/green.md")
+    link = await api.publish(WHOLE)
+    other = (await api.owner.post("/api/workspaces", {"name": "Other"})).json()["id"]
+    response = await api.owner.delete(f"/api/workspaces/{other}/publications/{link.id}")
+    assert refusal(response) == (404, "not_found")
+    assert (await api.owner.get(f"/api/workspaces/{other}/publications")).json()["items"] == []
+
+
+async def test_operator_can_forbid_publishing(api: NotesApi) -> None:
+    await api.note("tea/green.md", "Green tea.")
+    link = await api.publish(WHOLE)
+    assert "green" in await link.read()
+    await api.execute("UPDATE accounts SET controls_publishing = 0")
+    assert refusal(await api.owner.post(links(api), {"target": WHOLE})) == (403, "forbidden")
+    assert "green" not in await link.read()
+
+
+async def test_link_of_a_note_follows_it(api: NotesApi) -> None:
+    note = await api.note("tea/green.md", "Green tea.")
+    link = await api.publish({"kind": "note", "fileId": note.id})
+    await note.update(path="drinks/matcha.md")
+    assert "Green tea." in await link.read()
+    [listed] = (await api.owner.get(links(api))).json()["items"]
+    assert listed["target"]["path"] == "drinks/matcha.md"
+
+
+def moves(**paths: tuple[str, str]) -> list[dict[str, str]]:
+    return [
+        {"op": "update", "fileId": name, "ifMatch": revision, "path": path}
+        for name, (revision, path) in paths.items()
+    ]
+
+
+async def test_link_of_a_folder_follows_it_when_it_moves_as_a_whole(api: NotesApi) -> None:
+    green, black = await api.note("tea/green.md"), await api.note("tea/x/black.md")
+    await api.note("food/soup.md")
+    await api.publish({"kind": "folder", "path": "tea"})
+
+    async def path() -> str:
+        [listed] = (await api.owner.get(links(api))).json()["items"]
+        found: str = listed["target"]["path"]
+        return found
+
+    async def move(**paths: tuple[str, str]) -> None:
+        response = await api.push(*moves(**paths))
+        assert response.status == 200, response.body
+        for change in response.json()["changes"]:
+            for note in (green, black):
+                if note.id == change["fileId"]:
+                    note.tag = f'"{change["revision"]["id"]}"'
+
+    await move(**{green.id: (green.revision, "drinks/tea/green.md")})
+    assert await path() == "tea"
+    await move(**{green.id: (green.revision, "tea/green.md")})
+    await move(
+        **{
+            green.id: (green.revision, "drinks/tea/green.md"),
+            black.id: (black.revision, "drinks/tea/x/black.md"),
+        }
+    )
+    assert await path() == "drinks/tea"
+    # There is a note that was never published.
+    await move(
+        **{
+            green.id: (green.revision, "food/green.md"),
+            black.id: (black.revision, "food/x/black.md"),
+        }
+    )
+    assert await path() == "drinks/tea"
+
+
+async def test_locked_account_cannot_publish(api: NotesApi) -> None:
+    await api.note("tea/green.md")
+    api.authenticator.locked.add("owner")
+    assert refusal(await api.owner.post(links(api), {"target": WHOLE})) == (423, "account_locked")
+    assert refusal(await api.owner.get(links(api))) == (423, "account_locked")

@@ -1,0 +1,255 @@
+"""What is rendered, kept and shown as it was written."""
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
+from typing import Any, ParamSpec, TypeVar
+
+import pytest
+import trio
+import trio.testing
+from trio.testing import MockClock
+
+from octavo.publishing.renderings import AGAIN_SECONDS, Renderings, TextGone
+from octavo.render.rendered_note import VERSION
+from octavo.store import Store, Transaction
+from octavo.store.compression import compressed, decompressed
+from octavo.store.scripts import rendered_notes
+from octavo.store.sqlite import open_inline
+from octavo.workers import WorkerFailed, WorkRefused, WorkTooLarge
+from tests.fakes.inline_work import run_inline
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Workers:
+    """Workers that count what they do, and fail when they are told to."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.failure: Exception | None = None
+        self.waiting = trio.Event()
+        self.waiting.set()
+
+    async def run(self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        self.calls += 1
+        await self.waiting.wait()
+        if self.failure is not None:
+            raise self.failure
+        return await run_inline(function, *arguments, **named)
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[Store]:
+    inline = open_inline()
+    with closing(inline):
+        yield inline
+
+
+@pytest.fixture
+def workers() -> Workers:
+    return Workers()
+
+
+def renderings(store: Store, workers: Workers, most_bytes: int = 1_000_000) -> Renderings:
+    return Renderings(store, workers.run, now=lambda: 1000.0, most_bytes=most_bytes)
+
+
+async def execute(store: Store, sql: str, *arguments: Any) -> None:  # noqa: ANN401
+    async def script(transaction: Transaction) -> None:
+        await transaction.execute(sql, *arguments)
+
+    await store.write(script)
+
+
+async def text(store: Store, number: int, given: str) -> int:
+    """Store a text; return its number."""
+    await execute(
+        store,
+        "INSERT INTO contents (number, compressed) VALUES ($1, $2)",
+        number,
+        compressed(given),
+    )
+    return number
+
+
+async def html(rendered: Renderings, number: int) -> str | None:
+    found = await rendered.get(number)
+    return None if found is None else found.html.strip()
+
+
+async def test_text_is_rendered_once_and_kept_in_memory(store: Store, workers: Workers) -> None:
+    rendered = renderings(store, workers)
+    number = await text(store, 1, "*tea*")
+    for _ in range(3):
+        assert await html(rendered, number) == "<p><em>tea</em></p>"
+    assert workers.calls == 1
+
+
+async def test_rendered_note_is_kept_in_the_database(
+    store: Store, workers: Workers, autojump_clock: MockClock
+) -> None:
+    first = renderings(store, workers)
+    number = await text(store, 1, "*tea*")
+    await html(first, number)
+    await first.flush()
+    assert await html(renderings(store, workers), number) == "<p><em>tea</em></p>"
+    assert workers.calls == 1
+
+
+async def test_rendered_note_of_another_version_is_made_again(
+    store: Store, workers: Workers, autojump_clock: MockClock
+) -> None:
+    first = renderings(store, workers)
+    number = await text(store, 1, "*tea*")
+    await html(first, number)
+    await first.flush()
+    await execute(store, "UPDATE rendered_notes SET version = $1", VERSION + 1)
+    assert await html(renderings(store, workers), number) == "<p><em>tea</em></p>"
+    assert workers.calls == 2
+
+
+async def test_damaged_row_is_made_again(
+    store: Store, workers: Workers, autojump_clock: MockClock
+) -> None:
+    first = renderings(store, workers)
+    number = await text(store, 1, "*tea*")
+    await html(first, number)
+    await first.flush()
+    await execute(store, "UPDATE rendered_notes SET compressed = $1", b"rust")
+    assert await html(renderings(store, workers), number) == "<p><em>tea</em></p>"
+
+
+async def test_readers_of_the_same_text_wait_for_one_worker(store: Store, workers: Workers) -> None:
+    rendered = renderings(store, workers)
+    number = await text(store, 1, "*tea*")
+    workers.waiting = trio.Event()
+    found: list[str | None] = []
+
+    async def read() -> None:
+        found.append(await html(rendered, number))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(read)
+        await trio.testing.wait_all_tasks_blocked()
+        workers.waiting.set()
+    assert found == ["<p><em>tea</em></p>"] * 5
+    assert workers.calls == 1
+
+
+async def test_reader_who_leaves_does_not_take_the_page_from_others(
+    store: Store, workers: Workers
+) -> None:
+    rendered = renderings(store, workers)
+    number = await text(store, 1, "*tea*")
+    workers.waiting = trio.Event()
+    found: list[str | None] = []
+    scope = trio.CancelScope()
+
+    async def leave() -> None:
+        with scope:
+            await rendered.get(number)
+
+    async def stay() -> None:
+        found.append(await html(rendered, number))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(leave)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(stay)
+        await trio.testing.wait_all_tasks_blocked()
+        scope.cancel()
+        workers.waiting.set()
+    assert found == ["<p><em>tea</em></p>"]
+
+
+@pytest.mark.parametrize("failure", [WorkTooLarge("SIGXCPU"), WorkRefused("ValueError", "no")])
+async def test_text_that_ends_its_worker_is_shown_as_written_from_then_on(
+    store: Store, workers: Workers, failure: Exception, autojump_clock: MockClock
+) -> None:
+    number = await text(store, 1, "*tea*")
+    workers.failure = failure
+    first = renderings(store, workers)
+    for _ in range(2):
+        assert await first.get(number) is None
+    await first.flush()
+    assert await renderings(store, workers).get(number) is None
+    assert workers.calls == 1
+
+
+async def test_worker_that_fails_for_other_reasons_is_tried_again_later(
+    store: Store, workers: Workers, autojump_clock: MockClock
+) -> None:
+    number = await text(store, 1, "*tea*")
+    workers.failure = WorkerFailed("there is no process")
+    rendered = renderings(store, workers)
+    for _ in range(2):
+        assert await rendered.get(number) is None
+    assert workers.calls == 1
+    workers.failure = None
+    await trio.sleep(AGAIN_SECONDS + 1)
+    assert await html(rendered, number) == "<p><em>tea</em></p>"
+
+
+async def test_purged_text_takes_its_html_along(
+    store: Store, workers: Workers, autojump_clock: MockClock
+) -> None:
+    rendered = renderings(store, workers)
+    number = await text(store, 1, "*tea*")
+    await html(rendered, number)
+    await rendered.flush()
+    await execute(store, "DELETE FROM contents")
+    assert await store.read(rendered_notes.find(number, VERSION)) is None
+    with pytest.raises(TextGone):
+        await renderings(store, workers).get(number)
+
+
+async def test_note_that_is_purged_before_it_is_kept_is_not_kept(
+    store: Store, workers: Workers, autojump_clock: MockClock
+) -> None:
+    rendered = renderings(store, workers)
+    number = await text(store, 1, "*tea*")
+    await html(rendered, number)
+    await execute(store, "DELETE FROM contents")
+    await rendered.flush()
+    assert await store.read(rendered_notes.find(number, VERSION)) is None
+
+
+async def test_what_is_kept_has_a_limit_and_the_oldest_goes_first(
+    store: Store, workers: Workers, autojump_clock: MockClock
+) -> None:
+    time = 0.0
+    rendered = Renderings(store, workers.run, now=lambda: time, most_bytes=20_000)
+    for number in range(1, 101):
+        time = float(number)
+        words = " ".join(str(number * each * 7919) for each in range(200))
+        await rendered.get(await text(store, number, words))
+        await rendered.flush()
+    assert await store.read(rendered_notes.kept_bytes()) <= 20_000 * 33 // 32
+    assert await store.read(rendered_notes.find(1, VERSION)) is None
+    assert await store.read(rendered_notes.find(100, VERSION)) is not None
+
+
+async def test_use_is_recorded_now_and_then(
+    store: Store, workers: Workers, autojump_clock: MockClock
+) -> None:
+    first = renderings(store, workers)
+    number = await text(store, 1, "*tea*")
+    await first.get(number)
+    await first.flush()
+    later = Renderings(store, workers.run, now=lambda: 10_000_000.0, most_bytes=1_000_000)
+    await later.get(number)
+    await later.flush()
+    found = await store.read(rendered_notes.find(number, VERSION))
+    assert found is not None
+    assert found[1] == 10_000_000_000
+
+
+def test_worker_gets_and_returns_compressed_texts() -> None:
+    from octavo.publishing.render_task import render_stored  # noqa: PLC0415
+
+    made = b64decode(render_stored(b64encode(compressed("# Tea\n\n*green*")).decode()))
+    assert json.loads(decompressed(made, ""))["title"] == "Tea"
