@@ -4,9 +4,11 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import NamedTuple
 
 import httpx
 from selenium.common.exceptions import WebDriverException
@@ -54,6 +56,12 @@ PAGES = [
     ("Ann", "/workspaces/{workspace}/members/{bob}/remove"),
     ("Bob", "/workspaces/{workspace}/members/{bob}/remove"),
     ("Ann", "/workspaces/{workspace}/invitations"),
+    ("Ann", "/workspaces/{workspace}/links"),
+    ("Bob", "/workspaces/{workspace}/links"),
+    ("Ann", "/workspaces/{quiet}/links"),
+    ("Ann", "/workspaces/{quiet}/links/new"),
+    ("Ann", "/workspaces/{workspace}/links/new?folder=Tea"),
+    ("Ann", "/workspaces/{workspace}/links/{link}/revoke"),
     ("Ann", "/workspaces/{workspace}/settings"),
     ("Ann", "/workspaces/{workspace}/delete"),
     ("Ann", "/account"),
@@ -70,6 +78,8 @@ PAGES = [
     ("Ann", "/administration/accounts/{bob}/remove"),
     ("Ann", "/administration/invitations"),
     ("Ann", "/administration/installation"),
+    ("Ann", "/administration/reports"),
+    ("Ann", "/administration/reports/{report}/takedown"),
     ("Ann", "/administration/audit"),
     ("Ann", "/administration/audit?kind=invitation_revoked"),
     ("Bob", "/administration/accounts"),
@@ -77,6 +87,10 @@ PAGES = [
     ("Cid", "/account"),
     ("Cid", "/account/sessions"),
     ("Dee", "/workspaces"),
+    ("", "{folder}"),
+    ("", "{note}"),
+    ("", "{closed}"),
+    ("", "{folder}/report"),
 ]
 """Who opens a page, and the page."""
 
@@ -85,6 +99,9 @@ PAGES_OF_LONG_NAMES = [
     ("Eve", "/workspaces/{long}/members"),
     ("Ann", "/workspaces/{long}/members/{eve}/remove"),
     ("Ann", "/workspaces/{long}/invitations"),
+    ("Ann", "/workspaces/{long}/links"),
+    ("Ann", "/workspaces/{long}/links/new?note={long_note}"),
+    ("Ann", "/workspaces/{long}/links/{long_link}/revoke"),
     ("Eve", "/workspaces/{long}/settings"),
     ("Ann", "/workspaces/{long}/delete"),
     ("Eve", "/account"),
@@ -94,6 +111,7 @@ PAGES_OF_LONG_NAMES = [
     ("Ann", "/administration/accounts"),
     ("Ann", "/administration/accounts/{eve}"),
     ("Ann", "/administration/accounts/{eve}/remove"),
+    ("Ann", "/administration/reports"),
     ("Ann", "/administration/audit"),
 ]
 """Pages that show the names of `with_long_names`: who opens a page, and the page."""
@@ -115,6 +133,32 @@ Keep your password to yourself. Notes are *yours*.
 """
 
 
+ROSES = """# Roses
+
+Roses want *sun* and an open place.
+
+## Soil
+
+Deep, and not too wet.
+
+## Pruning
+
+| Month | What |
+| --- | --- |
+| March | cut to the third eye |
+| July | only what has withered |
+
+## Companions
+
+- Lavender
+- Sage
+"""
+COMPLAINT = """My full name and my address are in the table near the end.
+
+I have asked the author twice to take them out, and got no answer. Please write to me:
+dora@example.org"""
+
+
 @dataclass(frozen=True, slots=True)
 class Account:
     """An account of the installation, with the cookie of a session."""
@@ -122,6 +166,13 @@ class Account:
     account_id: str
     address: str
     cookie: str
+
+
+class Link(NamedTuple):
+    """A published link, with the path for readers."""
+
+    link_id: str
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +272,9 @@ def press(page: Chrome, text: str) -> None:
     _go(page, next(each for each in buttons if each.text.startswith(text)))
 
 
-def follow(page: Chrome, text: str) -> None:
-    """Follow the link in the main part of a page whose text begins so."""
-    links = page.find_elements(By.CSS_SELECTOR, "main a")
+def follow(page: Chrome, text: str, within: str = "main") -> None:
+    """Follow the link in a part of a page whose text begins so."""
+    links = page.find_elements(By.CSS_SELECTOR, f"{within} a")
     _go(page, next(each for each in links if each.text.startswith(text)))
 
 
@@ -324,6 +375,7 @@ def _furnish(site: PageSite, values: dict[str, str]) -> None:
     site.api("Bob", "POST", "/api/invitations/accept", {"token": sent["token"]})
     note = {"path": "Tea/Earl Grey.md", "text": "# Earl Grey\n\nSteep for four minutes.\n"}
     site.api("Ann", "POST", f"{base}/files", note)
+    _publish(site, values)
     for_address = {"role": "reader", "address": "dora.van.der.berg@a-long-name.example.org"}
     site.api("Ann", "POST", f"{base}/invitations", for_address)
     key = site.api("Ann", "POST", "/api/account/keys", {"name": "backup script"})
@@ -351,6 +403,50 @@ def _furnish(site: PageSite, values: dict[str, str]) -> None:
     site.api("Ann", "PATCH", path, {"controls": controls})
 
 
+def _publish(site: PageSite, values: dict[str, str]) -> None:
+    """Publish notes of the workspace, and report two of the links; a workspace without notes."""
+    files = f"/api/workspaces/{values['workspace']}/files"
+    made = site.api("Ann", "POST", files, {"path": "Garden/Roses.md", "text": ROSES})
+    whole = {"target": {"kind": "folder", "path": ""}, "label": "Ann & Bob"}
+    file_id = made["fileId"]
+    folder = publish(site, "Ann", values["workspace"], whole)
+    note = publish(
+        site, "Ann", values["workspace"], {"target": {"kind": "note", "fileId": file_id}}
+    )
+    tea = {"target": {"kind": "folder", "path": "Tea"}}
+    month = datetime.fromtimestamp(time.time() + 30 * 86_400, UTC).isoformat()
+    closed = {**tea, "password": "open sesame", "openings": 3, "expiresAt": month}
+    values["closed"] = publish(site, "Ann", values["workspace"], closed).path
+    for each in (tea, {**tea, "label": "The tea society"}, tea):
+        ended = publish(site, "Ann", values["workspace"], each)
+        links = f"/api/workspaces/{values['workspace']}/publications"
+        site.api("Ann", "DELETE", f"{links}/{ended.link_id}")
+    bad = publish(site, "Ann", values["workspace"], tea)
+    report(site, bad.path, "copyright", "")
+    found = site.api("Ann", "GET", "/api/reports")["items"]
+    assert isinstance(found, list)
+    site.api("Ann", "POST", f"/api/reports/{found[0]['id']}/takedown")
+    report(site, folder.path, "spam", "")
+    report(site, note.path, "personal_data", COMPLAINT)
+    report(site, note.path, "other", "See https://example.org/" + "a-very-long-address-" * 12)
+    found = site.api("Ann", "GET", "/api/reports")["items"]
+    assert isinstance(found, list)
+    values.update(folder=folder.path, note=note.path, link=folder.link_id, report=found[0]["id"])
+    values["quiet"] = str(site.api("Ann", "POST", "/api/workspaces", {"name": "Quiet"})["id"])
+
+
+def publish(site: PageSite, name: str, workspace_id: str, body: object) -> Link:
+    """Create a published link as a person."""
+    made = site.api(name, "POST", f"/api/workspaces/{workspace_id}/publications", body)
+    return Link(str(made["id"]), str(made["address"]).removeprefix(ORIGIN))
+
+
+def report(site: PageSite, path: str, reason: str, note: str) -> None:
+    """Report the link at a path, as a reader."""
+    response = site.http.post(f"{path}/report", data={"reason": reason, "note": note})
+    assert response.status_code == 200, response.text
+
+
 def with_long_names(site: PageSite) -> PageSite:
     """Return ``site`` with names of 100 letters, without a space, and a long address.
 
@@ -369,4 +465,13 @@ def with_long_names(site: PageSite) -> PageSite:
     site.api("Ann", "POST", f"{base}/invitations", {"role": "reader", "address": f"f{address}"})
     key = site.api("Eve", "POST", "/api/account/keys", {"name": letters[2:102]})
     values = {"long": str(made["id"]), "long_key": str(key["id"]), "eve": eve.account_id}
+    values["long_note"] = f"{letters[3:103]}/{letters[4:104]}.md"
+    written = {"path": values["long_note"], "text": letters}
+    file_id = site.api("Ann", "POST", f"{base}/files", written)["fileId"]
+    body = {"target": {"kind": "note", "fileId": file_id}, "label": letters[5:105]}
+    link = publish(site, "Ann", values["long"], {**body, "openings": 1_000_000})
+    values["long_link"] = link.link_id
+    ended = publish(site, "Ann", values["long"], body)
+    site.api("Ann", "DELETE", f"{base}/publications/{ended.link_id}")
+    report(site, link.path, "other", letters)
     return replace(site, values={**site.values, **values})

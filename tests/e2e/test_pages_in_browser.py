@@ -28,6 +28,7 @@ from tests.e2e.browsing import (
     message,
     page_site,
     press,
+    publish,
     sign_out,
     with_long_names,
 )
@@ -477,3 +478,53 @@ def test_person_is_handed_to_the_portal_of_the_operator(site: PageSite, person: 
     token = heading(page).removeprefix("/pay?from=notes&token=")
     assert page.current_url.startswith(f"{site.portal}/pay?")
     assert re.fullmatch("[A-Za-z0-9_-]{43}", token)
+
+
+def test_note_is_published_read_and_revoked(site: PageSite) -> None:
+    site.become("Ann")
+    page = site.open("/workspaces/{workspace}/links/new", NARROW)
+    fill_in(page, {"Path": "Tea/Earl Grey", "From": "Ann"})
+    press(page, "Create the link")
+    shown = page.find_element(By.ID, "address")
+    shown.click()
+    address = shown.text
+    assert page.execute_script("return getSelection().toString()") == address
+    assert page.find_elements(By.CSS_SELECTOR, "svg[role=img]") != []
+    follow(page, "I have copied it")
+    assert address not in page.page_source
+    site.become("")
+    show(site.browser, address, NARROW, "dark")
+    assert heading(page) == "Earl Grey"
+    site.become("Ann")
+    page = site.open("/workspaces/{workspace}/links")
+    follow(page, "Revoke")
+    press(page, "Revoke the link")
+    assert message(page) == "The link is revoked. It opens nothing any more."
+    site.become("")
+    show(site.browser, address, NARROW, "light")
+    assert heading(page) == "Open this link"
+
+
+def test_reported_link_is_taken_down(site: PageSite) -> None:
+    target = {"target": {"kind": "folder", "path": "Tea"}}
+    link = publish(site, "Ann", site.values["workspace"], target)
+    site.become("")
+    page = site.open(link.path, NARROW)
+    follow(page, "Report this page", within="footer")
+    page.find_element(By.ID, "spam").click()
+    fill_in(page, {"What they should know": "Counterfeit watches"})
+    press(page, "Send the report")
+    assert heading(page) == "Thank you"
+    site.become("Ann")
+    page = site.open("/administration/reports", NARROW)
+    assert "Counterfeit watches" in page.find_element(By.TAG_NAME, "main").text
+    follow(page, "Open the link")
+    assert heading(page) == "Tea"
+    page.back()
+    follow(page, "Take the link down")
+    press(page, "Take the link down")
+    assert message(page).startswith("The link is taken down")
+    page = site.open("/workspaces/{workspace}/links", NARROW)
+    assert "took it down after a report" in page.find_element(By.TAG_NAME, "main").text
+    show(site.browser, f"{ORIGIN}{link.path}", NARROW, "light")
+    assert heading(page) == "Open this link"

@@ -23,7 +23,8 @@ from octavo.model.accounts.installation import Prerequisites
 from octavo.model.usage import NO_LIMITS, NOTHING, InstallationUsage, Month
 from octavo.store import StoreUnavailable
 from tests.fakes.identity_fixture import NO_PREREQUISITES, PASSWORD, PORTAL, identity_fixture
-from tests.fakes.users_api import ADDRESS, ORIGIN, UsersApi
+from tests.fakes.publishing_users import PublishingUsers
+from tests.fakes.users_api import ADDRESS, ORIGIN
 
 if TYPE_CHECKING:
     from quart.typing import TestClientProtocol
@@ -128,7 +129,7 @@ class Document(HTMLParser):
             self.links.setdefault(text, given.get("href") or "")
         elif tag == "h1":
             self.headings.append(text)
-        elif tag == "title":
+        elif tag == "title" and all(each[0] != "svg" for each in self._open):
             self.title = text
         elif tag == "textarea":
             given["value"] = text
@@ -161,7 +162,7 @@ class PageReader:
         await self._request("GET", path)
         return self.page
 
-    async def send(self, path: str, **given: str) -> Document:
+    async def send(self, path: str, /, **given: str) -> Document:
         """Submit fields to ``path``, whatever the page contains."""
         await self._request("POST", path, urlencode(given).encode())
         return self.page
@@ -244,7 +245,7 @@ class Installation:
         used: what it has used; None if that can't be read.
     """
 
-    def __init__(self, users: UsersApi, portal: Mapping[str, str] = PORTAL) -> None:
+    def __init__(self, users: PublishingUsers, portal: Mapping[str, str] = PORTAL) -> None:
         self.users = users
         self.used: InstallationUsage | None = InstallationUsage(
             Month("2027-01"), NOTHING, 0, NO_LIMITS
@@ -295,4 +296,4 @@ def installation(
 ) -> Iterator[Installation]:
     """Return an installation without accounts."""
     with identity_fixture(legal=legal, prerequisites=prerequisites) as identity:
-        yield Installation(UsersApi(identity), portal)
+        yield Installation(PublishingUsers(identity), portal)

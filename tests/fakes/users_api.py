@@ -1,6 +1,6 @@
 """The application of the identity operations, and a browser that calls it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
@@ -43,10 +43,21 @@ NO_LIMITS = {
 }
 
 
-class UsersApi:
-    """An installation as its clients see it."""
+def no_groups(api: "UsersApi") -> Sequence[object]:
+    """Add no further operations."""
+    return ()
 
-    def __init__(self, identity: IdentityFixture, operator_digests: Sequence[str] = ()) -> None:
+
+class UsersApi:
+    """An installation as its clients see it, with the operations of identity, and ``more``."""
+
+    def __init__(
+        self,
+        identity: IdentityFixture,
+        operator_digests: Sequence[str] = (),
+        *,
+        more: Callable[["UsersApi"], Sequence[object]] = no_groups,
+    ) -> None:
         self.identity = identity
         self.records: list[RequestRecord] = []
         now = identity.sources.now
@@ -98,6 +109,7 @@ class UsersApi:
             ),
             MemberOperations(self.members, self.access),
             InvitationOperations(self.invitations, self.access, now=now, public_url=ORIGIN),
+            *more(self),
         ]
         self.application = Application(
             self.groups,

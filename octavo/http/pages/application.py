@@ -35,9 +35,11 @@ from octavo.http.pages.keys import add_key_pages, add_session_pages
 from octavo.http.pages.members import add_member_pages
 from octavo.http.pages.password_reset import ResetOpens, add_password_reset_pages
 from octavo.http.pages.portal import add_portal_page, portal_links
+from octavo.http.pages.publications import add_publication_pages
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
 from octavo.http.pages.register import Opens, add_register_pages, is_open
+from octavo.http.pages.reports import add_report_pages
 from octavo.http.pages.responses import HOME, consent_first, redirect, report, show, sign_in_first
 from octavo.http.pages.sign_in import add_sign_in_pages
 from octavo.http.pages.site import Site
@@ -177,7 +179,9 @@ def pages(
     add_key_pages(site, now)
     add_workspace_pages(site)
     add_member_pages(site)
+    add_publication_pages(site, now)
     add_administration_pages(site, usage)
+    add_report_pages(site)
     add_audit_page(site)
 
     @app.get("/")

@@ -214,3 +214,20 @@ async def test_policy_of_the_settings_is_shown_without_a_form() -> None:
         await ann.open("/administration/installation")
         assert "The settings of the server decide this." in ann.text
         assert {each.button for each in ann.page.forms} == {"Sign out"}
+
+
+async def test_administrator_decides_who_may_publish(
+    house: Installation, ann: PageReader, bob: PageReader
+) -> None:
+    await account_of(ann, "bob")
+    assert ann.form("Save the controls").fields["publishing"] == "on"
+    await ann.submit("Save the controls", publishing=None)
+    assert ann.page.alerts == ["The account is saved."]
+    assert "publishing" in ann.form("Save the controls").unchecked
+    await bob.open("/workspaces")
+    await bob.submit("Create the workspace", name="Mine")
+    await bob.open(bob.page.links["Published links"])
+    assert "let you publish" in bob.text
+    await ann.submit("Save the controls", publishing="on")
+    await bob.open(bob.path)
+    assert "let you publish" not in bob.text
