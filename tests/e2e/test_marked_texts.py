@@ -52,12 +52,15 @@ class Marked:
     removable: list[Person]
     ids: dict[str, str]
     portal_token: str
+    to_take_down: str
     responses: list[tuple[str, httpx.Response]] = field(default_factory=list)
 
     def call(self, described: Documented) -> None:
         """Call an operation as the operator or the administrator."""
         name = described["operationId"]
         ids = {**self.ids}
+        if name == "takeDownReportedLink":
+            ids["reportId"] = self.to_take_down
         if name in LAST:
             ids["accountId"] = self.removable.pop().account_id
         path = re.sub(r"\{(\w+)\}", lambda found: ids.get(found[1], UNKNOWN), described["path"])
@@ -127,7 +130,8 @@ def marked(request: pytest.FixtureRequest) -> Iterator[Marked]:
         with client(octavo.url, ann) as http:
             opened = http.post("/api/account/portal", json={"path": "billing"}).json()
         [token] = parse_qs(urlsplit(opened["address"]).query)["token"]
-        made = Marked(octavo, root, ann, removable, ids, token)
+        ids["reportId"], to_take_down = reported(octavo, root, ann, ids)
+        made = Marked(octavo, root, ann, removable, ids, token, to_take_down)
         called = sorted(
             operations(contract_document()), key=lambda each: each["operationId"] in LAST
         )
@@ -135,6 +139,26 @@ def marked(request: pytest.FixtureRequest) -> Iterator[Marked]:
             made.call(described)
         octavo.stop()
         yield made
+
+
+def reported(octavo: Octavo, root: Person, ann: Person, ids: dict[str, str]) -> tuple[str, str]:
+    """Publish the marked note by two links with a password, and report both; return the reports.
+
+    The token of one of them is added to ``ids``.
+    """
+    with client(octavo.url, ann) as http:
+        for _ in range(2):
+            how = {"label": f"From {MARK}", "password": f"{MARK} {MARK}"}
+            target = {"kind": "note", "fileId": ids["fileId"]}
+            place = f"/api/workspaces/{ids['workspaceId']}/publications"
+            made = http.post(place, json={"target": target, **how})
+            assert made.status_code == 201, made.text
+            ids["token"] = made.json()["token"]
+            sent = http.post(f"/published/{ids['token']}/report", data={"reason": "spam"})
+            assert sent.status_code == 200, sent.text
+    with client(octavo.url, root) as http:
+        first, second = (each["id"] for each in http.get("/api/reports").json()["items"])
+    return first, second
 
 
 def everything(response: httpx.Response) -> str:
