@@ -73,10 +73,14 @@ class ViewComposer:
         return f"{self.places.token}/report"
 
     def addresses(
-        self, link: PublishedLink, site: SiteMap, note: ChangedFile, rendered: RenderedNote
+        self,
+        link: PublishedLink,
+        site: SiteMap,
+        note: ChangedFile,
+        references: Sequence[FileReference],
     ) -> list[LinkAddress | ImageAddress | None]:
-        """Return where each reference of a note leads; None for nowhere."""
-        return [self._address(link, site, note, each) for each in rendered.references]
+        """Return where each of some references of a note leads; None for nowhere."""
+        return [self._address(link, site, note, each) for each in references]
 
     def _address(
         self, link: PublishedLink, site: SiteMap, note: ChangedFile, reference: FileReference

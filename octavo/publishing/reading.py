@@ -16,15 +16,17 @@ from octavo.accounts.attempts import Attempts
 from octavo.accounts.passwords import Passwords
 from octavo.accounts.ports import Clock, milliseconds
 from octavo.model.accounts.token import digest_of
-from octavo.model.identity import FileId, RevisionId
-from octavo.model.publishing.link import PublishedLink
+from octavo.model.identity import FileId, RevisionId, WorkspaceId
+from octavo.model.publishing.link import LinkTarget, PublicationId, PublishedLink
 from octavo.model.usage import Amount, DownloadLimitReached
 from octavo.publishing.composition import ViewComposer, body_of
-from octavo.publishing.renderings import Renderings, TextGone
+from octavo.publishing.renderings import RenderingPostponed, Renderings, TextGone
 from octavo.publishing.signing import Tickets
 from octavo.publishing.site_map import SiteMap
 from octavo.publishing.sites import Sites
 from octavo.publishing.views import NoteView, PublishedPages
+from octavo.render.comments import without_comments
+from octavo.render.front_matter import split_front_matter
 from octavo.render.references import ImageAddress, LinkAddress
 from octavo.render.rendered_note import RenderedNote
 from octavo.store import Store
@@ -32,7 +34,9 @@ from octavo.store.compression import decompressed
 from octavo.store.scripts import publications, rendered_notes
 from octavo.store.scripts.images import StoredContent, content_of
 from octavo.store.scripts.link_queries import back_links
+from octavo.store.scripts.link_view import LinksOutdated
 from octavo.store.scripts.publications import ReadableLink
+from octavo.store.scripts.rendered_notes import TextSource
 from octavo.store.scripts.site_changes import ChangedFile
 from octavo.usage.meter import UsageMeter
 
@@ -44,8 +48,27 @@ LARGE = 256 * 1024
 """Characters of HTML that are composed in a thread."""
 LONG = 2_000
 """Notes of a list that is composed in a thread."""
+STEP = 500
+"""References that are resolved between two checkpoints."""
 _MOST_LINKING = 1000
-_TRIES = 3
+_MOST_PROVEN = 10
+_MOST_SHOWN = 2_000
+_TRIES = 5
+# In place of a link that is not there: its ticket is verified all the same.
+_DECOY = PublishedLink(
+    PublicationId(""),
+    WorkspaceId(""),
+    LinkTarget("folder", None, ""),
+    None,
+    None,
+    None,
+    0,
+    0,
+    None,
+    None,
+    None,
+    None,
+)
 
 
 class ClosedLink(Enum):
@@ -66,11 +89,19 @@ class PublishedImage(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """A composed page: of a revision of a note, or of a list; ``shape`` is that of the map."""
+    """A composed page: of a revision of a note, or of a list; ``shape`` is that of the map.
+
+    ``folder`` is the path of the published folder.
+    """
 
     revision_id: RevisionId | None
     shape: int
+    folder: str
     page: bytes
+
+
+class _MapMoved(Exception):
+    """The map of the workspace has changed while a page was composed."""
 
 
 class PublishedReading:
@@ -116,6 +147,8 @@ class PublishedReading:
         self._sites = Sites(store)
         self._kept: OrderedDict[tuple[str, FileId | None], _Kept] = OrderedDict()
         self._bytes = 0
+        # The images that notes show, by workspace, revision and shape.
+        self._shown: OrderedDict[tuple[int, RevisionId, int], frozenset[FileId]] = OrderedDict()
 
     async def page(
         self, token: str, note: str | None, ticket: str | None, *, counted: bool = True
@@ -128,11 +161,11 @@ class PublishedReading:
             ticket: from an opening; None without one.
             counted: whether the page is sent, so that it counts as read.
         """
-        link = await self._link(token)
-        if link is None or not await self._admitted(link, ticket):
+        link = await self._admitted(token, ticket)
+        page = None if link is None else await self._composed(link, token, note)
+        if link is None or page is None or not await self._counts(link, len(page), counted=counted):
             return await self.closed(token)
-        used = ticket if link.link.needs_ticket else None
-        return await self._show(link, token, note, used, counted=counted)
+        return self._filled(page, token, ticket if link.link.needs_ticket else None)
 
     async def open(self, token: str, note: str | None, password: str) -> bytes:
         """Open a link with a password, which is empty without one; return as `page`.
@@ -147,17 +180,24 @@ class PublishedReading:
         link = await self._link(token)
         encoded = None if link is None else link.link.password
         verified = await self._passwords.verify(password, encoded)
-        if link is None or (encoded is not None and not verified) or link.link.used_up:
+        # What the link opens may have changed while the hash took its time.
+        again = await self._link(token)
+        if again is None or again.link.password != encoded or again.link.used_up:
             return await self.closed(token)
-        ticket = None
-        if link.link.needs_ticket:
-            ticket = await self._tickets.issue(link.link)
-        if link.link.openings is not None:
+        if encoded is not None and not verified:
+            return await self.closed(token)
+        ticket = await self._tickets.issue(again.link) if again.link.needs_ticket else None
+        page = await self._composed(again, token, note)
+        if page is None or not await self._counts(again, len(page), counted=False):
+            return await self.closed(token)
+        if again.link.openings is not None:
+            # Nothing that could not be shown counts.
             now = milliseconds(self._now())
-            opened = await self._store.write(publications.open_once(digest, now))
-            if opened is None:
+            if await self._store.write(publications.open_once(digest, now)) is None:
                 return await self.closed(token)
-        return await self._show(link, token, note, ticket, counted=True)
+        if again.owner_id is not None:
+            self._meter.add(again.owner_id, Amount(len(page), 1))
+        return self._filled(page, token, ticket)
 
     async def image(
         self,
@@ -171,14 +211,15 @@ class PublishedReading:
 
         ``note`` is the id of the note; None for any note of the link.
         """
-        link = await self._link(token)
-        if link is None or not await self._admitted(link, ticket):
+        admitted = await self._admitted(token, ticket)
+        found = None if admitted is None else await self._mapped(admitted, token)
+        if found is None:
             return CLOSED
-        site = await self._sites.get(link.workspace, link.position)
+        link, site = found
         image = site.image(file_id)
         if image is None or image.revision_id != revision_id:
             return CLOSED
-        if not await self._shows(link, site, image, note):
+        if not await self._proven(link, site, image, note):
             return CLOSED
         workspace_id = link.link.workspace_id
         content = await self._store.read(content_of(workspace_id, file_id, revision_id))
@@ -196,17 +237,16 @@ class PublishedReading:
         opens = found is not None and found.opens_at(milliseconds(self._now()))
         return found if opens else None
 
-    async def _admitted(self, link: ReadableLink, ticket: str | None) -> bool:
-        if not link.link.needs_ticket:
-            return True
-        return ticket is not None and await self._tickets.verify(ticket, link.link)
+    async def _admitted(self, token: str, ticket: str | None) -> ReadableLink | None:
+        """Return the link of a token, if it opens something with a ticket; None otherwise."""
+        link = await self._link(token)
+        verified = False
+        if ticket is not None:
+            # Also for a token that no link has: it takes the same time.
+            verified = await self._tickets.verify(ticket, _DECOY if link is None else link.link)
+        return link if link is not None and (verified or not link.link.needs_ticket) else None
 
-    async def _show(
-        self, link: ReadableLink, token: str, note: str | None, ticket: str | None, *, counted: bool
-    ) -> bytes:
-        page = await self._composed(link, note)
-        if page is None or not await self._counts(link, len(page), counted=counted):
-            return await self.closed(token)
+    def _filled(self, page: bytes, token: str, ticket: str | None) -> bytes:
         return self._composer.places.filled(page, token, ticket)
 
     async def _counts(self, link: ReadableLink, size: int, *, counted: bool) -> bool:
@@ -222,11 +262,29 @@ class PublishedReading:
             return False
         return True
 
-    async def _composed(self, link: ReadableLink, note: str | None) -> bytes | None:
-        """Return the page of a note or a list, with placeholders; None if nothing is opened."""
-        target = link.link.target
-        for _ in range(_TRIES):
+    async def _mapped(self, link: ReadableLink, token: str) -> tuple[ReadableLink, SiteMap] | None:
+        """Return a link and the map of its workspace, exact at one position.
+
+        Otherwise other notes may have taken the place of its folder, or it may have ended, before
+        what the map shows. So it is read again after a change; None if it opens nothing any more.
+        """
+        while True:
             site = await self._sites.get(link.workspace, link.position)
+            if site.position <= link.position:
+                return link, site
+            again = await self._link(token)
+            if again is None:
+                return None
+            link = again
+
+    async def _composed(self, link: ReadableLink, token: str, note: str | None) -> bytes | None:
+        """Return the page of a note or a list, with placeholders; None if nothing is opened."""
+        for _ in range(_TRIES):
+            found = await self._mapped(link, token)
+            if found is None:
+                return None
+            link, site = found
+            target = link.link.target
             file_id = FileId(note) if note is not None else target.file_id
             file = None if file_id is None else site.note(target, file_id)
             if file is None and file_id is not None:
@@ -234,24 +292,32 @@ class PublishedReading:
             revision_id = None if file is None else file.revision_id
             key = (link.link.publication_id, file_id)
             kept = self._kept.get(key)
-            if kept is not None and (kept.revision_id, kept.shape) == (revision_id, site.shape):
+            if kept is not None and kept[:3] == (revision_id, site.shape, target.path):
                 self._kept.move_to_end(key)
                 return kept.page
             shape = site.shape
             try:
                 page = await self._compose(link, site, file)
-            except TextGone:
+            except (TextGone, _MapMoved):
+                again = await self._link(token)
+                if again is None:
+                    return None
+                link = again
                 continue
             if page is not None:
-                self._keep(key, _Kept(revision_id, shape, page))
+                self._keep(key, _Kept(revision_id, shape, target.path, page))
             return page
-        return None
+        raise RenderingPostponed
 
     async def _compose(
         self, link: ReadableLink, site: SiteMap, file: ChangedFile | None
     ) -> bytes | None:
+        """Return a page of a link. Raises `TextGone`, and `_MapMoved` if ``site`` has changed."""
+        shape = site.shape
         pages = await self._pages()
         if file is None:
+            if site.shape != shape:
+                raise _MapMoved
             notes = site.notes_below(link.link.target.path)
             if not notes:
                 return None
@@ -259,22 +325,33 @@ class PublishedReading:
             if len(notes) > LONG:
                 return await trio.to_thread.run_sync(listed.encoded, abandon_on_cancel=True)
             return listed.encoded()
-        rendered = await self._renderings.get(file.content)
+        source = TextSource(link.workspace, file.file_id, file.content, file.digest)
+        rendered = await self._renderings.get(source)
         if rendered is None:
-            text = await self._text(file)
+            text = await self._text(source)
+            if site.shape != shape:
+                raise _MapMoved
             return pages.note(self._composer.note(link.link, site, file, None, text)).encode()
-        addresses = self._composer.addresses(link.link, site, file, rendered)
+        addresses: list[LinkAddress | ImageAddress | None] = []
+        for at in range(0, len(rendered.references) or 1, STEP):
+            if at:
+                await trio.lowlevel.checkpoint()
+            if site.shape != shape:
+                raise _MapMoved
+            some = rendered.references[at : at + STEP]
+            addresses += self._composer.addresses(link.link, site, file, some)
         view = self._composer.note(link.link, site, file, rendered, "")
         work = _WholePage(pages, rendered, addresses, view)
         if len(rendered.html) > LARGE:
             return await trio.to_thread.run_sync(work.encoded, abandon_on_cancel=True)
         return work.encoded()
 
-    async def _text(self, file: ChangedFile) -> str:
-        data = await self._store.read(rendered_notes.text_to_render(file.content))
+    async def _text(self, source: TextSource) -> str:
+        """Return a text as it was written, without what readers must not see."""
+        data = await self._store.read(rendered_notes.text_to_render(source))
         if data is None:
             raise TextGone
-        return decompressed(data, file.file_id)
+        return without_comments(split_front_matter(decompressed(data, source.file_id)).body)
 
     def _keep(self, key: tuple[str, FileId | None], kept: _Kept) -> None:
         before = self._kept.pop(key, None)
@@ -284,41 +361,58 @@ class PublishedReading:
             _, dropped = self._kept.popitem(last=False)
             self._bytes -= len(dropped.page)
 
-    async def _shows(
+    async def _proven(
         self, link: ReadableLink, site: SiteMap, image: ChangedFile, note: str | None
     ) -> bool:
         """Return whether the present text of a note that the link opens names an image."""
         target = link.link.target
-        if note is None and target.file_id is None:
-            return await self._any_shows(link, site, image)
-        file_id = target.file_id if note is None else FileId(note)
-        file = None if file_id is None else site.note(target, file_id)
+        if note is not None:
+            return await self._shows(link, site, site.note(target, FileId(note)), image)
+        if target.file_id is not None:
+            return await self._shows(link, site, site.note(target, target.file_id), image)
+        try:
+            found = await self._store.read_much(
+                back_links(link.link.workspace_id, image.file_id, ("", -1), _MOST_LINKING)
+            )
+        except LinksOutdated:
+            return False
+        names = dict.fromkeys(each.file_id for each in found or () if each.embed)
+        notes = [file for each in names if (file := site.note(target, each)) is not None]
+        for file in notes[:_MOST_PROVEN]:
+            if await self._shows(link, site, file, image):
+                return True
+        return False
+
+    async def _shows(
+        self, link: ReadableLink, site: SiteMap, file: ChangedFile | None, image: ChangedFile
+    ) -> bool:
+        """Return whether the present text of a note names an image."""
         if file is None:
             return False
-        try:
-            rendered = await self._renderings.get(file.content)
-        except TextGone:
-            return False
-        if rendered is None:
-            return False
-        return any(
-            found is not None and found.file_id == image.file_id
-            for found in (
-                site.linked_image(each.kind, each.target, file.path)
-                for each in rendered.references
-                if each.embed
-            )
-        )
+        key = (link.workspace, file.revision_id, site.shape)
+        shown = self._shown.get(key)
+        if shown is None:
+            shown = self._shown[key] = await self._images_of(link, site, file)
+            if len(self._shown) > _MOST_SHOWN:
+                self._shown.popitem(last=False)
+        return image.file_id in shown
 
-    async def _any_shows(self, link: ReadableLink, site: SiteMap, image: ChangedFile) -> bool:
-        """Return whether any note of a folder link names an image."""
-        found = await self._store.read_much(
-            back_links(link.link.workspace_id, image.file_id, ("", -1), _MOST_LINKING)
-        )
-        return any(
-            each.embed and site.note(link.link.target, each.file_id) is not None
-            for each in found or ()
-        )
+    async def _images_of(
+        self, link: ReadableLink, site: SiteMap, file: ChangedFile
+    ) -> frozenset[FileId]:
+        source = TextSource(link.workspace, file.file_id, file.content, file.digest)
+        try:
+            rendered = await self._renderings.get(source)
+        except TextGone:
+            return frozenset()
+        found: set[FileId] = set()
+        for number, each in enumerate(() if rendered is None else rendered.references):
+            if number % STEP == STEP - 1:
+                await trio.lowlevel.checkpoint()
+            image = site.linked_image(each.kind, each.target, file.path) if each.embed else None
+            if image is not None:
+                found.add(image.file_id)
+        return frozenset(found)
 
 
 class _WholeList(NamedTuple):

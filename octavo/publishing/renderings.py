@@ -23,7 +23,7 @@ from octavo.render.rendered_note import VERSION, RenderedNote
 from octavo.store import Store, StoreError, TextDamaged
 from octavo.store.compression import compressed
 from octavo.store.scripts import rendered_notes
-from octavo.store.scripts.rendered_notes import NewRendering
+from octavo.store.scripts.rendered_notes import NewRendering, TextSource
 from octavo.workers import WorkerFailed, WorkerPool, WorkRefused, WorkTooLarge
 
 MAX_MEMORY = 512 * 1024 * 1024
@@ -34,8 +34,9 @@ WAIT_SECONDS = 25.0
 """Seconds after which a worker is given up: it has the time that everything else leaves."""
 MOST_WORKERS = 4
 MEMORY_BYTES = 16 * 1024 * 1024
-"""Of HTML that is kept in memory."""
-AGAIN_SECONDS = 60.0
+"""Of rendered notes that are kept in memory, by the estimate of `_size_of`."""
+_ENTRY_BYTES = 300
+AGAIN_SECONDS = 5.0
 """Seconds after which a text whose worker failed is tried again."""
 TOUCH_MILLISECONDS = 3600 * 1000
 """After which the use of a kept note is noted again."""
@@ -81,11 +82,26 @@ def render_workers() -> WorkerPool:
 
 
 class TextGone(Exception):
-    """The text was purged meanwhile."""
+    """The text is not that of the note any more."""
+
+
+class RenderingPostponed(Exception):
+    """The text could not be rendered for reasons that pass: try again soon."""
+
+
+class _Making:
+    """A text that is being rendered, and what became of it."""
+
+    def __init__(self) -> None:
+        self.ended = trio.Event()
+        self.note: RenderedNote | None = None
+        self.failure: Exception | None = None
 
 
 class Renderings:
     """Renders notes, and keeps what was rendered.
+
+    Of each workspace, one note is rendered at a time, so that others are not delayed by many.
 
     Args:
         store: the database.
@@ -99,46 +115,62 @@ class Renderings:
         self._run = run
         self._now = now
         self._most_bytes = most_bytes
-        self._making: dict[int, trio.Event] = {}
-        self._kept: OrderedDict[int, RenderedNote] = OrderedDict()
-        self._bytes = 0
-        self._failed: OrderedDict[int, float] = OrderedDict()
-        self._new: dict[int, bytes] = {}
+        self._nursery: trio.Nursery | None = None
+        # By the digests of the texts, as everything below: equal texts have equal HTML.
+        self._making: dict[bytes, _Making] = {}
+        self._turns: dict[int, trio.Lock] = {}
+        self._kept: OrderedDict[bytes, RenderedNote] = OrderedDict()
+        self._size = 0
+        self._failed: OrderedDict[bytes, float] = OrderedDict()
+        self._new: dict[bytes, NewRendering] = {}
         self._used: set[int] = set()
         self._added = 0
         self._noted = trio.Event()
 
-    async def get(self, content: int) -> RenderedNote | None:
+    async def get(self, source: TextSource) -> RenderedNote | None:
         """Return a text as HTML; None if it is to be shown as it was written.
 
-        ``content`` is the number of the text. Raises `TextGone`, `TextDamaged` and
-        `StoreUnavailable`. If cancelled, the work of this caller alone is given up.
+        Raises `TextGone`, `RenderingPostponed`, `TextDamaged` and `StoreUnavailable`. While `run`
+        runs, the rendering goes on for others when this is cancelled.
         """
-        while True:
-            kept = self._kept.get(content)
-            if kept is not None:
-                self._kept.move_to_end(content)
-                return kept
-            failed = self._failed.get(content)
-            if failed is not None and trio.current_time() < failed:
-                return None
-            made = self._making.get(content)
-            if made is None:
-                break
-            await made.wait()
-        made = self._making[content] = trio.Event()
-        try:
-            return await self._stored(content) or await self._rendered(content)
-        except _ShownPlain:
-            return None
-        finally:
-            del self._making[content]
-            made.set()
+        digest = source.digest
+        kept = self._kept.get(digest)
+        if kept is not None:
+            self._kept.move_to_end(digest)
+            return kept
+        failed = self._failed.get(digest)
+        if failed is not None and trio.current_time() < failed:
+            raise RenderingPostponed
+        making = self._making.get(digest)
+        if making is None:
+            making = self._making[digest] = _Making()
+            if self._nursery is None:
+                await self._make(source, making)
+            else:
+                self._nursery.start_soon(self._make, source, making)
+        await making.ended.wait()
+        if making.failure is not None:
+            raise making.failure
+        return making.note
 
-    async def _stored(self, content: int) -> RenderedNote | None:
+    async def _make(self, source: TextSource, making: _Making) -> None:
+        """Render a text for all who wait for it."""
+        making.failure = RenderingPostponed()
+        try:
+            making.note = await self._stored(source) or await self._rendered(source)
+            making.failure = None
+        except _ShownPlain:
+            making.failure = None
+        except (StoreError, TextGone, RenderingPostponed) as error:
+            making.failure = error
+        finally:
+            del self._making[source.digest]
+            making.ended.set()
+
+    async def _stored(self, source: TextSource) -> RenderedNote | None:
         """Return what the database has; None without it. Raises `_ShownPlain`."""
         try:
-            found = await self._store.read(rendered_notes.find(content, VERSION))
+            found = await self._store.read(rendered_notes.find(source, VERSION))
         except TextDamaged:
             # Of what can be made again, nothing is lost.
             return None
@@ -146,12 +178,21 @@ class Renderings:
             return None
         text, used_at = found
         if milliseconds(self._now()) - used_at > TOUCH_MILLISECONDS:
-            self._used.add(content)
+            self._used.add(source.content)
             self._noted.set()
-        return self._adopt(content, text)
+        return self._adopt(source, text)
 
-    async def _rendered(self, content: int) -> RenderedNote:
-        data = await self._store.read(rendered_notes.text_to_render(content))
+    async def _rendered(self, source: TextSource) -> RenderedNote:
+        turn = self._turns.setdefault(source.workspace, trio.Lock())
+        try:
+            async with turn:
+                return await self._render(source)
+        finally:
+            if not turn.locked():
+                self._turns.pop(source.workspace, None)
+
+    async def _render(self, source: TextSource) -> RenderedNote:
+        data = await self._store.read(rendered_notes.text_to_render(source))
         if data is None:
             raise TextGone
         try:
@@ -159,57 +200,57 @@ class Renderings:
             made = b64decode(await self._run(render_task.render_stored, given))
         except (WorkRefused, WorkTooLarge) as error:
             _log.warning("a published note is shown as it was written: %s", error)
-            self._keep(content, compressed(_PLAIN))
-            raise self._plain(content) from None
+            self._keep(source, compressed(_PLAIN))
+            raise _ShownPlain from None
         except WorkerFailed:
             # It is not known to be the fault of the text: the machine may be too busy.
-            raise self._plain(content) from None
-        self._keep(content, made)
-        return self._adopt(content, rendered_notes.read_kept(made, content))
+            self._failed[source.digest] = trio.current_time() + AGAIN_SECONDS
+            if len(self._failed) > MOST_WAITING:
+                self._failed.popitem(last=False)
+            raise RenderingPostponed from None
+        self._keep(source, made)
+        return self._adopt(source, rendered_notes.read_kept(made, source))
 
-    def _adopt(self, content: int, text: str) -> RenderedNote:
+    def _adopt(self, source: TextSource, text: str) -> RenderedNote:
+        """Remember what was rendered. Raises `_ShownPlain`."""
         members = json.loads(text)
         if members is None:
-            raise self._plain(content)
+            raise _ShownPlain
         note = RenderedNote.from_json(members)
-        self._kept[content] = note
-        self._bytes += len(note.html)
-        while self._bytes > MEMORY_BYTES and len(self._kept) > 1:
+        self._kept[source.digest] = note
+        self._size += _size_of(note)
+        while self._size > MEMORY_BYTES and len(self._kept) > 1:
             _, dropped = self._kept.popitem(last=False)
-            self._bytes -= len(dropped.html)
+            self._size -= _size_of(dropped)
         return note
 
-    def _plain(self, content: int) -> "_ShownPlain":
-        self._failed[content] = trio.current_time() + AGAIN_SECONDS
-        self._failed.move_to_end(content)
-        if len(self._failed) > MOST_WAITING:
-            self._failed.popitem(last=False)
-        return _ShownPlain()
-
-    def _keep(self, content: int, data: bytes) -> None:
+    def _keep(self, source: TextSource, data: bytes) -> None:
         if len(self._new) < MOST_WAITING:
-            self._new[content] = data
+            self._new[source.digest] = NewRendering(source, VERSION, data)
             self._noted.set()
 
     async def run(self) -> None:
-        """Write what was rendered to the database, until cancelled.
+        """Render, and write what was rendered to the database, until cancelled.
 
         What is not written when that happens is rendered again when it is needed. A failure of the
         database is logged, and the same applies.
         """
-        while True:
-            await self._noted.wait()
-            await trio.sleep(INTERVAL_SECONDS)
-            await self.flush()
+        try:
+            async with trio.open_nursery() as self._nursery:
+                while True:
+                    await self._noted.wait()
+                    await trio.sleep(INTERVAL_SECONDS)
+                    await self.flush()
+        finally:
+            self._nursery = None
 
     async def flush(self) -> None:
         """Write what was rendered, and what was used, in small transactions."""
         new, used = self._new, self._used
         self._new, self._used, self._noted = {}, set(), trio.Event()
         now = milliseconds(self._now())
-        rows = [NewRendering(content, VERSION, data) for content, data in new.items()]
         try:
-            for some in _portions(rows):
+            for some in _portions([*new.values()]):
                 await self._store.write(rendered_notes.keep(some, (), now))
                 self._added += sum(len(each.compressed) for each in some)
                 await trio.sleep(PAUSE)
@@ -244,6 +285,10 @@ def _portions(rows: Sequence[NewRendering]) -> Iterator[Sequence[NewRendering]]:
         size += len(row.compressed)
     if portion:
         yield portion
+
+
+def _size_of(note: RenderedNote) -> int:
+    return len(note.html) + _ENTRY_BYTES * (1 + len(note.references) + len(note.outline))
 
 
 class _ShownPlain(Exception):

@@ -35,6 +35,7 @@ class Tickets:
         self._new_secret = new_secret
         self._keys: dict[int, SigningKey] = {}
         self._looked_at = -UNKNOWN_SECONDS
+        self._looking = trio.Lock()
 
     async def issue(self, link: PublishedLink) -> str:
         """Return a ticket of a link that was opened now."""
@@ -56,15 +57,24 @@ class Tickets:
             return False
         key = self._keys.get(claims.key)
         if key is None:
-            # Of another process, or of an earlier start: at most one look a second for inventions.
-            now = trio.current_time()
-            if now - self._looked_at >= UNKNOWN_SECONDS:
-                self._looked_at = now
-                found = await self._store.read(keys_of("ticket"))
-                if found:
-                    self._remember(found)
+            await self._look()
             key = self._keys.get(claims.key)
         return key is not None and verify_ticket(ticket, link, key.secret, self._now())
+
+    async def _look(self) -> None:
+        """Read the keys of other processes, and of an earlier start.
+
+        Inventions cause at most one look a second. Everybody waits for the look in progress: it may
+        find the key, and it may fail.
+        """
+        async with self._looking:
+            now = trio.current_time()
+            if now - self._looked_at < UNKNOWN_SECONDS:
+                return
+            found = await self._store.read(keys_of("ticket"))
+            self._looked_at = now
+            if found:
+                self._remember(found)
 
     def _remember(self, found: list[SigningKey]) -> SigningKey:
         self._keys = {each.number: each for each in found}

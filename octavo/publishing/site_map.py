@@ -6,7 +6,8 @@ workspace, by what a published note names.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 
 from octavo.model.identity import FileId, Position
 from octavo.model.links import keys_of_link, keys_of_path, place_rank
@@ -26,14 +27,18 @@ _LAST = (2, "", "")
 class SiteMap:
     """The live files of one workspace at a position.
 
+    Args:
+        shapes: returns the shapes, each once; maps of one workspace share it.
+
     Attributes:
         position: that the files are exact at.
         shape: changes whenever a link may lead elsewhere: with the paths, and with images.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, shapes: Iterator[int] | None = None) -> None:
+        self._shapes = count() if shapes is None else shapes
         self.position = Position(0)
-        self.shape = 0
+        self.shape = next(self._shapes)
         self._files: dict[FileId, ChangedFile] = {}
         self._by_key: dict[str, list[FileId]] = {}
         # What `_least` has found: many notes may have the same name.
@@ -67,7 +72,7 @@ class SiteMap:
             and new is not None
             and (old.path != new.path or (new.kind == "attachment" and new != old))
         ):
-            self.shape += 1
+            self.shape = next(self._shapes)
             self._found.clear()
 
     def _add(self, file: ChangedFile) -> None:

@@ -1,6 +1,7 @@
 """The maps of the workspaces whose links are being read."""
 
 from collections import OrderedDict
+from itertools import count
 
 import trio
 
@@ -26,6 +27,8 @@ class Sites:
         self._store = store
         self._most_files = most_files
         self._maps: OrderedDict[int, SiteMap] = OrderedDict()
+        # A map that was dropped and read again has other shapes: pages are kept by them.
+        self._shapes = count()
         self._locks: dict[int, trio.Lock] = {}
 
     async def get(self, workspace: int, position: Position) -> SiteMap:
@@ -48,7 +51,8 @@ class Sites:
                 found = self._maps.get(workspace)
                 if found is not None and found.position >= position:
                     return found
-                found = found or SiteMap()
+                if found is None:
+                    found = SiteMap(self._shapes)
                 reached, changes = await self._store.read_much(
                     changed_since(workspace, found.position)
                 )

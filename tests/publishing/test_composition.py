@@ -32,7 +32,7 @@ def body(text: str, ticket: str | None = None) -> str:
     note = files.note(FOLDER.target, FileId("1"))
     assert note is not None
     rendered = render_note(text)
-    html = body_of(rendered, composer.addresses(FOLDER, files, note, rendered))
+    html = body_of(rendered, composer.addresses(FOLDER, files, note, rendered.references))
     return PLACES.filled(html.encode(), "TOKEN", ticket).decode()
 
 

@@ -4,6 +4,7 @@ import json
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
+from hashlib import sha256
 from typing import Any, ParamSpec, TypeVar
 
 import pytest
@@ -11,11 +12,18 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
-from octavo.publishing.renderings import AGAIN_SECONDS, Renderings, TextGone
+from octavo.model.identity import FileId
+from octavo.publishing.renderings import (
+    AGAIN_SECONDS,
+    RenderingPostponed,
+    Renderings,
+    TextGone,
+)
 from octavo.render.rendered_note import VERSION
 from octavo.store import Store, Transaction
 from octavo.store.compression import compressed, decompressed
 from octavo.store.scripts import rendered_notes
+from octavo.store.scripts.rendered_notes import TextSource
 from octavo.store.sqlite import open_inline
 from octavo.workers import WorkerFailed, WorkRefused, WorkTooLarge
 from tests.fakes.inline_work import run_inline
@@ -64,19 +72,36 @@ async def execute(store: Store, sql: str, *arguments: Any) -> None:  # noqa: ANN
     await store.write(script)
 
 
-async def text(store: Store, number: int, given: str) -> int:
-    """Store a text; return its number."""
+async def text(store: Store, number: int, given: str) -> TextSource:
+    """Store a note with a text; return where it is."""
+    digest = sha256(given.encode()).digest()
+    file_id = FileId(f"01900000-0000-7000-8000-{number:012x}")
     await execute(
         store,
         "INSERT INTO contents (number, compressed) VALUES ($1, $2)",
         number,
         compressed(given),
     )
-    return number
+    await execute(
+        store,
+        "INSERT INTO files (workspace, number, file_id, state, kind, path, revision_id, position,"
+        " content, digest, size, author_id, mutation_id, changed_at, origin) VALUES (1, $1,"
+        " $2::uuid, 'live', 'note', 'a.md', $2::uuid, 1, $1, $3, 1, $2::uuid, $2::uuid, 0, '')",
+        number,
+        file_id,
+        digest,
+    )
+    return TextSource(1, file_id, number, digest)
 
 
-async def html(rendered: Renderings, number: int) -> str | None:
-    found = await rendered.get(number)
+async def purge(store: Store) -> None:
+    """Remove every text, and every note."""
+    await execute(store, "DELETE FROM files")
+    await execute(store, "DELETE FROM contents")
+
+
+async def html(rendered: Renderings, source: TextSource) -> str | None:
+    found = await rendered.get(source)
     return None if found is None else found.html.strip()
 
 
@@ -140,30 +165,63 @@ async def test_readers_of_the_same_text_wait_for_one_worker(store: Store, worker
     assert workers.calls == 1
 
 
-async def test_reader_who_leaves_does_not_take_the_page_from_others(
-    store: Store, workers: Workers
+async def test_rendering_goes_on_when_its_reader_leaves(
+    store: Store, workers: Workers, nursery: trio.Nursery
 ) -> None:
     rendered = renderings(store, workers)
+    nursery.start_soon(rendered.run)
     number = await text(store, 1, "*tea*")
+    await trio.testing.wait_all_tasks_blocked()
     workers.waiting = trio.Event()
+    with trio.move_on_after(0):
+        await rendered.get(number)
     found: list[str | None] = []
-    scope = trio.CancelScope()
-
-    async def leave() -> None:
-        with scope:
-            await rendered.get(number)
 
     async def stay() -> None:
         found.append(await html(rendered, number))
 
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(leave)
+    async with trio.open_nursery() as readers:
+        readers.start_soon(stay)
         await trio.testing.wait_all_tasks_blocked()
-        nursery.start_soon(stay)
-        await trio.testing.wait_all_tasks_blocked()
-        scope.cancel()
         workers.waiting.set()
     assert found == ["<p><em>tea</em></p>"]
+    assert workers.calls == 1
+
+
+async def test_one_note_of_a_workspace_is_rendered_at_a_time(
+    store: Store, workers: Workers, nursery: trio.Nursery
+) -> None:
+    rendered = renderings(store, workers)
+    nursery.start_soon(rendered.run)
+    await trio.testing.wait_all_tasks_blocked()
+    workers.waiting = trio.Event()
+    sources = [await text(store, number, f"{number}") for number in range(1, 6)]
+    other = (await text(store, 9, "other"))._replace(workspace=2)
+    await execute(store, "UPDATE files SET workspace = 2 WHERE number = 9")
+    async with trio.open_nursery() as readers:
+        for each in (*sources, other):
+            readers.start_soon(rendered.get, each)
+        await trio.testing.wait_all_tasks_blocked()
+        assert workers.calls == 2
+        workers.waiting.set()
+    assert workers.calls == 6
+
+
+async def test_number_that_is_used_again_shows_nothing_of_the_text_before(
+    store: Store, workers: Workers, autojump_clock: MockClock
+) -> None:
+    first = renderings(store, workers)
+    before = await text(store, 1, "A secret.")
+    await html(first, before)
+    await purge(store)
+    after = await text(store, 1, "Public.")
+    await first.flush()
+    rows = await store.read(rendered_notes.find(before, VERSION))
+    assert rows is None
+    for rendered in (first, renderings(store, workers)):
+        assert await html(rendered, after) == "<p>Public.</p>"
+    with pytest.raises(TextGone):
+        await renderings(store, workers).get(before)
 
 
 @pytest.mark.parametrize("failure", [WorkTooLarge("SIGXCPU"), WorkRefused("ValueError", "no")])
@@ -173,10 +231,10 @@ async def test_text_that_ends_its_worker_is_shown_as_written_from_then_on(
     number = await text(store, 1, "*tea*")
     workers.failure = failure
     first = renderings(store, workers)
-    for _ in range(2):
-        assert await first.get(number) is None
+    assert await first.get(number) is None
     await first.flush()
-    assert await renderings(store, workers).get(number) is None
+    for rendered in (first, renderings(store, workers)):
+        assert await rendered.get(number) is None
     assert workers.calls == 1
 
 
@@ -187,7 +245,8 @@ async def test_worker_that_fails_for_other_reasons_is_tried_again_later(
     workers.failure = WorkerFailed("there is no process")
     rendered = renderings(store, workers)
     for _ in range(2):
-        assert await rendered.get(number) is None
+        with pytest.raises(RenderingPostponed):
+            await rendered.get(number)
     assert workers.calls == 1
     workers.failure = None
     await trio.sleep(AGAIN_SECONDS + 1)
@@ -201,7 +260,7 @@ async def test_purged_text_takes_its_html_along(
     number = await text(store, 1, "*tea*")
     await html(rendered, number)
     await rendered.flush()
-    await execute(store, "DELETE FROM contents")
+    await purge(store)
     assert await store.read(rendered_notes.find(number, VERSION)) is None
     with pytest.raises(TextGone):
         await renderings(store, workers).get(number)
@@ -213,7 +272,7 @@ async def test_note_that_is_purged_before_it_is_kept_is_not_kept(
     rendered = renderings(store, workers)
     number = await text(store, 1, "*tea*")
     await html(rendered, number)
-    await execute(store, "DELETE FROM contents")
+    await purge(store)
     await rendered.flush()
     assert await store.read(rendered_notes.find(number, VERSION)) is None
 
@@ -223,14 +282,16 @@ async def test_what_is_kept_has_a_limit_and_the_oldest_goes_first(
 ) -> None:
     time = 0.0
     rendered = Renderings(store, workers.run, now=lambda: time, most_bytes=20_000)
+    sources: list[TextSource] = []
     for number in range(1, 101):
         time = float(number)
         words = " ".join(str(number * each * 7919) for each in range(200))
-        await rendered.get(await text(store, number, words))
+        sources.append(await text(store, number, words))
+        await rendered.get(sources[-1])
         await rendered.flush()
     assert await store.read(rendered_notes.kept_bytes()) <= 20_000 * 33 // 32
-    assert await store.read(rendered_notes.find(1, VERSION)) is None
-    assert await store.read(rendered_notes.find(100, VERSION)) is not None
+    assert await store.read(rendered_notes.find(sources[0], VERSION)) is None
+    assert await store.read(rendered_notes.find(sources[-1], VERSION)) is not None
 
 
 async def test_use_is_recorded_now_and_then(

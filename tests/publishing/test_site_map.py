@@ -22,7 +22,7 @@ def head(name: str, path: str, live: bool = True, revision: int = 0) -> ChangedF
     kind: Kind = "attachment" if is_image else "note"
     size = 10 if is_image else None
     revision_id = RevisionId(f"{name}{revision}")
-    return ChangedFile(FileId(name), live, kind, path, revision_id, 1, 0, size, size)
+    return ChangedFile(FileId(name), live, kind, path, revision_id, 1, b"", 0, size, size)
 
 
 def site_of(*changes: ChangedFile) -> SiteMap:

@@ -41,6 +41,7 @@ RENDER_SECONDS = 40.0
 """Seconds in which a page has to be made: its note may have to be rendered."""
 _REVALIDATED: Header = (b"cache-control", b"private, no-cache")
 _NOT_STORED: Header = (b"cache-control", b"private, no-store")
+_NOT_INDEXED: Header = (b"x-robots-tag", b"noindex")
 _HEADERS = {"cache-control": "Shared caches keep nothing."}
 _REFUSED = "This link opens no such image."
 
@@ -187,6 +188,7 @@ class PublishedOperations:
             "cache-control": "Shared caches keep nothing, and others ask again each time.",
             "content-disposition": "The file name; browsers show the image.",
             "etag": "The entity tag of the revision.",
+            "x-robots-tag": "Search engines don't show it.",
         },
         media_types=MEDIA_TYPES,
         problems=(NotFound,),
@@ -219,6 +221,7 @@ class PublishedOperations:
             sent = (
                 tag,
                 _REVALIDATED,
+                _NOT_INDEXED,
                 (b"content-disposition", content_disposition("inline", name)),
             )
             if call.method == "HEAD":

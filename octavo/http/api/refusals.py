@@ -60,6 +60,7 @@ from octavo.model.refusal import (
     UnrenderableNote,
 )
 from octavo.model.usage import DownloadLimitReached, StorageLimitReached, WriteLimitReached
+from octavo.publishing.renderings import RenderingPostponed
 from octavo.workers import WorkerFailed, WorkOutOfSpace
 
 
@@ -383,6 +384,8 @@ def problem_of(error: Exception) -> Problem | None:
             return WorkspaceBusy(retry_after=1)
         case WorkOutOfSpace():
             return StorageFull(retry_after=30)
+        case RenderingPostponed():
+            return ServerBusy("The page could not be made in time. Try again in some seconds.")
         case WorkerFailed():
             return ServerBusy("A part of the service failed: nothing was changed. Try again.")
         case OutcomeUnknown():

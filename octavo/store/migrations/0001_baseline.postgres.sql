@@ -502,7 +502,9 @@ CREATE TABLE link_reports (
     digest BYTEA NOT NULL UNIQUE,
     reason TEXT NOT NULL,
     note TEXT,
-    reported_at BIGINT NOT NULL
+    reported_at BIGINT NOT NULL,
+    -- 1 when administrators got a message.
+    mailed BIGINT NOT NULL DEFAULT 0
 );
 CREATE INDEX link_reports_by_publication ON link_reports (publication_id);
 
@@ -519,6 +521,8 @@ CREATE TABLE signing_keys (
 -- Published notes as HTML, by the numbers of their texts. They can be made again at any time.
 CREATE TABLE rendered_notes (
     content BIGINT NOT NULL PRIMARY KEY REFERENCES contents (number) ON DELETE CASCADE,
+    -- Of the text: a number may be used again after the text was purged.
+    digest BYTEA NOT NULL,
     -- Of the renderer.
     version BIGINT NOT NULL,
     -- JSON, compressed with Zstandard.

@@ -501,7 +501,9 @@ CREATE TABLE link_reports (
     digest BLOB NOT NULL UNIQUE,
     reason TEXT NOT NULL,
     note TEXT,
-    reported_at INTEGER NOT NULL
+    reported_at INTEGER NOT NULL,
+    -- 1 when administrators got a message.
+    mailed INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX link_reports_by_publication ON link_reports (publication_id);
 
@@ -518,6 +520,8 @@ CREATE TABLE signing_keys (
 -- Published notes as HTML, by the numbers of their texts. They can be made again at any time.
 CREATE TABLE rendered_notes (
     content INTEGER NOT NULL PRIMARY KEY REFERENCES contents (number) ON DELETE CASCADE,
+    -- Of the text: a number may be used again after the text was purged.
+    digest BLOB NOT NULL,
     -- Of the renderer.
     version INTEGER NOT NULL,
     -- JSON, compressed with Zstandard.

@@ -103,6 +103,7 @@ def remove(
                 )
                 await notify_access(transaction, heir.account_id)
                 inherited.append((workspace_id, heir.account_id))
+        await publications.forget_creator(transaction, account_id)
         # Its sessions, keys and memberships go with it.
         await transaction.execute("DELETE FROM accounts WHERE id = $1::uuid", account_id)
         await transaction.execute("DELETE FROM invitations WHERE address = $1", row[0])
@@ -116,7 +117,6 @@ def remove(
                 account_id,
                 tombstone,
             )
-        await publications.forget_creator(transaction, account_id)
         await uploads.end_uploads_of_account(transaction, account_id)
         await imports.end_imports_of_account(transaction, account_id)
         await forget_clients(transaction, account_id)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from octavo.model.files.changeset import MAX_OPERATIONS, AttachImage, UpdateFile
+from octavo.model.files.changeset import MAX_OPERATIONS, AttachImage, RestoreFile, UpdateFile
 from octavo.model.files.plan import Plan
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.publishing.folder_move import holds_only_moved, moved_folder
 from octavo.model.publishing.link import is_below
 from octavo.store.scripts.path_range import below
+from octavo.store.scripts.select_in import execute_each, select_in
 from octavo.store.transaction import Transaction
 
 _FOLDERS = """
-    SELECT DISTINCT folder FROM publications
+    SELECT id, folder FROM publications
     WHERE workspace_id = $1::uuid AND folder IS NOT NULL AND folder <> ''
         AND revoked_at IS NULL AND taken_down_at IS NULL
 """
-_FOLLOW = "UPDATE publications SET folder = $3 WHERE workspace_id = $1::uuid AND folder = $2"
+_FOLLOW = "UPDATE publications SET folder = $2 WHERE id = $1::uuid"
+_PATHS = """
+    SELECT path FROM files WHERE workspace = $1 AND state = 'live' AND file_id IN ($ids)
+"""
 _FILES_BELOW = """
     SELECT file_id, path FROM files
     WHERE workspace = $1 AND state = 'live' AND path >= $2 AND path < $3 LIMIT $4
@@ -36,27 +40,48 @@ async def follow_folders(
     ``workspace`` is the number of the workspace. The plans are looked at one by one, as each
     changeset moves a folder or does not.
     """
-    if not any(_may_move(plan) for plan in plans):
+    moving = [plan for plan in plans if _may_move(plan)]
+    if not moving:
         return
-    folders = {row[0] for row in await transaction.fetch_all(_FOLDERS, workspace_id)}
+    links = {row[0]: row[1] for row in await transaction.fetch_all(_FOLDERS, workspace_id)}
+    if not links:
+        return
+    names = [each.head.file_id for plan in moving for each in plan.changed]
+    left = {row[0] for row in await select_in(transaction, _PATHS, workspace, names)}
+    folders = links
     before: dict[FileId, str | None] = {}
     for plan in plans:
         after = {each.head.file_id: _place_of(each.head) for each in plan.changed}
-        if _may_move(plan):
-            for folder in sorted(folders):
-                moved = await _moved(transaction, workspace, folder, before, after)
-                if moved is not None:
-                    await transaction.execute(_FOLLOW, workspace_id, folder, moved)
-                    folders = folders - {folder} | {moved}
+        if plan in moving:
+            # Only a folder above a file that moves can move, and all of them move at once: one may
+            # take the place of another.
+            left |= {path for path in before.values() if path is not None}
+            candidates = set(folders.values()) & {each for path in left for each in _above(path)}
+            moved = {
+                folder: await _moved(transaction, workspace, folder, before, after)
+                for folder in sorted(candidates)
+            }
+            folders = {link: moved.get(folder) or folder for link, folder in folders.items()}
         before.update(after)
+    followed = [(link, folder) for link, folder in folders.items() if folder != links[link]]
+    await execute_each(transaction, _FOLLOW, followed)
 
 
 def _may_move(plan: Plan) -> bool:
     """Return whether a plan moves a file, as far as its operations tell."""
     return any(
-        isinstance(each, UpdateFile | AttachImage) and each.path is not None
+        # An earlier text of a live note can be restored at another path.
+        isinstance(each, UpdateFile | AttachImage | RestoreFile) and each.path is not None
         for each in plan.changeset.operations
     )
+
+
+def _above(path: str) -> Iterator[str]:
+    """Yield the folders above a file."""
+    at = path.find("/")
+    while at >= 0:
+        yield path[:at]
+        at = path.find("/", at + 1)
 
 
 def _place_of(head: Revision) -> str | None:

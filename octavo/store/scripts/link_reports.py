@@ -21,8 +21,9 @@ MAX_OPEN = 20
 """Open reports of one link that are kept; further ones add nothing."""
 
 QUIET = 3_600_000
-"""Milliseconds after a report in which others cause no message to administrators."""
-_RECENT = "SELECT 1 FROM link_reports WHERE id <> $1::uuid AND reported_at > $2 LIMIT 1"
+"""Milliseconds after a message to administrators in which no other report causes one."""
+_RECENT = "SELECT 1 FROM link_reports WHERE mailed = 1 AND reported_at > $1 LIMIT 1"
+_MAILED = "UPDATE link_reports SET mailed = 1 WHERE id = $1::uuid"
 _INSERT = """
     INSERT INTO link_reports (id, publication_id, digest, reason, note, reported_at)
     SELECT $1::uuid, publications.id, $3, $4, $5, $6 FROM publications
@@ -87,7 +88,8 @@ def submit(
             _INSERT, report_id, token, address, reason, note, now, MAX_OPEN
         )
         await transaction.execute(_WRITE_SOMETHING)
-        if inserted and await transaction.fetch_one(_RECENT, report_id, now - QUIET) is None:
+        if inserted and await transaction.fetch_one(_RECENT, now - QUIET) is None:
+            await transaction.execute(_MAILED, report_id)
             await _notify(transaction, _ADMINISTRATORS, (), "link_reported", now, new_mail_id)
         return inserted == 1
 

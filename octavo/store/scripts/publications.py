@@ -264,7 +264,16 @@ def expire(before: int) -> Script[bool]:
 
 
 async def forget_creator(transaction: Transaction, account_id: AccountId) -> None:
-    """Leave the links of a removed account to their workspaces."""
+    """Leave the links of an account that is being removed to their workspaces.
+
+    Those that open nothing, because the account is disabled or may not publish, go with it.
+    """
+    await transaction.execute(
+        "DELETE FROM publications WHERE created_by_id = $1::uuid AND taken_down_at IS NULL"
+        " AND EXISTS (SELECT 1 FROM accounts WHERE id = $1::uuid"
+        " AND (state = 'disabled' OR controls_publishing = 0))",
+        account_id,
+    )
     await transaction.execute(
         "UPDATE publications SET created_by_id = NULL WHERE created_by_id = $1::uuid", account_id
     )

@@ -8,18 +8,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from octavo.model.identity import FileId
 from octavo.store.compression import decompressed
 from octavo.store.transaction import Script, Transaction
 
 MAX_DROPPED = 32
 """Rows that are dropped at a time."""
 
-_FIND = "SELECT compressed, used_at FROM rendered_notes WHERE content = $1 AND version = $2"
-# The text may have been purged meanwhile.
+_FIND = """
+    SELECT compressed, used_at FROM rendered_notes
+    WHERE content = $1 AND digest = $2 AND version = $3
+"""
+# The number of a purged text may have been given to another text. Then nothing is read or kept.
+_TEXT = """
+    SELECT contents.compressed FROM files JOIN contents ON contents.number = files.content
+    WHERE files.workspace = $1 AND files.file_id = $2::uuid AND files.content = $3
+        AND files.digest = $4
+"""
 _PUT = """
-    INSERT INTO rendered_notes (content, version, compressed, size, used_at)
-    SELECT $1, $2, $3, $4, $5 WHERE EXISTS (SELECT 1 FROM contents WHERE number = $1)
-    ON CONFLICT (content) DO UPDATE SET version = excluded.version,
+    INSERT INTO rendered_notes (content, digest, version, compressed, size, used_at)
+    SELECT $3, $4, $5, $6, $7, $8 WHERE EXISTS (
+        SELECT 1 FROM files WHERE workspace = $1 AND file_id = $2::uuid AND content = $3
+            AND digest = $4
+    )
+    ON CONFLICT (content) DO UPDATE SET digest = excluded.digest, version = excluded.version,
         compressed = excluded.compressed, size = excluded.size, used_at = excluded.used_at
 """
 _USED = "UPDATE rendered_notes SET used_at = $2 WHERE content = $1"
@@ -27,46 +39,57 @@ _DELETE = "DELETE FROM rendered_notes WHERE content = $1"
 _OLDEST = "SELECT content, size FROM rendered_notes ORDER BY used_at LIMIT $1"
 
 
+class TextSource(NamedTuple):
+    """The text of the head of a note: where it is, and what it is.
+
+    ``workspace`` is the number of the workspace, ``content`` that of the text, ``digest`` the
+    SHA-256 digest of the text.
+    """
+
+    workspace: int
+    file_id: FileId
+    content: int
+    digest: bytes
+
+
 class NewRendering(NamedTuple):
     """A rendered note to be kept; ``compressed`` as `octavo.store.compression` does."""
 
-    content: int
+    source: TextSource
     version: int
     compressed: bytes
 
 
-def find(content: int, version: int) -> Script[tuple[str, int] | None]:
+def find(source: TextSource, version: int) -> Script[tuple[str, int] | None]:
     """Return what was kept for a text, and when it was last used (ms); None without it."""
 
     async def read_rendered(transaction: Transaction) -> tuple[str, int] | None:
-        row = await transaction.fetch_one(_FIND, content, version)
-        return None if row is None else (read_kept(row[0], content), row[1])
+        row = await transaction.fetch_one(_FIND, source.content, source.digest, version)
+        return None if row is None else (read_kept(row[0], source), row[1])
 
     return read_rendered
 
 
-def text_to_render(content: int) -> Script[bytes | None]:
-    """Return a text by its number, compressed as it is stored; None if it was purged."""
+def text_to_render(source: TextSource) -> Script[bytes | None]:
+    """Return a text, compressed as it is stored; None if it is not the head any more."""
 
     async def read_text(transaction: Transaction) -> bytes | None:
-        row = await transaction.fetch_one(
-            "SELECT compressed FROM contents WHERE number = $1", content
-        )
+        row = await transaction.fetch_one(_TEXT, *source)
         return None if row is None else bytes(row[0])
 
     return read_text
 
 
-def read_kept(data: bytes, content: int) -> str:
+def read_kept(data: bytes, source: TextSource) -> str:
     """Return what was compressed to be kept. Raises `TextDamaged`."""
-    return decompressed(data, str(content))
+    return decompressed(data, source.file_id)
 
 
 def keep(new: Sequence[NewRendering], used: Sequence[int], now: int) -> Script[None]:
     """Keep rendered notes, and record that others were used; ``now`` is in milliseconds."""
 
     async def keep_rendered(transaction: Transaction) -> None:
-        rows = [(each.content, each.version, each.compressed, len(each.compressed)) for each in new]
+        rows = [(*each.source, each.version, each.compressed, len(each.compressed)) for each in new]
         await transaction.execute_many(_PUT, [(*row, now) for row in rows])
         await transaction.execute_many(_USED, [(content, now) for content in used])
 

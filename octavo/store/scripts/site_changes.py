@@ -9,7 +9,7 @@ from octavo.model.identity import FileId, Position, RevisionId
 from octavo.store.transaction import Row, Script, Transaction
 
 _CHANGED = """
-    SELECT file_id, state, kind, path, revision_id, content, changed_at, images.width,
+    SELECT file_id, state, kind, path, revision_id, content, digest, changed_at, images.width,
         images.height
     FROM files LEFT JOIN images ON images.number = files.content
     WHERE workspace = $1 AND {which}
@@ -19,7 +19,7 @@ _LIVE = _CHANGED.format(which="state = 'live'")
 
 
 class ChangedFile(NamedTuple):
-    """The head of a file; ``content`` is the number of its text or image.
+    """The head of a file; ``content`` is the number of its text or image, ``digest`` its SHA-256.
 
     ``changed_at`` is in milliseconds, ``width`` and ``height`` are those of an image in pixels.
     """
@@ -30,6 +30,7 @@ class ChangedFile(NamedTuple):
     path: str
     revision_id: RevisionId
     content: int
+    digest: bytes
     changed_at: int
     width: int | None
     height: int | None

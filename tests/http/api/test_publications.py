@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.fakes.notes_api import NotesApi, refusal
+from octavo.store.scripts.account_removal import remove
+from tests.fakes.notes_api import NotesApi, account_id, refusal
 from tests.fakes.publishing_rig import MAXIMUM, PUBLIC_URL
 
 UNKNOWN = "01900000-0000-7000-8000-eeeeeeeeeeee"
@@ -199,6 +200,53 @@ async def test_link_of_a_folder_follows_it_when_it_moves_as_a_whole(api: NotesAp
         }
     )
     assert await path() == "drinks/tea"
+
+
+async def paths(api: NotesApi) -> list[str]:
+    """The paths of the links, in the order in which they were made."""
+    items = (await api.owner.get(links(api))).json()["items"]
+    return [each["target"]["path"] for each in reversed(items)]
+
+
+@pytest.mark.parametrize("third", ["drinks", "lunch"])
+async def test_links_of_folders_follow_when_one_takes_the_place_of_another(
+    api: NotesApi, third: str
+) -> None:
+    soup, tea = await api.note("drinks/soup.md"), await api.note("food/tea.md")
+    for folder in ("drinks", "food"):
+        await api.publish({"kind": "folder", "path": folder})
+    changes = {soup.id: (soup.revision, "food/soup.md"), tea.id: (tea.revision, f"{third}/tea.md")}
+    assert (await api.push(*moves(**changes))).status == 200
+    assert await paths(api) == ["food", third]
+
+
+async def test_link_of_a_folder_follows_a_note_whose_earlier_text_is_restored_elsewhere(
+    api: NotesApi,
+) -> None:
+    note = await api.note("tea/green.md", "Before.")
+    first = note.revision
+    await note.update(text="After.")
+    await api.publish({"kind": "folder", "path": "tea"})
+    restored = {"op": "restore", "fileId": note.id, "ifMatch": note.revision, "revisionId": first}
+    assert (await api.push({**restored, "path": "drinks/green.md"})).status == 200
+    assert await paths(api) == ["drinks"]
+
+
+@pytest.mark.parametrize(
+    ("decision", "left"),
+    [("state = 'disabled'", 0), ("controls_publishing = 0", 0), ("state = 'locked'", 1)],
+)
+async def test_links_of_a_removed_account_stay_if_they_opened_something(
+    api: NotesApi, decision: str, left: int
+) -> None:
+    await api.note("tea/green.md", "Green tea.")
+    await api.member("second", "owner")
+    link = await api.publish(WHOLE)
+    await api.execute(f"UPDATE accounts SET {decision} WHERE address = 'owner'")
+    await api.store.write(remove(account_id("owner")))
+    items = (await api.client("second").get(links(api))).json()["items"]
+    assert [each["createdBy"] for each in items] == [None] * left
+    assert ("green" in await link.read()) == bool(left)
 
 
 async def test_locked_account_cannot_publish(api: NotesApi) -> None:

@@ -279,6 +279,31 @@ async def test_openings_are_counted_by_the_button_alone(api: NotesApi) -> None:
     assert (listed["openings"], listed["state"]) == (2, "live")
 
 
+async def test_opening_that_shows_nothing_does_not_count(api: NotesApi) -> None:
+    note = await api.note("tea/green.md")
+    link = await api.publish(TEA, openings=1)
+    closed = await unknown(api).read()
+    assert await link.open("", f"?note={UNKNOWN_ID}") == closed
+    await note.delete()
+    assert await link.open() == closed
+    await note.restore()
+    assert "green" in await link.open()
+
+
+async def test_link_that_ends_while_its_password_is_verified_opens_nothing(api: NotesApi) -> None:
+    await api.note("tea/green.md")
+    link = await api.publish(TEA, password=PASSWORD)
+
+    async def revoke() -> None:
+        await api.owner.delete(f"{api.place}/publications/{link.id}")
+
+    async def revoke_before_the_second() -> None:
+        api.store.before_read = revoke
+
+    api.store.before_read = revoke_before_the_second
+    assert await link.open(PASSWORD) == await unknown(api).read()
+
+
 async def test_wrong_password_is_no_opening(api: NotesApi) -> None:
     await api.note("tea/green.md")
     link = await api.publish(TEA, openings=1, password=PASSWORD)
@@ -371,6 +396,18 @@ async def test_image_of_a_folder_link_is_found_without_the_note(api: NotesApi) -
     assert (await status(image), await status(other)) == (200, 404)
 
 
+@pytest.mark.parametrize(
+    "text", ["%%![[cup.png]]%%", "---\na: '![[cup.png]]'\n---\n", "<script>![[cup.png]]</script>"]
+)
+async def test_image_that_a_note_does_not_show_is_not_sent(api: NotesApi, text: str) -> None:
+    note = await api.note("tea/green.md", text)
+    image = await image_in(api)
+    link = await api.publish(TEA)
+    path = f"{link.token}/attachments/{image['fileId']}/{image['revision']['id']}"
+    for query in ("", f"?note={note.id}"):
+        assert refusal(await link.image(path + query)) == (404, "not_found")
+
+
 async def test_image_of_a_closed_link_needs_the_ticket(api: NotesApi) -> None:
     await api.note("tea/green.md", "![[cup.png]]")
     await image_in(api)
@@ -391,6 +428,15 @@ async def test_edited_note_is_read_as_it_is_now(api: NotesApi) -> None:
     assert "After." in await link.read(f"?note={note.id}")
     black = await api.note("tea/black.md")
     assert black.id in await link.read()
+
+
+async def test_list_is_not_that_of_a_map_which_was_dropped(api: NotesApi) -> None:
+    notes = [await api.note(f"tea/{number}.md") for number in range(3)]
+    link = await api.publish(TEA)
+    assert len(hrefs(await link.read(), "?note=")) == 3
+    await notes[0].update(path="food/0.md")
+    api.publishing.reading._sites._maps.clear()
+    assert len(hrefs(await link.read(), "?note=")) == 2
 
 
 async def test_replaced_image_is_shown_in_its_newest_revision(api: NotesApi) -> None:
