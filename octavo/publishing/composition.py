@@ -1,6 +1,7 @@
 """Compose the pages of a published link, with placeholders for what differs between readers."""
 
 from collections.abc import Sequence
+from html import escape
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -24,6 +25,7 @@ from octavo.store.scripts.site_changes import ChangedFile
 WORDS_A_MINUTE = 220
 _WHOLE_WORKSPACE = "All notes"
 _SHORTEST_OUTLINE = 2
+_FIRST = '<meta charset="utf-8">'
 
 
 class Placeholders(NamedTuple):
@@ -71,6 +73,19 @@ class ViewComposer:
     def report(self) -> str:
         """The address of the form to report a link."""
         return f"{self.places.token}/report"
+
+    def moved(self, page: bytes, note: str | None) -> bytes:
+        """Return a page that leads the browser to its own address at once.
+
+        The page of a form has the address of the form: to reload it, or to go back to it, would
+        send the form again, and count another opening.
+        """
+        query = self.places.only
+        if note is not None:
+            query = f"?note={escape(quote(note, safe=''))}{self.places.more}"
+        address = f"{self.places.token}{query}"
+        refresh = f'{_FIRST}<meta http-equiv="refresh" content="0;url={address}">'
+        return page.replace(_FIRST.encode(), refresh.encode(), 1)
 
     def addresses(
         self,

@@ -197,7 +197,7 @@ class PublishedReading:
                 return await self.closed(token)
         if again.owner_id is not None:
             self._meter.add(again.owner_id, Amount(len(page), 1))
-        return self._filled(page, token, ticket)
+        return self._filled(self._composer.moved(page, note), token, ticket)
 
     async def image(
         self,

@@ -12,7 +12,7 @@ from octavo.model.accounts.consent import NO_DOCUMENTS
 from octavo.publishing.composition import ViewComposer, placeholders
 from octavo.publishing.links import PublishedLinks
 from octavo.publishing.reading import PublishedReading
-from octavo.publishing.renderings import Renderings
+from octavo.publishing.renderings import Renderings, RunRendering
 from octavo.publishing.reports import LinkReports
 from octavo.publishing.signing import ReportAddresses, Tickets
 from octavo.publishing.views import PublishedPages
@@ -56,9 +56,12 @@ def publishing_rig(
     now: Callable[[], float],
     new_id: Callable[[], str],
     new_entropy: Callable[[], bytes],
+    html: PublishedPages | None = None,
+    hashing: RunRendering = hash_inline,
+    rendering: RunRendering = run_inline,
 ) -> PublishingRig:
-    """Build the parts over a database."""
-    passwords = Passwords(new_entropy=new_entropy, cost=CHEAP, run=hash_inline)
+    """Build the parts over a database; ``html`` is in place of the pages of the service."""
+    passwords = Passwords(new_entropy=new_entropy, cost=CHEAP, run=hashing)
     links = PublishedLinks(
         store,
         attempts,
@@ -71,9 +74,9 @@ def publishing_rig(
     )
 
     async def made() -> PublishedPages:
-        return published_html()
+        return published_html() if html is None else html
 
-    renderings = Renderings(store, run_inline, now=now, most_bytes=1_000_000)
+    renderings = Renderings(store, rendering, now=now, most_bytes=1_000_000)
     tickets = Tickets(store, now=now, new_secret=new_entropy)
     reading = PublishedReading(
         store,

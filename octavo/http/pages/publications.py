@@ -46,7 +46,8 @@ DAYS: Mapping[str, str] = {
 # Files whose paths and folders are suggested.
 _SUGGESTED = "500"
 _EVERY = "500"
-_FIELDS = ("kind", "path", "label", "days", "until", "password", "openings")
+# In the order in which mistakes are focused: the password is asked for again after each.
+_FIELDS = ("kind", "path", "label", "days", "until", "openings", "password")
 _NAMES = {"target": "path", "fileId": "path", "prefix": "path", "expiresAt": "until"}
 # The workspace was found before: what is not found is the note or the folder.
 _OF_THE_PATH = frozenset({"invalid_path", "not_found"})
@@ -95,12 +96,15 @@ def add_publication_pages(site: Site, now: Clock) -> None:
         try:
             body, faults = await _link_input(visitor, workspace_id, now())
             if faults:
-                return await _form(visitor, workspace, Trouble(400, "", faults))
+                return await _form(
+                    visitor, workspace, Trouble(400, "", _asked_again(visitor, faults))
+                )
             link = await visitor.api.send(PublishedLinkCreated, "POST", _api(workspace_id), body)
         except Problem as problem:
             trouble = trouble_of(problem, _NAMES)
             if problem.code in _OF_THE_PATH:
                 trouble = replace(trouble, text="", fields={"path": trouble.text})
+            trouble = replace(trouble, fields=_asked_again(visitor, trouble.fields))
             return await _form(visitor, workspace, trouble)
         return await show(
             "workspaces/link_created.html",
@@ -122,8 +126,8 @@ def add_publication_pages(site: Site, now: Clock) -> None:
             place="Published links",
             heading="Revoke this link?",
             subject=name_of(link.target),
-            text="From then on it opens nothing, for anybody who has it. It can't be made live "
-            "again; you can create another link. The notes stay.",
+            text="The link stops working at once, for everyone who has it. You can't undo this; "
+            "you can create another link. The notes are not changed.",
             button="Revoke the link",
             back=back,
             here=HOME,
@@ -185,6 +189,13 @@ async def _form(
     )
 
 
+def _asked_again(visitor: Visitor, faults: Mapping[str, str]) -> Mapping[str, str]:
+    """Return what is wrong with a form that is shown again: a password is never shown."""
+    if not visitor.given.get("password"):
+        return faults
+    return {"password": "Enter the password again: it is not kept.", **faults}
+
+
 def _suggested(query: Mapping[str, str]) -> Mapping[str, str]:
     """Return the fields of an empty form; the address may name a note or a folder."""
     if "note" in query:
@@ -220,6 +231,8 @@ async def _target(
     kind = visitor.given.get("kind", "")
     path = normalize("NFC", visitor.given.get("path", "").strip().strip("/"))
     if kind == "whole":
+        if path:
+            return {}, {"path": "You chose the whole workspace and gave a path. Choose one."}
         return {"kind": "folder", "path": ""}, {}
     if kind not in KINDS:
         return {}, {"kind": "Choose what the link opens."}
@@ -239,6 +252,10 @@ async def _target(
         if kind == "note":
             return {"kind": "note", "fileId": found.id}, {}
     if kind == "note":
+        listed = f"{LIST}/{workspace_id}/files"
+        files = await visitor.api.get(FileList, listed, prefix=f"{path}/", limit="1")
+        if files.items:
+            return {}, {"path": "This is a folder. Choose “A folder…”, or give a note."}
         return {}, {"path": "There is no note with this path."}
     return {"kind": "folder", "path": path}, {}
 
@@ -263,8 +280,9 @@ def _openings(openings: str) -> tuple[int | None, str]:
     """Return how often a link can be opened, None for any number, and what is wrong with it."""
     if not openings:
         return None, ""
-    if openings.isascii() and openings.isdigit() and len(openings) <= len(str(MAX_OPENINGS)):
-        count = int(openings)
+    digits = openings.replace(",", "").replace(" ", "")
+    if digits.isascii() and digits.isdigit() and len(digits) <= len(str(MAX_OPENINGS)):
+        count = int(digits)
         if 1 <= count <= MAX_OPENINGS:
             return count, ""
     return None, f"Give a whole number from 1 to {MAX_OPENINGS:,}, or leave it empty."

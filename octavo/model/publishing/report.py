@@ -17,8 +17,8 @@ REASONS: Mapping[Reason, str] = MappingProxyType(
     {
         "spam": "Spam or a scam",
         "abuse": "Abuse or harassment",
-        "copyright": "A copy of somebody else's work",
-        "personal_data": "Personal data of somebody",
+        "copyright": "A copyright violation",
+        "personal_data": "Someone's personal data",
         "malware": "Malware, or a link to it",
         "illegal": "Something else that is illegal",
         "other": "Another reason",

@@ -108,7 +108,6 @@ async def test_form_that_is_sent_twice_creates_one_link(ann: PageReader, links: 
         ("folder", "Kitchen", "Kitchen"),
         ("folder", "Kitchen/Tea/", "Kitchen/Tea"),
         ("whole", "", "The whole workspace"),
-        ("whole", "Bills.md", "The whole workspace"),
     ],
 )
 async def test_notes_and_folders_are_published(
@@ -124,7 +123,9 @@ async def test_notes_and_folders_are_published(
     [
         ({"kind": "x"}, "kind", "Choose what the link opens."),
         ({"path": " / "}, "path", "Give the path of the note."),
-        ({"path": "Kitchen"}, "path", "There is no note with this path."),
+        ({"path": "Kitchen"}, "path", "This is a folder."),
+        ({"path": "Kitch"}, "path", "There is no note with this path."),
+        ({"kind": "whole"}, "path", "You chose the whole workspace and gave a path."),
         ({"path": "a\0b"}, "path", "NUL"),
         ({"kind": "folder", "path": ""}, "path", "Give the path of the folder."),
         ({"kind": "folder", "path": "Garden"}, "path", "There is no note below this folder."),
@@ -151,6 +152,7 @@ async def test_mistake_is_explained_at_its_field(
     assert page.focused == [field]
     assert text in page.alerts[0]
     assert f'id="{field}-error"' in ann.text
+    assert field == "password" or "Enter the password again" in page.alerts[0]
     await ann.open(links)
     assert "Nothing is published" in ann.text
 
@@ -246,8 +248,8 @@ async def test_list_says_when_links_end(
     [
         ({}, "none"),
         ({"password": "open sesame"}, "password"),
-        ({"openings": "1"}, "opens once"),
-        ({"password": "open sesame", "openings": "1200"}, "password, opens 1,200 times"),
+        ({"openings": "1"}, "one opening"),
+        ({"password": "open sesame", "openings": "1,200"}, "password, 1,200 openings"),
     ],
 )
 async def test_list_says_what_limits_links(
