@@ -235,14 +235,16 @@ class Renderings:
         What is not written when that happens is rendered again when it is needed. A failure of the
         database is logged, and the same applies.
         """
-        try:
-            async with trio.open_nursery() as self._nursery:
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            try:
                 while True:
                     await self._noted.wait()
                     await trio.sleep(INTERVAL_SECONDS)
                     await self.flush()
-        finally:
-            self._nursery = None
+            finally:
+                # From now on, every reader waits for the worker alone.
+                self._nursery = None
 
     async def flush(self) -> None:
         """Write what was rendered, and what was used, in small transactions."""

@@ -49,6 +49,15 @@ class Workers:
         return await run_inline(function, *arguments, **named)
 
 
+class StubbornWorkers(Workers):
+    """Workers that can't be stopped."""
+
+    async def run(self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        with trio.CancelScope(shield=True):
+            await self.waiting.wait()
+        return function(*arguments, **named)
+
+
 @pytest.fixture
 async def store() -> AsyncIterator[Store]:
     inline = open_inline()
@@ -186,6 +195,37 @@ async def test_rendering_goes_on_when_its_reader_leaves(
         workers.waiting.set()
     assert found == ["<p><em>tea</em></p>"]
     assert workers.calls == 1
+
+
+async def test_text_is_rendered_while_a_service_that_stops_ends_its_last_rendering(
+    store: Store,
+) -> None:
+    workers = StubbornWorkers()
+    rendered = renderings(store, workers)
+    first, second = await text(store, 1, "*tea*"), await text(store, 2, "*soup*")
+    workers.waiting = trio.Event()
+    found: list[str | None] = []
+
+    async def read(source: TextSource) -> None:
+        found.append(await html(rendered, source))
+
+    service = trio.CancelScope()
+
+    async def serve() -> None:
+        with service:
+            await rendered.run()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(read, first)
+        await trio.testing.wait_all_tasks_blocked()
+        service.cancel()
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(read, second)
+        await trio.testing.wait_all_tasks_blocked()
+        workers.waiting.set()
+    assert sorted(each or "" for each in found) == ["<p><em>soup</em></p>", "<p><em>tea</em></p>"]
 
 
 async def test_one_note_of_a_workspace_is_rendered_at_a_time(
