@@ -36,7 +36,7 @@ test: dev yjs better-auth axe ## run every test, in two processes; ARGS='-n 0' t
 storm: dev ## run the storms of the core under 50,000 schedules each
 	@OCTAVO_STORM_SCHEDULES=50000 $(BIN)/pytest -q tests/actors/core/test_storms.py $(ARGS)
 
-simulate: dev ## run the simulations of the whole service and of identity under 5,000 schedules each
+simulate: dev ## run every simulation under 5,000 schedules
 	@OCTAVO_SIMULATION_SEEDS=5000 $(BIN)/pytest -q tests/simulation $(ARGS)
 
 fuzz: dev yjs ## check a million mutated requests, a million updates of documents, 400,000 images, 300,000 archives
