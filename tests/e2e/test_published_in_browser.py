@@ -9,12 +9,15 @@ import httpx
 import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.expected_conditions import url_contains
+from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.e2e.browser import missing, running_browser
 from tests.e2e.browsing import fill_in, follow, heading, press
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.people import Person, client, settle
 from tests.e2e.pictures import Pictures
+from tests.e2e.server import PATIENCE
 from tests.fakes.image_files import encoded, picture
 
 HOST = "localhost:8080"
@@ -143,6 +146,9 @@ def test_link_opens_as_often_as_it_may(readers: Readers) -> None:
     page.refresh()
     assert heading(page) == CLOSED
     press(page, "Open")
+    # The page has left the address of the form: to load it again opens nothing again.
+    WebDriverWait(page, PATIENCE).until(url_contains("?ticket="))
+    page.refresh()
     follow(page, "green")
     assert heading(page) == "Green tea"
     address = page.current_url

@@ -226,6 +226,21 @@ async def test_right_password_puts_a_ticket_into_every_address(api: NotesApi) ->
     assert await link.read(f"?note={green.id}") == await unknown(api).read()
 
 
+async def test_page_that_opening_shows_leads_to_its_own_address(api: NotesApi) -> None:
+    note = await api.note("tea/green.md", "Green tea.")
+    link = await api.publish(TEA, openings=2)
+    for query, more in (("", ""), (f"?note={note.id}", f"note={note.id}&")):
+        page = await link.open("", query)
+        [address] = re.findall(r'<meta http-equiv="refresh" content="0;url=TOKEN([^"]*)">', page)
+        address = address.replace("&amp;", "&")
+        assert address == f"?{more}ticket={ticket_on(page)}"
+        again = await link.read(address)
+        assert "green" in again
+        assert "refresh" not in again
+    # What opens nothing stays where it is.
+    assert "refresh" not in await link.open()
+
+
 async def test_password_is_compared_in_its_normalized_form(api: NotesApi) -> None:
     await api.note("tea/green.md")
     link = await api.publish(TEA, password="ﬁve o'clock é")
