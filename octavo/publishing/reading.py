@@ -193,7 +193,7 @@ class PublishedReading:
         if again.link.openings is not None:
             # Nothing that could not be shown counts.
             now = milliseconds(self._now())
-            if await self._store.write(publications.open_once(digest, now)) is None:
+            if not await self._store.write(publications.open_once(digest, now)):
                 return await self.closed(token)
         if again.owner_id is not None:
             self._meter.add(again.owner_id, Amount(len(page), 1))

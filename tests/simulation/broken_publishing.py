@@ -33,16 +33,16 @@ from tests.simulation.broken import Break
 def count_openings_past_the_limit(patch: pytest.MonkeyPatch) -> None:
     """An opening is counted, however many there were meanwhile."""
 
-    def open_again(digest: bytes, now: int) -> Script[ReadableLink | None]:
-        async def count_opening(transaction: Transaction) -> ReadableLink | None:
+    def open_again(digest: bytes, now: int) -> Script[bool]:
+        async def count_opening(transaction: Transaction) -> bool:
             found = await publications._by_digest(transaction, digest)
             if found is None or not found.opens_at(now):
-                return None
+                return False
             await transaction.execute(
                 "UPDATE publications SET opened = opened + 1 WHERE id = $1::uuid",
                 found.link.publication_id,
             )
-            return found
+            return True
 
         return count_opening
 
@@ -54,9 +54,9 @@ def count_openings_later(patch: pytest.MonkeyPatch) -> None:
     open_once = publications.open_once
     opened = PublishedReading.open
 
-    def count_nothing(digest: bytes, now: int) -> Script[ReadableLink | None]:
-        async def find(transaction: Transaction) -> ReadableLink | None:
-            return await publications._by_digest(transaction, digest)
+    def count_nothing(digest: bytes, now: int) -> Script[bool]:
+        async def find(transaction: Transaction) -> bool:
+            return await publications._by_digest(transaction, digest) is not None
 
         return find
 

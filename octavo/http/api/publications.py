@@ -29,7 +29,6 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.accounts.password import LONGEST as LONGEST_PASSWORD
-from octavo.model.accounts.password import hashed_form
 from octavo.model.files.path import check_path
 from octavo.model.identity import FileId
 from octavo.model.label import parse_label
@@ -43,6 +42,7 @@ from octavo.model.publishing.link import (
     PublishedLink,
     TargetKind,
     TooManyLinks,
+    password_fault,
 )
 from octavo.model.refusal import InvalidPath
 from octavo.publishing.links import PublishedLinks
@@ -244,7 +244,7 @@ class PublicationOperations:
                 label = parse_label(body.label, LONGEST_LABEL)
             except ValueError as error:
                 errors.append(("/label", str(error)))
-        if body.password is not None and (fault := _password_fault(body.password)):
+        if body.password is not None and (fault := password_fault(body.password)):
             errors.append(("/password", fault))
         expires = None if body.expires_at is None else milliseconds_of(body.expires_at)
         if expires is not None and expires <= milliseconds(self._now()):
@@ -275,12 +275,3 @@ def _target(given: NoteTargetInput | FolderTargetInput) -> LinkTarget:
     if path:
         check_path(path)
     return LinkTarget("folder", None, path)
-
-
-def _password_fault(password: str) -> str | None:
-    form = hashed_form(password)
-    if form is None:
-        return f"A password has at most {LONGEST_PASSWORD} characters."
-    if len(form) < SHORTEST_PASSWORD:
-        return f"A password of a link has at least {SHORTEST_PASSWORD} characters."
-    return None

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Literal, NewType
 
+from octavo.model.accounts.account import State
+from octavo.model.accounts.password import LONGEST, hashed_form
 from octavo.model.identity import AccountId, FileId, WorkspaceId
 from octavo.model.refusal import DomainError
 
@@ -123,3 +125,25 @@ class PublishedLink:
 def is_below(path: str, folder: str) -> bool:
     """Return whether a file is below a folder; every file is below the empty one."""
     return not folder or path.startswith(f"{folder}/")
+
+
+def password_fault(password: str) -> str | None:
+    """Return what is wrong with a new password of a link, for people; None for a valid one."""
+    form = hashed_form(password)
+    if form is None:
+        return f"A password has at most {LONGEST} characters."
+    if len(form) < SHORTEST_PASSWORD:
+        return f"A password of a link has at least {SHORTEST_PASSWORD} characters."
+    return None
+
+
+def lets_read(state: State, *, publishing: bool) -> bool:
+    """Return whether the links of an account open anything.
+
+    Those of a locked account do: it can't change anything, and what it published stays.
+
+    Args:
+        state: of the account.
+        publishing: whether the operator lets it publish.
+    """
+    return publishing and state != "disabled"

@@ -13,6 +13,7 @@ from octavo.model.publishing.link import (
     PublishedTargetMissing,
     PublishingRefused,
     TooManyLinks,
+    lets_read,
 )
 from octavo.store.identifiers import LAST
 from octavo.store.scripts import members
@@ -221,26 +222,26 @@ async def _by_digest(transaction: Transaction, digest: bytes) -> ReadableLink | 
     workspace, position, owner_id, state, publishing, is_named = row[_COUNT:]
     link = _link(row[:_COUNT])
     # Without a creator, who was removed, the link is the workspace's.
-    allowed = link.created_by is None or (state != "disabled" and publishing == 1)
+    allowed = link.created_by is None or lets_read(state, publishing=publishing == 1)
     found = ReadableLink(link, workspace, Position(position), owner_id, allowed)
     return found if is_named else None
 
 
-def open_once(digest: bytes, now: int) -> Script[ReadableLink | None]:
-    """Count an opening of a link of limited openings; return the link if it may be read.
+def open_once(digest: bytes, now: int) -> Script[bool]:
+    """Count an opening of a link of limited openings; return whether it may be read.
 
     Two concurrent openings never exceed the limit together.
     """
 
-    async def count_opening(transaction: Transaction) -> ReadableLink | None:
+    async def count_opening(transaction: Transaction) -> bool:
         found = await _by_digest(transaction, digest)
         if found is None or not found.opens_at(now):
-            return None
+            return False
         counted = await transaction.execute(
             "UPDATE publications SET opened = opened + 1 WHERE id = $1::uuid AND opened < openings",
             found.link.publication_id,
         )
-        return found if counted == 1 else None
+        return counted == 1
 
     return count_opening
 

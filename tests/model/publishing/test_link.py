@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.publishing.link import LinkState, PublishedLink, is_below
+from octavo.model.accounts.account import State
+from octavo.model.publishing.link import (
+    SHORTEST_PASSWORD,
+    LinkState,
+    PublishedLink,
+    is_below,
+    lets_read,
+    password_fault,
+)
 from tests.model.publishing.test_ticket import LINK
 
 TIMES = st.none() | st.integers(0, 5)
@@ -67,3 +75,35 @@ def test_ticket_is_needed_for_what_has_to_be_opened(
 )
 def test_file_is_below_a_folder(path: str, folder: str, below: bool) -> None:
     assert is_below(path, folder) is below
+
+
+@pytest.mark.parametrize(
+    ("password", "fault"),
+    [
+        ("x" * SHORTEST_PASSWORD, None),
+        ("x" * 256, None),
+        ("", "at least 8"),
+        ("x" * (SHORTEST_PASSWORD - 1), "at least 8"),
+        # One character of the normalized form.
+        ("e\u0301" * (SHORTEST_PASSWORD - 1), "at least 8"),
+        ("x" * 257, "at most 256"),
+        ("x" * 1_000_000, "at most 256"),
+    ],
+)
+def test_password_has_bounds_in_its_normalized_form(password: str, fault: str | None) -> None:
+    found = password_fault(password)
+    assert found is None if fault is None else fault in (found or "")
+
+
+@pytest.mark.parametrize(
+    ("state", "publishing", "read"),
+    [
+        ("enabled", True, True),
+        ("locked", True, True),
+        ("disabled", True, False),
+        ("enabled", False, False),
+        ("locked", False, False),
+    ],
+)
+def test_links_of_some_accounts_open_nothing(state: State, publishing: bool, read: bool) -> None:
+    assert lets_read(state, publishing=publishing) is read
