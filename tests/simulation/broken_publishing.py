@@ -16,7 +16,9 @@ from octavo.model.publishing import ticket
 from octavo.model.publishing.folder_move import moved_folder
 from octavo.model.publishing.link import PublicationId, PublishedLink
 from octavo.model.publishing.report import ReportId
-from octavo.publishing import links, reading
+from octavo.publishing import composed_pages, links
+from octavo.publishing.composed_pages import ComposedPages
+from octavo.publishing.link_access import LinkAccess
 from octavo.publishing.reading import PublishedReading
 from octavo.publishing.signing import Tickets
 from octavo.publishing.site_map import SiteMap
@@ -95,7 +97,7 @@ def keep_pages_of_any_revision(patch: pytest.MonkeyPatch) -> None:
     def kept(_: RevisionId | None, shape: int, folder: str, page: bytes) -> _KeptForAny:
         return _KeptForAny(_Anything(), shape, folder, page)
 
-    patch.setattr(reading, "_Kept", kept)
+    patch.setattr(composed_pages, "_Kept", kept)
 
 
 def keep_pages_of_any_shape(patch: pytest.MonkeyPatch) -> None:
@@ -104,7 +106,7 @@ def keep_pages_of_any_shape(patch: pytest.MonkeyPatch) -> None:
     def kept(revision_id: RevisionId | None, _: int, folder: str, page: bytes) -> _KeptForAny:
         return _KeptForAny(revision_id, _Anything(), folder, page)
 
-    patch.setattr(reading, "_Kept", kept)
+    patch.setattr(composed_pages, "_Kept", kept)
 
 
 def count_shapes_anew(patch: pytest.MonkeyPatch) -> None:
@@ -116,19 +118,17 @@ def count_shapes_anew(patch: pytest.MonkeyPatch) -> None:
 def show_any_map(patch: pytest.MonkeyPatch) -> None:
     """A link is read with a newer map, in which other notes may be in the place of its folder."""
 
-    async def mapped(
-        self: PublishedReading, link: ReadableLink, _: str
-    ) -> tuple[ReadableLink, SiteMap]:
+    async def mapped(self: LinkAccess, link: ReadableLink, _: str) -> tuple[ReadableLink, SiteMap]:
         return link, await self._sites.get(link.workspace, link.position)
 
-    patch.setattr(PublishedReading, "_mapped", mapped)
+    patch.setattr(LinkAccess, "mapped", mapped)
 
 
 def compose_with_any_map(patch: pytest.MonkeyPatch) -> None:
     """A page is composed with a map that has changed while its note was rendered."""
 
     async def compose(
-        self: PublishedReading, link: ReadableLink, site: SiteMap, file: ChangedFile | None
+        self: ComposedPages, link: ReadableLink, site: SiteMap, file: ChangedFile | None
     ) -> bytes | None:
         if file is not None:
             source = TextSource(link.workspace, file.file_id, file.content, file.digest)
@@ -136,8 +136,8 @@ def compose_with_any_map(patch: pytest.MonkeyPatch) -> None:
         # What was rendered is at hand now.
         return await composed(self, link, site, file)
 
-    composed = PublishedReading._compose
-    patch.setattr(PublishedReading, "_compose", compose)
+    composed = ComposedPages._compose
+    patch.setattr(ComposedPages, "_compose", compose)
 
 
 def follow_parts(patch: pytest.MonkeyPatch) -> None:
@@ -194,7 +194,7 @@ def overlook_restored_notes(patch: pytest.MonkeyPatch) -> None:
 def revoke_in_memory(patch: pytest.MonkeyPatch) -> None:
     """Only the process that revoked a link knows of it."""
     revoked: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
-    find = PublishedReading._link
+    find = LinkAccess.find
 
     async def revoke(
         self: links.PublishedLinks,
@@ -206,13 +206,13 @@ def revoke_in_memory(patch: pytest.MonkeyPatch) -> None:
     ) -> None:
         revoked.setdefault(self._store, set()).add(publication_id)
 
-    async def find_unless_revoked(self: PublishedReading, token: str) -> ReadableLink | None:
+    async def find_unless_revoked(self: LinkAccess, token: str) -> ReadableLink | None:
         found = await find(self, token)
         gone = found is not None and found.link.publication_id in revoked.get(self._store, ())
         return None if gone else found
 
     patch.setattr(links.PublishedLinks, "revoke", revoke)
-    patch.setattr(PublishedReading, "_link", find_unless_revoked)
+    patch.setattr(LinkAccess, "find", find_unless_revoked)
 
 
 def keep_deleted_notes(patch: pytest.MonkeyPatch) -> None:

@@ -109,7 +109,7 @@ class PublishingProcess(Process):
         self.reading = rig.reading
         self.reports = rig.reports
 
-        self._maps = rig.reading._sites._maps
+        self._maps = rig.reading._access._sites._maps
 
         async def keep_rendered(worker: WorkerContext) -> None:
             await rig.renderings.run()

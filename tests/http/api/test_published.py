@@ -450,7 +450,7 @@ async def test_list_is_not_that_of_a_map_which_was_dropped(api: NotesApi) -> Non
     link = await api.publish(TEA)
     assert len(hrefs(await link.read(), "?note=")) == 3
     await notes[0].update(path="food/0.md")
-    api.publishing.reading._sites._maps.clear()
+    api.publishing.reading._access._sites._maps.clear()
     assert len(hrefs(await link.read(), "?note=")) == 2
 
 
