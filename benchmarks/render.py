@@ -9,22 +9,28 @@ processor times, so that other work on the machine matters less.
 
 from __future__ import annotations
 
-import argparse
-import json
-import random
-import time
-from collections.abc import Callable
+import sys
+from pathlib import Path
 
-from octavo.model.documents.edits import edits_between
-from octavo.model.files.revision_diff import unified, words
-from octavo.model.refusal import UnrenderableNote
-from octavo.render.allowed import clean
-from octavo.render.limits import LIMITS, check_renderable
-from octavo.render.note import render_note
-from octavo.render.outline import add_anchors
-from octavo.render.parser import parse
-from octavo.render.references import ImageAddress, LinkAddress, place_references
-from octavo.render.renderer import Renderer
+# This script's folder would hide the package http of the standard library.
+sys.path[0] = str(Path(__file__).parent.parent)
+
+import argparse  # noqa: E402
+import json  # noqa: E402
+import random  # noqa: E402
+import time  # noqa: E402
+from collections.abc import Callable  # noqa: E402
+
+from octavo.model.documents.edits import edits_between  # noqa: E402
+from octavo.model.files.revision_diff import unified, words  # noqa: E402
+from octavo.model.refusal import UnrenderableNote  # noqa: E402
+from octavo.render.allowed import clean  # noqa: E402
+from octavo.render.limits import LIMITS, check_renderable  # noqa: E402
+from octavo.render.note import render_note  # noqa: E402
+from octavo.render.outline import add_anchors  # noqa: E402
+from octavo.render.parser import parse  # noqa: E402
+from octavo.render.references import ImageAddress, LinkAddress, place_references  # noqa: E402
+from octavo.render.renderer import Renderer  # noqa: E402
 
 MILLI = 1e3
 MICRO = 1e6

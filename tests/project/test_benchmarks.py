@@ -1,0 +1,26 @@
+"""The benchmarks: each starts as `docs/performance.md` says."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = sorted(
+    each.name
+    for each in (ROOT / "benchmarks").glob("*.py")
+    if '__name__ == "__main__"' in each.read_text()
+)
+
+
+def test_there_are_benchmarks() -> None:
+    assert "publishing.py" in SCRIPTS
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_benchmark_starts_from_the_root_of_the_project(name: str) -> None:
+    command = [sys.executable, f"benchmarks/{name}", "--help"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert "usage:" in ended.stdout
