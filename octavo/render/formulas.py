@@ -27,6 +27,16 @@ _SIGN = "$$"
 # Macros expand to any length.
 _MACRO = re.compile(r"\\(?:def|let|(?:re|provide)?newcommand|renewcommand|newenvironment|Declare)")
 _NESTING = re.compile(r"\\(begin|left|end|right)(?![A-Za-z])|\\.|([{}])", re.DOTALL)
+# Environments that the translator does not know, and those that look alike.
+_ENVIRONMENT = re.compile(r"(?<!\\)(\\(?:begin|end)\{)(aligned|gathered|gather\*?)\}")
+_ALIKE = {"aligned": "split", "gathered": "matrix", "gather": "matrix", "gather*": "matrix"}
+# What the translator leaves of a macro or an environment that it does not know.
+_LEFT = re.compile(r"\\[A-Za-z]+|&")
+# Elements that browsers show wrongly with another number of children.
+_CHILDREN = {
+    **dict.fromkeys(("mfrac", "mroot", "msub", "msup", "munder", "mover"), 2),
+    **dict.fromkeys(("msubsup", "munderover"), 3),
+}
 _VALUE = re.compile(r"[A-Za-z0-9#.+\- ]{0,60}")
 
 
@@ -75,23 +85,28 @@ def mathml(source: str, *, display: bool) -> str | None:
         source: LaTeX without its signs.
         display: whether the formula is on a line of its own.
     """
-    if len(source) > LONGEST_FORMULA or _MACRO.search(source) or _depth(source) > MAX_FORMULA_DEPTH:
+    if len(source) > LONGEST_FORMULA or _MACRO.search(source):
         return None
+    depth = _depth(source)
+    if depth is None or depth > MAX_FORMULA_DEPTH:
+        return None
+    known = _ENVIRONMENT.sub(lambda found: f"{found[1]}{_ALIKE[found[2]]}}}", source)
     try:
-        root = convert_to_element(source, display="block" if display else "inline")
+        root = convert_to_element(known, display="block" if display else "inline")
     # Of what it does not understand, the translator raises what happens to go wrong.
     except Exception:  # noqa: BLE001
         return None
     del root.attrib["xmlns"]
     parts: list[str] = []
     try:
-        _write(root, parts)
+        _write(root, parts, ampersands=r"\&" in source)
     except (ValueError, RecursionError):
         return None
     return "".join(parts)
 
 
-def _depth(source: str) -> int:
+def _depth(source: str) -> int | None:
+    """Return how deeply braces and environments are nested; None if one lacks its counterpart."""
     deepest = depth = 0
     for found in _NESTING.finditer(source):
         if found[1] in ("begin", "left") or found[2] == "{":
@@ -99,12 +114,16 @@ def _depth(source: str) -> int:
             deepest = max(deepest, depth)
         elif found[1] or found[2]:
             depth -= 1
-    return deepest
+            if depth < 0:
+                return None
+    return None if depth else deepest
 
 
-def _write(element: Element, parts: list[str]) -> None:
+def _write(element: Element, parts: list[str], *, ampersands: bool) -> None:
     if element.tag not in MATH:
         raise ValueError(element.tag)
+    if len(element) != _CHILDREN.get(element.tag, len(element)):
+        raise ValueError(f"{element.tag} has {len(element)} children")
     parts.append(f"<{element.tag}")
     for name, value in element.attrib.items():
         if name in MATH_ATTRIBUTES and _VALUE.fullmatch(value):
@@ -112,7 +131,10 @@ def _write(element: Element, parts: list[str]) -> None:
     parts.append(">")
     if element.text:
         # It has references to characters, besides what a person wrote.
-        parts.append(escaped(unescape(element.text)))
+        text = unescape(element.text)
+        if element.tag == "mi" and _LEFT.fullmatch(text) and not (text == "&" and ampersands):
+            raise ValueError(text)
+        parts.append(escaped(text))
     for child in element:
-        _write(child, parts)
+        _write(child, parts, ampersands=ampersands)
     parts.append(f"</{element.tag}>")

@@ -61,11 +61,28 @@ def test_formula_is_mathml() -> None:
         "a" * (LONGEST_FORMULA + 1),
         "{" * (MAX_FORMULA_DEPTH + 1) + "}" * (MAX_FORMULA_DEPTH + 1),
         "a_1_2",
+        r"\frac{1",
+        r"\frac{1}",
+        r"\sqrt{a}}",
+        r"\left( a",
+        r"\ce{H2O}",
+        r"\begin{unknown}a & b\end{unknown}",
     ],
 )
 def test_formula_that_is_not_translated_is_shown_as_its_source(source: str) -> None:
     assert mathml(source, display=False) is None
     assert "<math" not in render_note(f"x ${source}$").html
+
+
+@pytest.mark.parametrize("name", ["aligned", "gathered", "gather", "gather*", "align*", "split"])
+def test_lines_of_an_environment_are_lines(name: str) -> None:
+    html = mathml(rf"\begin{{{name}}} a = b \\ c = d \end{{{name}}}", display=True)
+    assert html is not None
+    assert html.count("<mtr>") == 2
+
+
+def test_ampersand_that_is_meant_is_shown() -> None:
+    assert "<mi>&amp;</mi>" in (mathml(r"A \& B", display=False) or "")
 
 
 @pytest.mark.parametrize(
