@@ -95,6 +95,7 @@ ALIGNMENTS: Final = frozenset({"left", "center", "right"})
 _OWN: Final = {
     "a": {"id"},
     "li": {"id"},
+    "p": {"id"},
     **{name: {"id"} for name in HEADINGS},
     **{name: set(MATH_ATTRIBUTES) for name in MATH},
 }

@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 from octavo.model.links.headings import anchor_of
 from octavo.render.addresses import LocalAddress, read_address
+from octavo.render.block_ids import block_fragment
 from octavo.render.html_writer import HtmlWriter, escaped, escaped_value
 from octavo.render.references import FileReference, ReferenceKind
 from octavo.render.wiki_links import SizedText
@@ -44,6 +45,9 @@ class LinkWriter:
         if target:
             return f"octavo:{self._number(FileReference(kind, embed, target, heading))}"
         if kind == "wiki":
+            block = block_fragment(heading)
+            if block is not None:
+                return f"#{block}"
             anchor = self._anchors.get(anchor_of(heading.rpartition("#")[2]))
             return None if anchor is None else f"#{quote(anchor)}"
         return f"#{quote(self._anchors.get(heading, heading), safe=':/?@!$&()*+,;=~-._')}"

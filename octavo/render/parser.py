@@ -28,6 +28,7 @@ from markdown_it.rules_inline import (
 from markdown_it.token import Token
 
 from octavo.render.allowed import FOREIGN, LEFT_OUT
+from octavo.render.block_ids import find_block_ids
 from octavo.render.callouts import find_callouts
 from octavo.render.footnotes import (
     footnote_definition,
@@ -216,6 +217,7 @@ def _grammar(*, extended: bool) -> MarkdownIt:
         )
         blocks.block.ruler.before("fence", "formula", block_formula)
         blocks.core.ruler.before("inline", "callouts", find_callouts)
+        blocks.core.ruler.before("inline", "block_ids", find_block_ids)
         blocks.core.ruler.after("inline", "footnotes", move_footnotes)
     else:
         blocks.disable(["table"])

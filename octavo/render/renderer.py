@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from markdown_it.token import Token
 
+from octavo.render.block_ids import META
 from octavo.render.formulas import mathml
 from octavo.render.highlighting import highlighted
 from octavo.render.html_writer import HtmlWriter, escaped, escaped_value
@@ -160,13 +161,16 @@ class Renderer:
     def _paragraph_open(self, token: Token, at: int) -> None:
         if token.hidden:
             return
-        self._writer.open("p")
+        self._writer.open("p", _block_id(self._tokens[at + 1]))
         if at and self._tokens[at - 1].type == "list_item_open":
             self._check_box(self._tokens[at - 1])
 
     def _item_open(self, token: Token, at: int) -> None:
-        self._writer.open("li", ' class="task"' if "checked" in token.meta else "")
         following = self._tokens[at + 1]
+        attributes = ' class="task"' if "checked" in token.meta else ""
+        if following.hidden:
+            attributes += _block_id(self._tokens[at + 2])
+        self._writer.open("li", attributes)
         if following.type != "paragraph_open" or following.hidden:
             self._check_box(token)
         if not following.hidden and following.type != "list_item_close":
@@ -337,6 +341,12 @@ class Renderer:
 
 def _callout(token: Token) -> str:
     return "details" if token.meta["folds"] else "div"
+
+
+def _block_id(token: Token) -> str:
+    """Return the attribute of a block with the text ``token``; empty without an id."""
+    found = token.meta.get(META)
+    return "" if found is None else f' id="{found}"'
 
 
 def _source_id(token: Token) -> str:
