@@ -1,14 +1,16 @@
 """Published notes as HTML: rendered once in a worker process, and kept with their texts.
 
 A text is rendered when a reader first asks for it. What was rendered is kept in memory for a while,
-and in the database as long as there is room; it goes with its text. Readers who ask for the same
-text wait for one worker.
+and in the database as long as there is room; it goes with its text. Readers of a workspace who ask
+for the same text wait for one worker. Those of another never do, even for an equal text: how long
+they wait tells nothing of what others read.
 
 A text that crashes its worker, or takes too much time or memory, is shown as it was written.
 """
 
 import json
 import logging
+import math
 import os
 from base64 import b64decode, b64encode
 from collections import OrderedDict
@@ -33,6 +35,12 @@ MAX_SECONDS = 8
 WAIT_SECONDS = 25.0
 """Seconds after which a worker is given up: it has the time that everything else leaves."""
 MOST_WORKERS = 4
+BETWEEN_SECONDS = 1 / 60
+"""Seconds between the starts of two renderings for one workspace.
+
+The pages of a crawler take time of the event loop, too: 60 a second are hardly felt by those who
+save, 130 a second are.
+"""
 MEMORY_BYTES = 16 * 1024 * 1024
 """Of rendered notes that are kept in memory, by the estimate of `_size_of`."""
 _ENTRY_BYTES = 300
@@ -54,6 +62,7 @@ MOST_WAITING = 500
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_Key = tuple[int, bytes]
 _log = logging.getLogger(__name__)
 # Why a text is shown as it was written, as it is kept.
 _PLAIN = "null"
@@ -90,18 +99,33 @@ class RenderingPostponed(Exception):
 
 
 class _Making:
-    """A text that is being rendered, and what became of it."""
+    """A text that is being rendered, those who wait for it, and what became of it."""
 
     def __init__(self) -> None:
+        self.readers = 0
         self.ended = trio.Event()
         self.note: RenderedNote | None = None
         self.failure: Exception | None = None
 
 
+class _Turn:
+    """Of a workspace, to render one note after the other."""
+
+    def __init__(self) -> None:
+        self.lock = trio.Lock()
+        self.next_start = -math.inf
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody renders or waits, and the next one need not wait."""
+        return not self.lock.locked() and self.next_start <= trio.current_time()
+
+
 class Renderings:
     """Renders notes, and keeps what was rendered.
 
-    Of each workspace, one note is rendered at a time, so that others are not delayed by many.
+    Of each workspace, one note is rendered at a time, and not more than some a second, so that
+    others are not delayed by many.
 
     Args:
         store: the database.
@@ -116,13 +140,13 @@ class Renderings:
         self._now = now
         self._most_bytes = most_bytes
         self._nursery: trio.Nursery | None = None
-        # By the digests of the texts, as everything below: equal texts have equal HTML.
-        self._making: dict[bytes, _Making] = {}
-        self._turns: dict[int, trio.Lock] = {}
-        self._kept: OrderedDict[bytes, RenderedNote] = OrderedDict()
+        # By the workspaces and digests of the texts, as everything below.
+        self._making: dict[_Key, _Making] = {}
+        self._turns: dict[int, _Turn] = {}
+        self._kept: OrderedDict[_Key, RenderedNote] = OrderedDict()
         self._size = 0
-        self._failed: OrderedDict[bytes, float] = OrderedDict()
-        self._new: dict[bytes, NewRendering] = {}
+        self._failed: OrderedDict[_Key, float] = OrderedDict()
+        self._new: dict[_Key, NewRendering] = {}
         self._used: set[int] = set()
         self._added = 0
         self._noted = trio.Event()
@@ -131,24 +155,30 @@ class Renderings:
         """Return a text as HTML; None if it is to be shown as it was written.
 
         Raises `TextGone`, `RenderingPostponed`, `TextDamaged` and `StoreUnavailable`. While `run`
-        runs, the rendering goes on for others when this is cancelled.
+        runs, a rendering that has begun goes on for others when this is cancelled; one that has
+        not, and that nobody else waits for, is dropped.
         """
-        digest = source.digest
-        kept = self._kept.get(digest)
+        key = _key_of(source)
+        kept = self._kept.get(key)
         if kept is not None:
-            self._kept.move_to_end(digest)
+            self._kept.move_to_end(key)
             return kept
-        failed = self._failed.get(digest)
+        failed = self._failed.get(key)
         if failed is not None and trio.current_time() < failed:
             raise RenderingPostponed
-        making = self._making.get(digest)
+        making = self._making.get(key)
+        is_new = making is None
         if making is None:
-            making = self._making[digest] = _Making()
-            if self._nursery is None:
+            making = self._making[key] = _Making()
+        making.readers += 1
+        try:
+            if is_new and self._nursery is None:
                 await self._make(source, making)
-            else:
+            elif is_new and self._nursery is not None:
                 self._nursery.start_soon(self._make, source, making)
-        await making.ended.wait()
+            await making.ended.wait()
+        finally:
+            making.readers -= 1
         if making.failure is not None:
             raise making.failure
         return making.note
@@ -157,14 +187,14 @@ class Renderings:
         """Render a text for all who wait for it."""
         making.failure = RenderingPostponed()
         try:
-            making.note = await self._stored(source) or await self._rendered(source)
+            making.note = await self._stored(source) or await self._rendered(source, making)
             making.failure = None
         except _ShownPlain:
             making.failure = None
         except (StoreError, TextGone, RenderingPostponed) as error:
             making.failure = error
         finally:
-            del self._making[source.digest]
+            del self._making[_key_of(source)]
             making.ended.set()
 
     async def _stored(self, source: TextSource) -> RenderedNote | None:
@@ -182,14 +212,17 @@ class Renderings:
             self._noted.set()
         return self._adopt(source, text)
 
-    async def _rendered(self, source: TextSource) -> RenderedNote:
-        turn = self._turns.setdefault(source.workspace, trio.Lock())
-        try:
-            async with turn:
-                return await self._render(source)
-        finally:
-            if not turn.locked():
-                self._turns.pop(source.workspace, None)
+    async def _rendered(self, source: TextSource, making: _Making) -> RenderedNote:
+        turn = self._turns.get(source.workspace)
+        if turn is None:
+            self._turns = {key: each for key, each in self._turns.items() if not each.is_over}
+            turn = self._turns[source.workspace] = _Turn()
+        async with turn.lock:
+            if not making.readers:
+                raise RenderingPostponed
+            await trio.sleep_until(turn.next_start)
+            turn.next_start = trio.current_time() + BETWEEN_SECONDS
+            return await self._render(source)
 
     async def _render(self, source: TextSource) -> RenderedNote:
         data = await self._store.read(rendered_notes.text_to_render(source))
@@ -204,7 +237,7 @@ class Renderings:
             raise _ShownPlain from None
         except WorkerFailed:
             # It is not known to be the fault of the text: the machine may be too busy.
-            self._failed[source.digest] = trio.current_time() + AGAIN_SECONDS
+            self._failed[_key_of(source)] = trio.current_time() + AGAIN_SECONDS
             if len(self._failed) > MOST_WAITING:
                 self._failed.popitem(last=False)
             raise RenderingPostponed from None
@@ -217,7 +250,7 @@ class Renderings:
         if members is None:
             raise _ShownPlain
         note = RenderedNote.from_json(members)
-        self._kept[source.digest] = note
+        self._kept[_key_of(source)] = note
         self._size += _size_of(note)
         while self._size > MEMORY_BYTES and len(self._kept) > 1:
             _, dropped = self._kept.popitem(last=False)
@@ -226,7 +259,7 @@ class Renderings:
 
     def _keep(self, source: TextSource, data: bytes) -> None:
         if len(self._new) < MOST_WAITING:
-            self._new[source.digest] = NewRendering(source, VERSION, data)
+            self._new[_key_of(source)] = NewRendering(source, VERSION, data)
             self._noted.set()
 
     async def run(self) -> None:
@@ -273,6 +306,10 @@ class Renderings:
                 return
             kept -= dropped
             await trio.sleep(PAUSE)
+
+
+def _key_of(source: TextSource) -> _Key:
+    return source.workspace, source.digest
 
 
 def _portions(rows: Sequence[NewRendering]) -> Iterator[Sequence[NewRendering]]:

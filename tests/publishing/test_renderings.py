@@ -15,6 +15,7 @@ from trio.testing import MockClock
 from octavo.model.identity import FileId
 from octavo.publishing.renderings import (
     AGAIN_SECONDS,
+    BETWEEN_SECONDS,
     RenderingPostponed,
     Renderings,
     TextGone,
@@ -245,6 +246,76 @@ async def test_one_note_of_a_workspace_is_rendered_at_a_time(
         assert workers.calls == 2
         workers.waiting.set()
     assert workers.calls == 6
+
+
+async def test_notes_of_a_workspace_are_rendered_at_a_pace_that_others_hardly_feel(
+    store: Store, workers: Workers, autojump_clock: MockClock
+) -> None:
+    rendered = renderings(store, workers)
+    sources = [await text(store, number, f"*tea {number}*") for number in range(1, 12)]
+    elsewhere = sources.pop()._replace(workspace=2)
+    await execute(store, "UPDATE files SET workspace = 2 WHERE number = 11")
+    began = trio.current_time()
+    ended: list[float] = []
+
+    async def read(source: TextSource) -> None:
+        await rendered.get(source)
+        if source == elsewhere:
+            assert trio.current_time() == began
+        else:
+            ended.append(trio.current_time() - began)
+
+    async with trio.open_nursery() as nursery:
+        for each in (*sources, elsewhere):
+            nursery.start_soon(read, each)
+    assert ended == pytest.approx([number * BETWEEN_SECONDS for number in range(10)])
+    # The turn of the last one is not over when nobody waits.
+    more = await text(store, 12, "*tea*")
+    await rendered.get(more)
+    assert trio.current_time() - began == pytest.approx(10 * BETWEEN_SECONDS)
+
+
+async def test_rendering_that_nobody_waits_for_is_not_begun(
+    store: Store, workers: Workers, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rendered = renderings(store, workers)
+    nursery.start_soon(rendered.run)
+    await trio.testing.wait_all_tasks_blocked()
+    workers.waiting = trio.Event()
+    sources = [await text(store, number, f"*tea {number}*") for number in range(1, 31)]
+    async with trio.open_nursery() as readers:
+        for each in sources[:-1]:
+            readers.start_soon(rendered.get, each)
+        await trio.testing.wait_all_tasks_blocked()
+        readers.cancel_scope.cancel()
+    workers.waiting.set()
+    began = trio.current_time()
+    assert await html(rendered, sources[-1]) == "<p><em>tea 30</em></p>"
+    assert workers.calls == 2
+    assert trio.current_time() - began <= 2 * BETWEEN_SECONDS
+
+
+async def test_reader_does_not_wait_for_the_equal_text_of_another_workspace(
+    store: Store, workers: Workers, nursery: trio.Nursery
+) -> None:
+    rendered = renderings(store, workers)
+    nursery.start_soon(rendered.run)
+    await trio.testing.wait_all_tasks_blocked()
+    here = await text(store, 1, "*tea*")
+    there = (await text(store, 2, "*tea*"))._replace(workspace=2)
+    await execute(store, "UPDATE files SET workspace = 2 WHERE number = 2")
+    workers.waiting = trio.Event()
+    async with trio.open_nursery() as readers:
+        readers.start_soon(rendered.get, here)
+        readers.start_soon(rendered.get, there)
+        await trio.testing.wait_all_tasks_blocked()
+        assert workers.calls == 2
+        workers.waiting.set()
+    # What was rendered for one is not shown to the other, either: its time would tell.
+    third = (await text(store, 3, "*tea*"))._replace(workspace=3)
+    await execute(store, "UPDATE files SET workspace = 3 WHERE number = 3")
+    assert await html(rendered, third) == "<p><em>tea</em></p>"
+    assert workers.calls == 3
 
 
 async def test_number_that_is_used_again_shows_nothing_of_the_text_before(
