@@ -64,6 +64,10 @@ def command(
     if done.replaced_blobs is not None:
         say(f"images that the backup does not name are in {done.replaced_blobs}: delete that, too")
     say(
+        "what was revoked or removed since the backup is valid again: published links, also those"
+        " that were taken down, and keys, sessions and members (docs/operation.md)"
+    )
+    say(
         "start the server now; devices that saw later changes bring back what they still have"
         ' (docs/client.md, "After a restored backup")'
     )
