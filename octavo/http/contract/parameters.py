@@ -36,13 +36,14 @@ class Parameters:
         operation: the operation.
     """
 
-    __slots__ = ("_headers", "_identifiers", "_names", "_path", "_query", "_without_query")
+    __slots__ = ("_headers", "_identifiers", "_names", "_path", "_query", "_read", "_without_query")
 
     def __init__(self, operation: Operation) -> None:
         self._names = parameters_of(operation.path)
         self._identifiers = [at for at, name in enumerate(self._names) if is_identifier(name)]
         self._path = operation.path_model
         self._query = operation.query_model
+        self._read = None if self._query is None else _only_read(self._query)
         self._headers = None
         if operation.header_model is not None:
             self._headers = _HeaderCheck(operation.header_model)
@@ -64,7 +65,7 @@ class Parameters:
         if self._path is not None:
             self._check_path(self._path, values, found, errors)
         if query:
-            given = read_query(query, errors)
+            given = read_query(query, errors, self._read)
             if self._query is not None:
                 _validate("query", self._query, given, found, errors)
             else:
@@ -142,16 +143,26 @@ def _validate(
             errors.append((pointer((part, *error["loc"])), message))
 
 
-def read_query(query: bytes, errors: Errors) -> dict[str, str]:
+def _only_read(model: type[BaseModel]) -> frozenset[str] | None:
+    """Return the names of the parameters, if others are ignored; None if others are refused."""
+    if model.model_config.get("extra") != "ignore":
+        return None
+    return frozenset(field.alias or name for name, field in model.model_fields.items())
+
+
+def read_query(query: bytes, errors: Errors, only: frozenset[str] | None = None) -> dict[str, str]:
     """Return the decoded parameters of a query string (WHATWG URL section 5.1).
 
-    Repeated names, invalid escapes and invalid UTF-8 are added to ``errors``.
+    Repeated names, invalid escapes and invalid UTF-8 are added to ``errors``. If ``only`` is given,
+    parameters with other names are left out, whatever they are.
     """
     given: dict[str, str] = {}
     for pair in query.decode("latin-1").split("&"):
         if not pair:
             continue
         name, _, value = pair.partition("=")
+        if only is not None and unquote_plus(name) not in only:
+            continue
         try:
             name, value = _decoded(name), _decoded(value)
         except ValueError:

@@ -1,11 +1,11 @@
 """Parameters of a request, validated against the models of its operation."""
 
 import re
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote_plus, urlencode
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
@@ -89,6 +89,16 @@ def test_read_query_of_any_bytes_succeeds_or_is_refused(query: bytes) -> None:
     errors: list[tuple[str, str]] = []
     names = read_query(query, errors)
     assert len(names) + len(errors) == len([pair for pair in query.split(b"&") if pair])
+
+
+@given(st.binary())
+def test_read_query_leaves_out_what_is_not_asked_for(query: bytes) -> None:
+    names = [pair.partition("=")[0] for pair in query.decode("latin-1").split("&")]
+    assume("n" not in map(unquote_plus, names))
+    errors: list[tuple[str, str]] = []
+    given = b"&".join([query, b"n=1", query])
+    assert read_query(given, errors, frozenset({"n"})) == {"n": "1"}
+    assert errors == []
 
 
 @pytest.mark.parametrize("given", [str(KNOWN), str(KNOWN).upper()])
