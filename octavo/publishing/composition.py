@@ -17,7 +17,9 @@ from octavo.publishing.views import (
     NoteEntry,
     NoteView,
     OutlineEntry,
+    folder_anchor,
 )
+from octavo.render.block_ids import block_fragment
 from octavo.render.references import FileReference, ImageAddress, LinkAddress, place_references
 from octavo.render.rendered_note import RenderedNote
 from octavo.store.scripts.site_changes import ChangedFile
@@ -161,7 +163,12 @@ class ViewComposer:
     def _crumbs(self, folder: str, path: str) -> list[Crumb]:
         below = path[len(folder) :].lstrip("/") if folder else path
         top = Crumb(_folder_name(folder), f"{self.places.token}{self.places.only}")
-        return [top, *(Crumb(each, None) for each in below.split("/")[:-1])]
+        names = below.split("/")[:-1]
+        within = [
+            Crumb(name, f"{top.address}#{folder_anchor(names[:depth])}")
+            for depth, name in enumerate(names, 1)
+        ]
+        return [top, *within]
 
     def _neighbour(self, note: ChangedFile | None) -> Crumb | None:
         return None if note is None else Crumb(_name(note.path), self._note(note.file_id))
@@ -189,6 +196,9 @@ def body_of(rendered: RenderedNote, addresses: Sequence[LinkAddress | ImageAddre
 
 
 def _fragment(kind: str, heading: str) -> str:
+    block = block_fragment(heading) if kind == "wiki" else None
+    if block is not None:
+        return block
     anchor = anchor_of(heading.rpartition("#")[2]) if kind == "wiki" else heading
     return quote(anchor, safe="")
 

@@ -11,6 +11,7 @@ from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.publishing.link import (
     TOKEN_BYTES,
     LinkTarget,
+    ListedLink,
     PublicationId,
     PublishedLink,
 )
@@ -106,7 +107,7 @@ class PublishedLinks:
 
     async def list(
         self, workspace_id: WorkspaceId, before: str | None, limit: int
-    ) -> list[PublishedLink]:
+    ) -> list[ListedLink]:
         """Return links of a workspace, the newest first, at most ``limit``.
 
         They follow the one with the id ``before``, if it is given.

@@ -7,6 +7,12 @@ are replaced when the page is sent: one page can be kept for all readers of a li
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
+from urllib.parse import quote
+
+
+def folder_anchor(names: Sequence[str]) -> str:
+    """Return the anchor of a folder in the list of a link; ``names`` lead to it from the top."""
+    return f"in/{quote('/'.join(names))}"
 
 
 class OutlineEntry(NamedTuple):
@@ -18,10 +24,10 @@ class OutlineEntry(NamedTuple):
 
 
 class Crumb(NamedTuple):
-    """A name with the address of its page, or None for a name that leads nowhere."""
+    """A name with the address of its page, or of its place in one."""
 
     name: str
-    address: str | None
+    address: str
 
 
 @dataclass(frozen=True, slots=True)

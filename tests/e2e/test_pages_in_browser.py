@@ -90,6 +90,13 @@ CRAMPED = """
 """
 """Texts in columns of fewer than three characters, and broken words of headings and controls."""
 
+SHIFTED = """
+    return [...document.querySelectorAll("th:not([align])")].filter((each) =>
+        getComputedStyle(each).textAlign !== "start"
+    ).map((each) => each.textContent)
+"""
+"""Headings of columns that don't begin where the texts below them do."""
+
 VISIBLE = """
     return [...document.querySelectorAll(arguments[0])].filter((each) => each.checkVisibility())
         .map((each) => each.outerHTML.slice(0, 200))
@@ -176,10 +183,11 @@ def test_page_fits_the_window_and_is_readable_and_accessible(
 
 
 def assert_fits(page: Chrome, width: int) -> None:
-    """Check that the page that is shown does not scroll sideways and breaks no short word."""
+    """Check the page that is shown: no scrolling sideways, no broken words, columns in line."""
     assert page.execute_script(WIDTH) == width
     assert page.execute_script(OVERFLOWING) == []
     assert page.execute_script(CRAMPED) == []
+    assert page.execute_script(SHIFTED) == []
 
 
 @pytest.mark.parametrize(("person", "path"), PAGES)

@@ -5,6 +5,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 import trio
@@ -238,3 +239,117 @@ def test_actors_shows_that_a_workspace_was_woken(octavo: Octavo) -> None:
     assert (process.returncode, output) == (0, "")
     assert re.search(r"workspaces \(directory, running\) .* activations 1 ", told), told
     assert octavo.stop() == (0, [])
+
+
+class Readers:
+    """Those who read a link of a workspace through both servers."""
+
+    def __init__(self, pair: Pair, text: str) -> None:
+        self.pair = pair
+        self.place = f"/api/workspaces/{pair.workspace()}"
+        self.note = self.send("POST", f"{self.place}/files", {"path": "tea/a.md", "text": text})
+
+    def send(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+        """Ask the first server as the person, and return what it answers."""
+        with client(self.pair.one.url, self.pair.person) as http:
+            response = http.request(method, path, json=body)
+        assert response.status_code < 300, response.text
+        found: dict[str, Any] = response.json()
+        return found
+
+    def change(self, **how: str) -> None:
+        """Change the note through the first server."""
+        place = f"{self.place}/files/{self.note['fileId']}"
+        with client(self.pair.one.url, self.pair.person) as http:
+            tag = http.get(place).headers["etag"]
+            response = http.put(place, json=how, headers={"If-Match": tag})
+        assert response.status_code == 200, response.text
+
+    def publish(self, **how: object) -> dict[str, Any]:
+        target = {"kind": "folder", "path": "tea"}
+        return self.send("POST", f"{self.place}/publications", {"target": target, **how})
+
+    def pages(self, path: str) -> list[str]:
+        """The page as each of the servers shows it."""
+        found = []
+        for server in (self.pair.one, self.pair.other):
+            with client(server.url) as http:
+                response = http.get(f"/published/{path}")
+            assert response.status_code == 200
+            found.append(response.text)
+        return found
+
+    def assert_closed(self, token: str) -> None:
+        unknown = "x" * 32
+        closed = [each.replace(token, unknown) for each in self.pages(token)]
+        assert closed == self.pages(unknown)
+
+
+async def test_two_servers_never_open_a_link_more_often_than_it_may_be(pair: Pair) -> None:
+    readers = Readers(pair, "Green.")
+    link = readers.publish(openings=3)
+    opened: list[str] = []
+
+    async def reader(server: Octavo) -> None:
+        # The attempts of one link are limited on each of the servers.
+        async with async_client(server.url, pair.person) as http:
+            response = await http.post(f"/published/{link['token']}", data={"password": ""})
+            assert response.status_code == 200
+            if "Open this link" not in response.text:
+                opened.append(response.text)
+
+    async with trio.open_nursery() as nursery:
+        for server in (pair.one, pair.other) * 4:
+            nursery.start_soon(reader, server)
+    assert len(opened) == 3
+    tickets = {each for page in opened for each in re.findall(r"ticket=([^\"&]+)", page)}
+    assert tickets
+    for each in tickets:
+        for page in readers.pages(f"{link['token']}?ticket={each}"):
+            assert "1 note" in page
+
+
+def test_two_servers_show_what_was_changed_through_one_of_them(pair: Pair) -> None:
+    readers = Readers(pair, "Green.")
+    note = readers.note["fileId"]
+    link, reported = readers.publish(), readers.publish()
+    path = f"{link['token']}?note={note}"
+    assert all("Green." in each for each in readers.pages(path))
+    readers.change(text="Black.")
+    assert all("Black." in each for each in readers.pages(path))
+    readers.change(path="coffee/a.md")
+    assert all("Black." in each for each in readers.pages(path))
+    readers.send("DELETE", f"{readers.place}/publications/{link['id']}")
+    readers.assert_closed(link["token"])
+
+    with client(pair.other.url) as http:
+        sent = http.post(f"/published/{reported['token']}/report", data={"reason": "spam"})
+    assert sent.status_code == 200
+    [report] = readers.send("GET", "/api/reports")["items"]
+    secret = report["address"].rpartition("/")[2]
+    assert all("1 note" in each for each in readers.pages(secret))
+    readers.send("POST", f"/api/reports/{report['id']}/takedown")
+    readers.assert_closed(reported["token"])
+    readers.assert_closed(secret)
+
+
+def test_list_says_which_links_open_nothing_on_either_engine(octavo: Octavo) -> None:
+    person = settle(octavo)
+    place = f"/api/workspaces/{workspace_of(octavo, person)}"
+    with client(octavo.url, person) as http:
+        made = http.post(f"{place}/files", json={"path": "tea/a.md", "text": "Green."})
+        note = made.json()["fileId"]
+        for target in (
+            {"kind": "note", "fileId": note},
+            {"kind": "folder", "path": "tea"},
+            {"kind": "folder", "path": ""},
+        ):
+            assert http.post(f"{place}/publications", json={"target": target}).status_code == 201
+
+        def obstacles() -> set[str | None]:
+            return {each["obstacle"] for each in http.get(f"{place}/publications").json()["items"]}
+
+        assert obstacles() == {None}
+        tag = made.headers["etag"]
+        assert http.delete(f"{place}/files/{note}", headers={"If-Match": tag}).status_code == 200
+        assert obstacles() == {"no_note"}

@@ -3,11 +3,12 @@
 import re
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import httpx
 import pytest
-from selenium.webdriver import Chrome
+from selenium.webdriver import ActionChains, Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.expected_conditions import url_contains
 from selenium.webdriver.support.wait import WebDriverWait
@@ -102,6 +103,10 @@ def test_folder_is_a_small_site(readers: Readers) -> None:
     assert page.execute_script("return arguments[0].naturalWidth", cup) == 30
     follow(page, "the black one")
     assert heading(page) == "Black tea"
+    follow(page, "x")
+    assert heading(page) == "tea"
+    assert page.current_url.endswith("#in/x")
+    follow(page, "black")
     page.find_element(By.CSS_SELECTOR, "a[rel=prev]").click()
     assert heading(page) == "Green tea"
     follow(page, "a neighbour")
@@ -158,6 +163,18 @@ def test_link_opens_as_often_as_it_may(readers: Readers) -> None:
     assert heading(page) == "Green tea"
 
 
+@pytest.mark.parametrize("password", [None, PASSWORD])
+def test_double_click_is_one_opening(readers: Readers, password: str | None) -> None:
+    for _ in range(3):
+        page = readers.open(readers.publish(openings=1, password=password))
+        if password is not None:
+            fill_in(page, {"Password": password})
+        button = page.find_element(By.CSS_SELECTOR, "main button")
+        ActionChains(page).double_click(button).perform()
+        WebDriverWait(page, PATIENCE).until(url_contains("?ticket="))
+        assert heading(page) == "tea"
+
+
 def test_link_of_one_note_leads_nowhere_else(readers: Readers) -> None:
     target = {"kind": "note", "fileId": readers.notes["tea/green.md"]}
     page = readers.open(readers.publish(target=target))
@@ -174,6 +191,14 @@ def ended(readers: Readers, how: str) -> dict[str, str]:
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 2))
         link = readers.publish(expiresAt=at)
         time.sleep(2.1)
+    elif how == "deleted":
+        body = {"path": f"old/{time.time_ns()}.md", "text": "Old."}
+        key = readers.person.by_key
+        note = readers.http.post(f"{readers.place}/files", json=body, headers=key)
+        link = readers.publish(target={"kind": "note", "fileId": note.json()["fileId"]})
+        given = {**key, "If-Match": note.headers["etag"]}
+        path = f"{readers.place}/files/{note.json()['fileId']}"
+        assert readers.http.delete(path, headers=given).is_success
     elif how == "unknown":
         link = {"token": "A" * 32}
     else:
@@ -201,7 +226,7 @@ def reported(readers: Readers, link: dict[str, str]) -> dict[str, str]:
     return made
 
 
-@pytest.mark.parametrize("how", ["unknown", "revoked", "expired", "taken down"])
+@pytest.mark.parametrize("how", ["unknown", "revoked", "expired", "taken down", "deleted"])
 def test_link_that_ended_shows_the_same_page(readers: Readers, how: str) -> None:
     link = ended(readers, how)
     page = readers.open(link)
@@ -212,6 +237,34 @@ def test_link_that_ended_shows_the_same_page(readers: Readers, how: str) -> None
     shown = re.sub(re.escape(link["token"]), "", page.page_source)
     unknown = readers.open({"token": "B" * 32})
     assert shown == unknown.page_source.replace("B" * 32, "")
+
+
+@contextmanager
+def controlled(readers: Readers, **controls: object) -> Iterator[None]:
+    """Set controls of the account, as an external service does."""
+    path = f"/api/accounts/{readers.person.account_id}"
+    answer = readers.http.get(path, headers=readers.person.by_key).json()
+    revision = answer["controls"]["revision"]
+    before = {name: answer["controls"][name] for name in controls}
+    readers.ask("PATCH", path, {"controls": {"revision": revision, **controls}})
+    yield
+    readers.ask("PATCH", path, {"controls": {"revision": revision + 1, **before}})
+
+
+@pytest.mark.parametrize("controls", [{"publishing": False}, {"downloadObjectsPerMonth": 0}])
+def test_link_that_opens_nothing_for_a_while_shows_the_same_page(
+    readers: Readers, controls: dict[str, object]
+) -> None:
+    link = readers.publish()
+    with controlled(readers, **controls):
+        page = readers.open(link)
+        assert heading(page) == CLOSED
+        press(page, "Open")
+        assert heading(page) == CLOSED
+        shown = re.sub(re.escape(link["token"]), "", page.page_source)
+        unknown = readers.open({"token": "B" * 32})
+        assert shown == unknown.page_source.replace("B" * 32, "")
+    assert heading(readers.open(link)) == "tea"
 
 
 def test_administrator_reads_what_was_reported(readers: Readers) -> None:

@@ -43,6 +43,7 @@ def body(text: str, ticket: str | None = None) -> str:
         ("[a](</tea/x/b c.md>)", "TOKEN?note=2"),
         ("[[b c]]", "TOKEN?note=2"),
         ("[[b c#Green tea]]", "TOKEN?note=2#green-tea"),
+        ("[[b c#^dough]]", "TOKEN?note=2#%5Edough"),
         ("[a](x/b%20c.md#green-tea)", "TOKEN?note=2#green-tea"),
         ("[[b c#Été & thé]]", "TOKEN?note=2#%C3%A9t%C3%A9--th%C3%A9"),
         ("[[a#Top]]\n\n# Top", "#top"),
@@ -92,7 +93,8 @@ def test_note_has_its_neighbours_and_the_way_to_it() -> None:
     assert note is not None
     view = composer.note(FOLDER, files, note, None, "text")
     assert view.title == "b c"
-    assert [crumb.name for crumb in view.crumbs] == ["tea", "x"]
+    top = f"{PLACES.token}{PLACES.only}"
+    assert view.crumbs == [("tea", top), ("x", f"{top}#in/x")]
     assert view.previous is not None
     assert view.previous.name == "a"
     assert view.following is None

@@ -38,8 +38,9 @@ from octavo.model.publishing.link import (
     SHORTEST_PASSWORD,
     LinkState,
     LinkTarget,
+    ListedLink,
+    Obstacle,
     PublicationId,
-    PublishedLink,
     TargetKind,
     TooManyLinks,
     password_fault,
@@ -110,6 +111,10 @@ class PublishedLinkSchema(ContractModel):
     """How often readers can open it; null for any number. How often they did is not shown."""
     state: LinkState
     """A link is `taken_down` by an administrator of the installation, for good."""
+    obstacle: Obstacle | None
+    """Why a live link opens nothing at present: `no_note` if its note was deleted or its folder has
+    none, `creator` if the account that created it may not publish; null otherwise.
+    """
     created_at: Timestamp
     created_by: Identifier | None
     """Null when the account was removed."""
@@ -187,7 +192,7 @@ class PublicationOperations:
             expires_at=expires_at,
         )
         address = f"{self._public_url}/published/{quote(token, safe='')}"
-        schema = self._schema(link)
+        schema = self._schema(ListedLink(link, None))
         return PublishedLinkCreated(**dict(schema), token=token, address=address)
 
     @operation(
@@ -209,7 +214,7 @@ class PublicationOperations:
         found = await self._links.list(
             workspace_id, None if after is None else str(after[0]), query.limit + 1
         )
-        page, following = split_page(found, query.limit, lambda each: (each.publication_id,))
+        page, following = split_page(found, query.limit, lambda each: (each.link.publication_id,))
         return PublishedLinkList(items=[self._schema(each) for each in page], next=following)
 
     @operation(
@@ -253,8 +258,10 @@ class PublicationOperations:
             raise InvalidRequest(errors=errors)
         return label, expires
 
-    def _schema(self, link: PublishedLink) -> PublishedLinkSchema:
+    def _schema(self, listed: ListedLink) -> PublishedLinkSchema:
+        link, obstacle = listed
         target = link.target
+        state = link.state_at(milliseconds(self._now()))
         return PublishedLinkSchema(
             id=link.publication_id,
             target=PublishedTarget(kind=target.kind, file_id=target.file_id, path=target.path),
@@ -262,7 +269,8 @@ class PublicationOperations:
             expires_at=None if link.expires_at is None else timestamp(link.expires_at),
             has_password=link.password is not None,
             openings=link.openings,
-            state=link.state_at(milliseconds(self._now())),
+            state=state,
+            obstacle=obstacle if state == "live" else None,
             created_at=timestamp(link.created_at),
             created_by=link.created_by,
         )

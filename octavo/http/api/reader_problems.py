@@ -32,6 +32,10 @@ _WORDS: Mapping[int, tuple[str, str]] = {
     ),
 }
 _MINUTE = 60
+# What to do about a part of a form, where its form says it better than its type.
+_ADVICE: Mapping[str, str] = {
+    "/reason": "Choose what is wrong with the page: go back, and send the form again.",
+}
 
 
 def reader_problems(pages: Callable[[], PublishedPages | None]) -> ProblemHtml:
@@ -65,4 +69,8 @@ def _messages(problem: Problem) -> str:
     errors = problem.members.get("errors")
     if not isinstance(errors, list):
         return ""
-    return " ".join(str(each.get("message", "")) for each in errors if isinstance(each, dict))
+    return " ".join(
+        _ADVICE.get(str(each.get("pointer", "")), str(each.get("message", "")))
+        for each in errors
+        if isinstance(each, dict)
+    )

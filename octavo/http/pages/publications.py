@@ -9,6 +9,7 @@ from unicodedata import normalize
 from quart import Response
 
 from octavo.accounts.ports import Clock
+from octavo.http.api.members import MemberList
 from octavo.http.api.publications import (
     PublishedLinkCreated,
     PublishedLinkList,
@@ -62,6 +63,14 @@ def name_of(target: PublishedTarget) -> str:
     return target.path.removesuffix(NOTE_SUFFIX) or "A note that was purged"
 
 
+def limits_of(link: PublishedLinkSchema) -> str:
+    """Return what limits a link besides its end; empty if nothing does."""
+    limits = ["password"] if link.has_password else []
+    if link.openings is not None:
+        limits.append("one opening" if link.openings == 1 else f"{link.openings:,} openings")
+    return ", ".join(limits)
+
+
 def folders_of(paths: Iterable[str]) -> list[str]:
     """Return the folders that files are in, at any depth, sorted."""
     found: set[str] = set()
@@ -84,6 +93,8 @@ def add_publication_pages(site: Site, now: Clock) -> None:
             live=[each for each in page.items if each.state == "live"],
             ended=[each for each in page.items if each.state != "live"],
             name_of=name_of,
+            limits_of=limits_of,
+            names=await _names(visitor, workspace_id),
         )
 
     @site.page(f"{_RULE}/new")
@@ -126,6 +137,8 @@ def add_publication_pages(site: Site, now: Clock) -> None:
             place="Published links",
             heading="Revoke this link?",
             subject=name_of(link.target),
+            facts={"From": link.label, "Limits": limits_of(link)},
+            created_at=link.created_at,
             text="The link stops working at once, for everyone who has it. You can't undo this; "
             "you can create another link. The notes are not changed.",
             button="Revoke the link",
@@ -149,6 +162,12 @@ async def _managed(visitor: Visitor, workspace_id: str) -> WorkspaceDocument:
     if not grants(workspace.role, "manage"):
         raise Forbidden("Only the owners and the administrators of a workspace publish its notes.")
     return workspace
+
+
+async def _names(visitor: Visitor, workspace_id: str) -> Mapping[str, str]:
+    """Return the names of the members by their accounts."""
+    members = await visitor.api.get(MemberList, f"{LIST}/{workspace_id}/members", limit=_EVERY)
+    return {each.account_id: each.display_name for each in members.items}
 
 
 async def _link(

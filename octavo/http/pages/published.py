@@ -19,6 +19,7 @@ from octavo.publishing.views import (
     NoteView,
     OutlineEntry,
     PublishedPages,
+    folder_anchor,
 )
 from octavo.templates import FOLDER
 
@@ -28,12 +29,15 @@ _MOST_OPEN = 100
 """Notes of a list whose folders are all open at first."""
 _MOST_NAMES = 4
 """Folders that the heading of a folder names."""
+_FRAMES = ("card.html", "page.html", "pieces.html", "published/card.html", "published/frame.html")
+"""The templates that those of the pages extend and import."""
 
 
 def published_pages(public_url: str, legal: LegalDocuments) -> PublishedPages:
     """Return the pages of the installation at ``public_url``, a URL without a trailing slash.
 
-    Each page is a pure function of its view, and links to the documents ``legal``.
+    Each page is a pure function of its view, and links to the documents ``legal``. Everything that
+    a page needs is loaded by then, which takes tens of milliseconds: call this in a thread.
     """
     loader = jinja2.FileSystemLoader(FOLDER)
     environment = jinja2.Environment(
@@ -53,6 +57,10 @@ class _RenderedPages:
         self._report = environment.get_template("published/report.html")
         self._reported = environment.get_template("published/reported.html")
         self._refused = environment.get_template("published/refused.html")
+        # What these extend and import would be compiled for the first reader, while all wait.
+        for each in _FRAMES:
+            environment.get_template(each)
+        _day(0)
 
     def note(self, view: NoteView) -> str:
         """Return the page of a note."""
@@ -103,9 +111,13 @@ class _RenderedPages:
 
 
 class _Section(NamedTuple):
-    """The notes of one folder, with its name and the names of the folders around it."""
+    """The notes of one folder, with its name and the names of the folders around it.
+
+    ``anchors`` are its own, and those of the folders around it that have no section.
+    """
 
     names: Sequence[str]
+    anchors: Sequence[str]
     notes: Sequence[NoteEntry]
 
 
@@ -115,11 +127,14 @@ def _sections(folder: FolderEntry) -> Iterator[_Section]:
     The names of the first, the published folder itself, are empty.
     """
     waiting: list[tuple[tuple[str, ...], FolderEntry]] = [((), folder)]
+    anchors: list[str] = []
     while waiting:
         names, entry = waiting.pop()
+        anchors.append(folder_anchor(names))
         if entry.notes:
             shown = names if len(names) <= _MOST_NAMES else ("…", *names[-_MOST_NAMES:])
-            yield _Section(shown, entry.notes)
+            yield _Section(shown, anchors, entry.notes)
+            anchors = []
         waiting.extend(((*names, each.name), each) for each in reversed(entry.folders))
 
 

@@ -49,6 +49,7 @@ def add_report_pages(site: Site) -> None:
             place="Reports",
             heading="Take this link down?",
             subject=f"Reported as: {REASONS[report.reason]}",
+            facts={"Link": report.publication_id[-8:], "Report": report.note},
             text="Readers can't open it any more, and nobody can make it live again. The notes "
             "stay, and you get no access to them. Every report of the link is closed. The owners "
             "of the workspace see in their list that it was taken down, and get a message if this "

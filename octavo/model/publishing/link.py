@@ -1,7 +1,7 @@
 """Published links: what they open, and when."""
 
 from dataclasses import dataclass, replace
-from typing import Literal, NewType
+from typing import Literal, NamedTuple, NewType
 
 from octavo.model.accounts.account import State
 from octavo.model.accounts.password import LONGEST, hashed_form
@@ -11,6 +11,8 @@ from octavo.model.refusal import DomainError
 PublicationId = NewType("PublicationId", str)
 TargetKind = Literal["note", "folder"]
 LinkState = Literal["live", "expired", "revoked", "taken_down"]
+Obstacle = Literal["no_note", "creator"]
+"""Why a live link opens nothing: there is no note, or its creator may not publish."""
 
 TOKEN_BYTES = 24
 """Random bytes of the token of a link: 192 bits."""
@@ -120,6 +122,13 @@ class PublishedLink:
     def moved_to(self, path: str) -> "PublishedLink":
         """Return the link with another path of its target."""
         return replace(self, target=replace(self.target, path=path))
+
+
+class ListedLink(NamedTuple):
+    """A link as those who manage it see it; ``obstacle`` is None if it opens what it should."""
+
+    link: PublishedLink
+    obstacle: Obstacle | None
 
 
 def is_below(path: str, folder: str) -> bool:

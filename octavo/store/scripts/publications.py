@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from octavo.model.accounts.account import State
 from octavo.model.identity import AccountId, FileId, Position, WorkspaceId
 from octavo.model.publishing.link import (
     LinkMissing,
     LinkTarget,
+    ListedLink,
     PublicationId,
     PublishedLink,
     PublishedTargetMissing,
@@ -38,8 +40,20 @@ _INSERT = """
 _LIVE = "revoked_at IS NULL AND taken_down_at IS NULL AND (expires_at IS NULL OR expires_at > $2)"
 # The path of a published note is that of the file.
 _LIST = f"""
-    SELECT {_COLUMNS}, files.path FROM publications
-    JOIN workspaces ON workspaces.id = publications.workspace_id
+    SELECT {_COLUMNS}, files.path, CASE
+        WHEN publications.file_id IS NOT NULL THEN files.state = 'live' AND files.kind = 'note'
+        WHEN publications.folder = '' THEN EXISTS (
+            SELECT 1 FROM files WHERE workspace = workspaces.number AND state = 'live'
+            AND kind = 'note'
+        )
+        ELSE EXISTS (
+            SELECT 1 FROM files WHERE workspace = workspaces.number AND state = 'live'
+            AND kind = 'note' AND path >= publications.folder || '/'
+            AND path < publications.folder || '0'
+        )
+    END, accounts.state, accounts.controls_publishing
+    FROM publications JOIN workspaces ON workspaces.id = publications.workspace_id
+    LEFT JOIN accounts ON accounts.id = publications.created_by_id
     LEFT JOIN files ON files.workspace = workspaces.number
         AND files.file_id = publications.file_id
     WHERE publications.workspace_id = $1::uuid AND publications.id < $2::uuid
@@ -155,27 +169,35 @@ async def _path_of(transaction: Transaction, workspace_id: WorkspaceId, target: 
     return target.path
 
 
-def list_of(
-    workspace_id: WorkspaceId, before: str | None, limit: int
-) -> Script[list[PublishedLink]]:
+def list_of(workspace_id: WorkspaceId, before: str | None, limit: int) -> Script[list[ListedLink]]:
     """Return the links of a workspace in any state, the newest first, at most ``limit``.
 
     With ``before``, return those that follow the link of that id. The path of a note that was
     purged is empty.
     """
 
-    async def read_links(transaction: Transaction) -> list[PublishedLink]:
+    async def read_links(transaction: Transaction) -> list[ListedLink]:
         rows = await transaction.fetch_all(
             _LIST, workspace_id, LAST if before is None else before, limit
         )
-        return [_with_path(row) for row in rows]
+        return [_listed(row) for row in rows]
 
     return read_links
 
 
-def _with_path(row: Row) -> PublishedLink:
+def _listed(row: Row) -> ListedLink:
+    path, has_note, state, publishing = row[_COUNT:]
     link = _link(row[:_COUNT])
-    return link if link.target.kind == "folder" else link.moved_to(row[_COUNT] or "")
+    if link.target.kind == "note":
+        link = link.moved_to(path or "")
+    if not _creator_lets_read(link, state, publishing):
+        return ListedLink(link, "creator")
+    return ListedLink(link, None if has_note else "no_note")
+
+
+def _creator_lets_read(link: PublishedLink, state: State, publishing: int) -> bool:
+    # Without a creator, who was removed, the link is the workspace's.
+    return link.created_by is None or lets_read(state, publishing=publishing == 1)
 
 
 def revoke(
@@ -221,8 +243,7 @@ async def _by_digest(transaction: Transaction, digest: bytes) -> ReadableLink | 
         return None
     workspace, position, owner_id, state, publishing, is_named = row[_COUNT:]
     link = _link(row[:_COUNT])
-    # Without a creator, who was removed, the link is the workspace's.
-    allowed = link.created_by is None or lets_read(state, publishing=publishing == 1)
+    allowed = _creator_lets_read(link, state, publishing)
     found = ReadableLink(link, workspace, Position(position), owner_id, allowed)
     return found if is_named else None
 

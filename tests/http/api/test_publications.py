@@ -130,6 +130,44 @@ async def test_revoked_link_stays_in_the_list(api: NotesApi) -> None:
     assert listed["state"] == "revoked"
 
 
+async def obstacles(api: NotesApi) -> list[str | None]:
+    """What keeps the links from opening anything, the oldest link first."""
+    items = (await api.owner.get(links(api))).json()["items"]
+    return [each["obstacle"] for each in reversed(items)]
+
+
+async def test_list_says_which_links_open_nothing(api: NotesApi) -> None:
+    green, black = await api.note("tea/green.md"), await api.note("tea 2/black.md")
+    folder = {"kind": "folder", "path": "tea"}
+    made = [
+        await api.publish({"kind": "note", "fileId": green.id}),
+        await api.publish(folder),
+        await api.publish(WHOLE),
+    ]
+    ended = await api.publish(folder)
+    await api.owner.delete(f"{links(api)}/{ended.id}")
+
+    async def readable() -> list[bool]:
+        return ["Open this link" not in await each.read() for each in made]
+
+    assert await obstacles(api) == [None] * 4
+    assert await readable() == [True, True, True]
+    await green.delete()
+    assert await obstacles(api) == ["no_note", "no_note", None, None]
+    assert await readable() == [False, False, True]
+    await green.restore()
+    assert await obstacles(api) == [None] * 4
+    await green.update(path="tea 2/green.md")
+    assert await obstacles(api) == [None, "no_note", None, None]
+    await green.delete()
+    await black.delete()
+    await green.purge()
+    assert await obstacles(api) == ["no_note", "no_note", "no_note", None]
+    await api.execute("UPDATE accounts SET controls_publishing = 0")
+    assert await obstacles(api) == ["creator", "creator", "creator", None]
+    assert await readable() == [False, False, False]
+
+
 async def test_link_of_another_workspace_is_not_found(api: NotesApi) -> None:
     await api.note("tea/green.md")
     link = await api.publish(WHOLE)

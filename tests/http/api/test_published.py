@@ -95,6 +95,7 @@ async def test_parameters_that_other_sites_add_are_ignored(api: NotesApi) -> Non
     note = await api.note("tea/green.md", "Green tea.")
     link = await api.publish(TEA)
     assert "Green tea." in await link.read(f"?note={note.id}&fbclid=1")
+    assert "Green tea." in await link.read(f"?utm=1&note={note.id}&utm=%FF&%=1")
 
 
 async def closed_by_nothing(api: NotesApi) -> Published:

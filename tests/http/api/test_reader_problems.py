@@ -31,7 +31,7 @@ async def test_browser_gets_a_page_and_a_program_a_problem(api: NotesApi) -> Non
     status, media_type, page = await report(api, BROWSER)
     assert (status, media_type) == (400, "text/html; charset=utf-8")
     assert "<h1>That did not work</h1>" in page
-    assert "spam" in page
+    assert "Choose what is wrong with the page" in page
     status, media_type, _ = await report(api)
     assert (status, media_type) == (400, "application/problem+json")
 

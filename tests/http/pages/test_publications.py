@@ -77,7 +77,7 @@ async def test_empty_list_says_what_publishing_is_for(ann: PageReader, links: st
 
 async def test_address_is_shown_once_with_a_picture(ann: PageReader, links: str) -> None:
     address = await publish(ann, links, label="Ann & Bob")
-    assert ann.page.title == "New link \u2013 Household \u2013 Octavo"
+    assert ann.page.title == "The link is ready \u2013 Household \u2013 Octavo"
     assert ann.received["cache-control"] == "no-store"
     assert '<svg role="img"' in ann.text
     assert "QR code of the address" in ann.text
@@ -261,11 +261,15 @@ async def test_list_says_what_limits_links(
 
 
 async def test_link_is_revoked_after_a_question(ann: PageReader, links: str) -> None:
-    await publish(ann, links)
+    given = {"label": "Ann & Bob", "password": "open sesame", "openings": "2"}
+    await publish(ann, links, **given)
     await ann.open(links)
+    assert "by <bdi>Ann</bdi>" in ann.text
     question = ann.page.links["Revoke the link to Kitchen/Tea/Earl Grey"]
     page = await ann.open(question)
     assert page.headings == ["Revoke this link?"]
+    assert '<dd dir="auto">Ann &amp; Bob</dd>' in ann.text
+    assert '<dd dir="auto">password, 2 openings</dd>' in ann.text
     await ann.submit("Revoke the link")
     assert (ann.path, ann.page.alerts) == (
         links,
@@ -273,6 +277,7 @@ async def test_link_is_revoked_after_a_question(ann: PageReader, links: str) -> 
     )
     assert "No link is live now." in ann.text
     assert ">revoked</span>" in ann.text
+    assert "From <bdi>Ann &amp; Bob</bdi>" in ann.text
     await ann.open(question)
     assert ann.path == links
 
@@ -308,6 +313,23 @@ async def test_link_that_was_taken_down_is_explained(
     assert ">taken down</span>" in ann.text
     assert "took it down after a report." in ann.text
     assert "Publish again" not in ann.text
+
+
+async def test_list_says_which_links_open_nothing(
+    house: Installation, ann: PageReader, links: str
+) -> None:
+    await publish(ann, links)
+    await publish(ann, links, kind="folder", path=NOTE.rpartition("/")[0])
+    await ann.open(links)
+    assert "opens nothing" not in ann.text
+    await house.users.identity.execute("UPDATE files SET state = 'trashed' WHERE path = $1", NOTE)
+    await ann.open(links)
+    assert ann.text.count("opens nothing") == 2
+    assert "The note was deleted." in ann.text
+    assert "There is no note in it." in ann.text
+    await house.users.identity.execute("UPDATE accounts SET controls_publishing = 0")
+    await ann.open(links)
+    assert ann.text.count("Who created it may not publish.") == 2
 
 
 async def test_long_list_has_pages(house: Installation, ann: PageReader, links: str) -> None:

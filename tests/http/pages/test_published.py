@@ -5,6 +5,7 @@ from dataclasses import replace
 from html import escape
 from html.parser import HTMLParser
 
+import jinja2
 import pytest
 
 from octavo.http.pages.published import published_pages
@@ -62,7 +63,7 @@ EVERY_PAGE = {
             label="Our house",
             outline=OUTLINE,
             language="de",
-            crumbs=(Crumb("Household", "./"), Crumb("Kitchen", None)),
+            crumbs=(Crumb("Household", "./"), Crumb("Kitchen", "./#in/Kitchen")),
             previous=Crumb("Bills", "Bills"),
             following=Crumb("Earl Grey", "Tea/Earl%20Grey"),
         )
@@ -151,6 +152,20 @@ def test_page_names_the_installation_without_its_address(text: str) -> None:
     assert SITE not in text
 
 
+def test_no_reader_waits_for_templates(monkeypatch: pytest.MonkeyPatch) -> None:
+    def compiled(*_: object, **__: object) -> None:
+        pytest.fail("a template is compiled when a page is served")
+
+    pages = published_pages(SITE, LEGAL)
+    monkeypatch.setattr(jinja2.Environment, "compile", compiled)
+    assert pages.note(NOTE) == EVERY_PAGE["note"]
+    assert pages.folder(FOLDER) == EVERY_PAGE["folder"]
+    assert pages.closed(REPORT) == EVERY_PAGE["closed"]
+    assert pages.report() == EVERY_PAGE["report"]
+    assert pages.reported() == EVERY_PAGE["reported"]
+    assert "Too much" in pages.refused("Too much", "Wait a minute.", "")
+
+
 def test_installation_without_documents_has_no_links_to_them() -> None:
     pages = published_pages(SITE, NO_DOCUMENTS)
     for text in (pages.note(NOTE), pages.reported()):
@@ -215,7 +230,7 @@ def test_note_of_a_folder_leads_back_and_to_its_neighbours() -> None:
     text = EVERY_PAGE["note of a folder"]
     assert "From <bdi>Our house</bdi>" in text
     assert '<a href="./" dir="auto">Household</a>' in text
-    assert '<span dir="auto">Kitchen</span>' in text
+    assert '<a href="./#in/Kitchen" dir="auto">Kitchen</a>' in text
     assert '<a href="Bills" rel="prev">' in text
     assert '<a href="Tea/Earl%20Grey" rel="next">' in text
 
@@ -242,7 +257,7 @@ def test_what_people_wrote_is_escaped() -> None:
         language=HOSTILE,
         description=HOSTILE,
         outline=(OutlineEntry(1, HOSTILE, HOSTILE),) * 3,
-        crumbs=(crumb, Crumb(HOSTILE, None)),
+        crumbs=(crumb, crumb),
         previous=crumb,
         following=crumb,
         report=HOSTILE,
@@ -263,6 +278,14 @@ def test_folder_lists_its_notes_by_folder() -> None:
     assert '<a href="Bills" dir="auto">Bills</a>' in own
     assert re.sub("<[^>]+>", "", re.findall("<h2>(.*)</h2>", inner)[0]) == "Kitchen / Tea"
     assert '<a href="Tea/Earl%20Grey" dir="auto">Earl Grey</a>' in inner
+
+
+def test_every_folder_has_its_place_in_the_list() -> None:
+    before, _, after = EVERY_PAGE["folder"].partition("<summary>")
+    assert 'id="in/Kitchen' not in before
+    # The folder around it has no notes of its own, and no heading.
+    assert after.index('id="in/Kitchen"') < after.index('id="in/Kitchen/Tea"')
+    assert after.index('id="in/Kitchen/Tea"') < after.index("Earl Grey")
 
 
 @pytest.mark.parametrize(("count", "opened"), [(100, True), (101, False)])
@@ -305,7 +328,7 @@ def test_closed_link_asks_for_a_password_that_may_be_empty() -> None:
 
 def test_closed_link_gives_every_reason_at_once() -> None:
     text = EVERY_PAGE["closed"]
-    for reason in ("password", "expired", "withdrawn", "as often", "never existed"):
+    for reason in ("password", "expired", "withdrawn", "used up", "gone", "incomplete"):
         assert reason in text
 
 

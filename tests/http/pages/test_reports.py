@@ -92,12 +92,18 @@ async def test_link_is_taken_down_after_a_question(
     house: Installation, ann: PageReader, address: str
 ) -> None:
     for _ in range(2):
-        await house.users.report(address, "malware")
+        await house.users.report(address, "malware", "It is <bad>.")
     await ann.open(REPORTS)
     question = ann.page.links["Take the link down"]
     page = await ann.open(question)
     assert page.headings == ["Take this link down?"]
-    for words in (REASONS["malware"], "nobody can make it live again", "notes stay", "The owners"):
+    for words in (
+        REASONS["malware"],
+        "It is &lt;bad&gt;.",
+        "nobody can make it live again",
+        "notes stay",
+        "The owners",
+    ):
         assert words in ann.text
     form = ann.form("Take the link down")
     await ann.submit("Take the link down")

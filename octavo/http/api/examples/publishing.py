@@ -14,6 +14,7 @@ _LINK_DOCUMENT: Json = {
     "hasPassword": True,
     "openings": None,
     "state": "live",
+    "obstacle": None,
     "createdAt": "2026-03-17T10:02:44.196Z",
     "createdBy": ACCOUNT,
 }
