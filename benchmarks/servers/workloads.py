@@ -127,7 +127,12 @@ def quart_pages() -> QuartTrio:
 
     return pages(
         api_document="/api/openapi.json",
-        contract={"openapi": "3.1.0", "paths": {}},
+        contract={
+            "openapi": "3.1.0",
+            "info": {"title": "Octavo", "version": "1", "description": ""},
+            "components": {"schemas": {}},
+            "paths": {},
+        },
         opens=closed,
         reset_opens=closed,
         perform=nobody,

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.http_server import LOADS, running
+
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted(
     each.name
@@ -24,3 +26,9 @@ def test_benchmark_starts_from_the_root_of_the_project(name: str) -> None:
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert "usage:" in ended.stdout
+
+
+@pytest.mark.parametrize("name", sorted({load.server for load in LOADS}))
+def test_server_to_compare_with_starts(name: str) -> None:
+    with running(name, 0):
+        pass
