@@ -71,6 +71,8 @@ class Owner:
 
     name = "owner"
     locked = False
+    scopes = None
+    confined = False
 
 
 class Anybody:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from octavo.model.accounts.access_limits import AccessLimits, Scope
 from octavo.model.accounts.account import Account, Role
 from octavo.model.accounts.api_key import KeyId
 from octavo.model.accounts.consent import LegalDocuments
@@ -16,6 +17,7 @@ class Caller:
     Attributes:
         locked: whether it is limited to the operations of locked accounts.
         consent_due: whether it must accept the legal documents first.
+        limits: those of a limited credential; None with full access.
     """
 
     account_id: AccountId
@@ -24,11 +26,22 @@ class Caller:
     consent_due: bool = False
     session_id: SessionId | None = None
     key_id: KeyId | None = None
+    limits: AccessLimits | None = None
 
     @property
     def name(self) -> str:
         """The name of the caller in the log: the id of the account."""
         return self.account_id
+
+    @property
+    def scopes(self) -> frozenset[Scope] | None:
+        """The scopes that the credential is limited to; None with full access."""
+        return None if self.limits is None else self.limits.scopes
+
+    @property
+    def confined(self) -> bool:
+        """Whether the credential is limited to a folder."""
+        return self.limits is not None and self.limits.folder is not None
 
 
 def caller_of(
@@ -37,6 +50,7 @@ def caller_of(
     *,
     session_id: SessionId | None = None,
     key_id: KeyId | None = None,
+    limits: AccessLimits | None = None,
 ) -> Caller:
     """Return the caller for ``account``, where the documents ``legal`` are in force."""
     return Caller(
@@ -46,6 +60,7 @@ def caller_of(
         legal.due_from(account.consent),
         session_id,
         key_id,
+        limits,
     )
 
 
@@ -55,3 +70,5 @@ class Operator:
 
     name: str = "operator"
     locked: bool = False
+    scopes: None = None
+    confined: bool = False

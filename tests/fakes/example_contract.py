@@ -64,6 +64,8 @@ class NoteMade(ContractModel):
 class Reader:
     name: str
     locked: bool = False
+    scopes: frozenset[str] | None = None
+    confined: bool = False
 
 
 class Readers:
@@ -73,7 +75,12 @@ class Readers:
         name = call.header(b"x-reader")
         if name is None:
             raise NotSignedIn
-        return Reader(name.decode(), locked=name.startswith(b"locked"))
+        return Reader(
+            name.decode(),
+            locked=name.startswith(b"locked"),
+            scopes=frozenset({"shelves:read"}) if name.startswith(b"limited") else None,
+            confined=name.startswith(b"limited to"),
+        )
 
 
 class Turnstile:
@@ -116,6 +123,7 @@ class ShelfOperations:
         summary="Read a shelf",
         security=Security.SESSION_OR_KEY,
         locked=Locked.ALLOWED,
+        scope="shelves:read",
         problems=(NotFound,),
         headers={"etag": "The version.", "cache-control": "Kept by the reader alone."},
     )

@@ -37,6 +37,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.contract.reply import Reply
 from octavo.images.facts import MAX_BYTES
+from octavo.model.accounts.access_limits import WRITE
 from octavo.model.files.changeset import AttachImage
 from octavo.model.files.image import ObjectId, UnacceptableImage, UploadMissing
 from octavo.model.identity import Digest, FileId, WorkspaceId
@@ -141,6 +142,7 @@ class AttachmentOperations:
         "a side, and 50 million pixels in all frames together. The image is temporary until it is "
         "attached to a file.",
         security=Security.SESSION_OR_KEY,
+        scope=WRITE,
         status=201,
         problems=(NotFound, *refused_with(UnacceptableImage, StorageLimitReached), StorageBusy),
         body=multipart_body(limit=MAX_BYTES + _FORM_BYTES, schema=_FORM),
@@ -198,6 +200,7 @@ class AttachmentOperations:
         description="To replace the image of an existing file, give its fileId, and its head in "
         "if-match. An upload can be attached once; 404 means that it has expired or was attached.",
         security=Security.SESSION_OR_KEY,
+        scope=WRITE,
         headers=ETAG,
         problems=(
             *COMMON_PROBLEMS,

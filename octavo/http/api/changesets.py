@@ -26,6 +26,7 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.model.accounts.access_limits import READ, WRITE
 from octavo.model.files.changeset import (
     MAX_OPERATIONS,
     AttachImage,
@@ -176,6 +177,7 @@ class ChangesetOperations:
         tag="files",
         summary="Apply many changes in one transaction",
         security=Security.SESSION_OR_KEY,
+        scope=WRITE,
         problems=(
             *CHANGE_PROBLEMS,
             *refused_with(TooManyFiles, HeadNotNamed),
@@ -239,6 +241,7 @@ class ChangesetOperations:
         summary="Get the result of a change",
         description="404 means that no such change was accepted so far.",
         security=Security.SESSION_OR_KEY,
+        scope=READ,
         problems=(NotFound,),
     )
     async def get_receipt(self, call: Call, path: MutationPath) -> ChangesetResultSchema:

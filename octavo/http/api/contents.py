@@ -22,6 +22,7 @@ from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import Header, InvalidRequest, NotFound
 from octavo.http.contract.reply import NoBytes, NotModified, Stream
+from octavo.model.accounts.access_limits import READ
 from octavo.model.etag import entity_tag
 from octavo.model.files.image import MEDIA_TYPES
 from octavo.model.identity import FileId, RevisionId
@@ -106,6 +107,7 @@ class ContentOperations:
         description="With revision, the response may be cached forever. Without it, revalidate a "
         "copy with if-none-match.",
         security=Security.SESSION_OR_KEY,
+        scope=READ,
         other_statuses=(206,),
         headers=_HEADERS,
         media_types=(MARKDOWN_TYPE, *MEDIA_TYPES),

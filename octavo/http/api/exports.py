@@ -13,6 +13,7 @@ from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.problems import NotFound
 from octavo.http.contract.reply import NoBytes, Stream
+from octavo.model.accounts.access_limits import READ
 from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.transfers.exports import ExportFormat, Exports
 
@@ -56,6 +57,7 @@ class ExportOperations:
         description="The archive has the live files at one position, whatever is changed "
         "meanwhile. What an export has, an import takes unchanged.",
         security=Security.SESSION_OR_KEY,
+        scope=READ,
         locked=Locked.ALLOWED,
         headers={"content-disposition": "The file name of the archive."},
         media_types=(ZIP,),

@@ -23,6 +23,7 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound, Problem
 from octavo.http.contract.reply import Reply
+from octavo.model.accounts.access_limits import WRITE
 from octavo.model.etag import entity_tag
 from octavo.model.files.changeset import (
     ChangeOperation,
@@ -133,6 +134,7 @@ class FileOperations:
         tag="files",
         summary="Create a note",
         security=Security.SESSION_OR_KEY,
+        scope=WRITE,
         status=201,
         headers=ETAG,
         problems=(
@@ -162,6 +164,7 @@ class FileOperations:
         tag="files",
         summary="Change the text of a file, its path, or both",
         security=Security.SESSION_OR_KEY,
+        scope=WRITE,
         headers=ETAG,
         problems=(
             *COMMON_PROBLEMS,
@@ -197,6 +200,7 @@ class FileOperations:
         summary="Delete a file",
         description="Its revisions remain readable, and it can be restored.",
         security=Security.SESSION_OR_KEY,
+        scope=WRITE,
         headers=ETAG,
         problems=(*COMMON_PROBLEMS, *HEAD_PROBLEMS),
     )
@@ -215,6 +219,7 @@ class FileOperations:
         summary="Restore a deleted file, or an earlier text",
         description="With revisionId, the text of that revision becomes the text of a new head.",
         security=Security.SESSION_OR_KEY,
+        scope=WRITE,
         headers=ETAG,
         problems=(
             *COMMON_PROBLEMS,

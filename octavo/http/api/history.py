@@ -16,6 +16,7 @@ from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS
 from octavo.http.contract.problems import NotFound
+from octavo.model.accounts.access_limits import READ
 from octavo.model.files.revision_diff import ChangedHunk, ChangedPiece, unified, unified_text, words
 from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.model.refusal import FilePurged, InvalidContent
@@ -102,6 +103,7 @@ class HistoryOperations:
         summary="Compare two revisions of a note",
         description="By lines or by words. The note may be deleted.",
         security=Security.SESSION_OR_KEY,
+        scope=READ,
         problems=(NotFound, *refused_with(FilePurged, InvalidContent), *METERED),
     )
     async def diff_revisions(self, call: Call, path: FilePath, query: DiffQuery) -> RevisionDiff:

@@ -18,6 +18,7 @@ from octavo.http.contract.contract_model import REMOVED, ContractModel, Identifi
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import NotFound
 from octavo.http.contract.unavailable import StorageFull
+from octavo.model.accounts.access_limits import WRITE
 from octavo.model.files.archive import (
     ArchiveHasTooManyBytes,
     ArchiveHasTooManyFiles,
@@ -143,6 +144,7 @@ class ImportOperations:
         description="Send the archive in parts, and complete the import. It expires a week after "
         "its last part.",
         security=Security.SESSION_OR_KEY,
+        scope=WRITE,
         status=201,
         problems=(NotFound, *refused_with(TooManyImports, ArchiveHasTooManyBytes)),
         body=json_body(StartImportInput, limit=_SHORT_BODY),
@@ -163,6 +165,7 @@ class ImportOperations:
         summary="Send a part of an archive",
         description="Parts may be sent in any order, and again. They are concatenated by number.",
         security=Security.SESSION_OR_KEY,
+        scope=WRITE,
         problems=(
             NotFound,
             *refused_with(ImportNotOpen, ArchiveHasTooManyBytes, StorageLimitReached),
@@ -190,6 +193,7 @@ class ImportOperations:
         summary="Get the progress of an import, or its result",
         description="The result is kept for a day.",
         security=Security.SESSION_OR_KEY,
+        scope=WRITE,
         problems=(NotFound,),
     )
     async def get_workspace_import(self, call: Call, path: ImportPath) -> ImportSchema:
@@ -207,6 +211,7 @@ class ImportOperations:
         description="Every file is checked before the first one is committed. The import goes on "
         "when the client leaves; completing it again has the same result.",
         security=Security.SESSION_OR_KEY,
+        scope=WRITE,
         problems=(
             NotFound,
             *refused_with(
@@ -240,6 +245,7 @@ class ImportOperations:
         summary="Remove an import and its parts",
         description="Files that came in stay. An import that does not exist counts as removed.",
         security=Security.SESSION_OR_KEY,
+        scope=WRITE,
         problems=(NotFound,),
     )
     async def abort_workspace_import(self, call: Call, path: ImportPath) -> Removed:

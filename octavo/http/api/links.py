@@ -11,6 +11,7 @@ from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import Cursor, ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import NotFound
+from octavo.model.accounts.access_limits import READ
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.store import Script, Store, StoreFull, StoreUnavailable
 from octavo.store.scripts.link_queries import (
@@ -90,6 +91,7 @@ class LinkOperations:
         tag="links",
         summary="List the links of a file, and those to it",
         security=Security.SESSION_OR_KEY,
+        scope=READ,
         problems=(NotFound,),
     )
     async def get_links(self, call: Call, path: FilePath, query: PageQuery) -> FileLinksSchema:
@@ -116,6 +118,7 @@ class LinkOperations:
         tag="links",
         summary="List links that resolve to no file",
         security=Security.SESSION_OR_KEY,
+        scope=READ,
         problems=(NotFound,),
     )
     async def list_unresolved_links(

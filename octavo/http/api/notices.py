@@ -17,6 +17,7 @@ from octavo.http.contract.request_context import RequestContext
 from octavo.http.contract.request_log import RequestLog
 from octavo.http.server.asgi import Receive, Scope, Send, extension_of
 from octavo.http.server.request_id import RULE
+from octavo.model.accounts.access_limits import READ
 from octavo.model.identity import WorkspaceId
 from octavo.store import Store, StoreUnavailable
 from octavo.store.scripts.workspaces import WorkspaceAccess, access_to
@@ -81,6 +82,7 @@ class NoticeOperations:
         "workspaceId}` and `{type: unsubscribe, workspaceId}`. With a session cookie, "
         "the header `origin` must be that of this installation.",
         security=Security.SESSION_OR_KEY,
+        scope=READ,
         locked=Locked.ALLOWED,
         status=101,
         problems=(WrongOrigin, NoticesUnavailable),

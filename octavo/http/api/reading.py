@@ -36,6 +36,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.contract.reply import NotModified, Reply
+from octavo.model.accounts.access_limits import READ
 from octavo.model.etag import entity_tag
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
@@ -132,6 +133,7 @@ class ReadingOperations:
         tag="files",
         summary="Get a file at its head",
         security=Security.SESSION_OR_KEY,
+        scope=READ,
         headers=ETAG,
         problems=(NotFound, *refused_with(FilePurged), WorkspaceBusy, *METERED),
     )
@@ -167,6 +169,7 @@ class ReadingOperations:
         tag="files",
         summary="List the files of a workspace by path",
         security=Security.SESSION_OR_KEY,
+        scope=READ,
         problems=(NotFound,),
     )
     async def list_files(self, call: Call, path: WorkspacePath, query: ListQuery) -> FileList:
@@ -192,6 +195,7 @@ class ReadingOperations:
         summary="List the revisions of a file, newest first",
         description="A deleted file keeps its revisions. Of a purged file only their times remain.",
         security=Security.SESSION_OR_KEY,
+        scope=READ,
         problems=(NotFound,),
     )
     async def list_revisions(self, call: Call, path: FilePath, query: PageQuery) -> RevisionList:
@@ -222,6 +226,7 @@ class ReadingOperations:
         tag="files",
         summary="Get a file at one of its revisions",
         security=Security.SESSION_OR_KEY,
+        scope=READ,
         problems=(NotFound, *refused_with(FilePurged), *METERED),
     )
     async def get_revision(self, call: Call, path: RevisionPath) -> WorkspaceFile:
@@ -248,6 +253,7 @@ class ReadingOperations:
         description="They may have at most 8 MiB of text in total, including requested documents; "
         "a single one is always returned.",
         security=Security.SESSION_OR_KEY,
+        scope=READ,
         problems=(NotFound, *refused_with(TooManyFiles), *METERED),
         body=json_body(ReadFilesInput, limit=_LONGEST_BODY),
     )

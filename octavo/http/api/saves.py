@@ -12,6 +12,7 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, GivenBytes, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
+from octavo.model.accounts.access_limits import WRITE
 from octavo.model.documents.initial_document import NOTHING
 from octavo.model.documents.state_vector import read_state_vector
 from octavo.model.etag import entity_tag
@@ -53,6 +54,7 @@ class SaveOperations:
         description="Updates commute, so a save needs no if-match. A refused save leaves the note "
         "unchanged. A save that changes the note is never refused for what its response sends.",
         security=Security.SESSION_OR_KEY,
+        scope=WRITE,
         headers=ETAG,
         problems=(
             *COMMON_PROBLEMS,

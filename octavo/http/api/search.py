@@ -17,6 +17,7 @@ from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS
 from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.model.accounts.access_limits import READ
 from octavo.model.identity import WorkspaceId
 from octavo.model.search import InvalidQuery, Query, Ranked, parse_query, ranked, snippets_of
 from octavo.model.usage import Amount
@@ -116,6 +117,7 @@ class SearchOperations:
         summary="Search the notes of a workspace",
         description=_QUERY_SYNTAX,
         security=Security.SESSION_OR_KEY,
+        scope=READ,
         problems=(NotFound, *METERED),
     )
     async def search_workspace(
@@ -133,6 +135,7 @@ class SearchOperations:
         summary="Search the notes of all workspaces of the account",
         description=f"{_QUERY_SYNTAX} Of more than 100 workspaces the newest are searched.",
         security=Security.SESSION_OR_KEY,
+        scope=READ,
         problems=(NotFound, *METERED),
     )
     async def search(self, call: Call, query: WideSearchQuery) -> SearchResults:

@@ -15,6 +15,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS, Limit
 from octavo.http.contract.problems import InvalidRequest, NotFound, Problem
 from octavo.http.contract.reply import Stream
+from octavo.model.accounts.access_limits import READ
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.model.usage import DownloadLimitReached
 from octavo.store import Store
@@ -135,6 +136,7 @@ class SyncOperations:
         description="Each file is listed once, however often it changed, including deleted and "
         "purged files; so a cursor never expires.",
         security=Security.SESSION_OR_KEY,
+        scope=READ,
         problems=(NotFound, UnsupportedProtocol, *METERED),
     )
     async def get_feed(
@@ -171,6 +173,7 @@ class SyncOperations:
         description="One JSON document per line: a feed entry for each file, then `{position, "
         "files}`.",
         security=Security.SESSION_OR_KEY,
+        scope=READ,
         problems=(NotFound, UnsupportedProtocol, *METERED),
         media_types=(LINES,),
         time=3600,

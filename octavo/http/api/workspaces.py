@@ -22,6 +22,7 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.model.accounts.access_limits import READ
 from octavo.model.identity import WorkspaceId
 from octavo.model.label import parse_label
 from octavo.model.workspace import LONGEST_NAME, Role, Workspace
@@ -91,6 +92,7 @@ class WorkspaceOperations:
         tag="workspaces",
         summary="List the workspaces that you belong to",
         security=Security.SESSION_OR_KEY,
+        scope=READ,
         locked=Locked.ALLOWED,
     )
     async def list_workspaces(self, call: Call, query: PageQuery) -> WorkspaceList:
@@ -129,6 +131,7 @@ class WorkspaceOperations:
         tag="workspaces",
         summary="Get a workspace",
         security=Security.SESSION_OR_KEY,
+        scope=READ,
         problems=(NotFound,),
     )
     async def get_workspace(self, call: Call, path: WorkspacePath) -> WorkspaceDocument:

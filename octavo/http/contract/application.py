@@ -14,7 +14,7 @@ from urllib.parse import quote
 from octavo.actors.core import unwrap
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.bodies import ClientLeft
-from octavo.http.contract.call import Authenticator, Call, RateLimiter
+from octavo.http.contract.call import Authenticator, Call, Principal, RateLimiter
 from octavo.http.contract.declared_responses import UndeclaredResponseError
 from octavo.http.contract.endpoint import Endpoint, FailureProblem
 from octavo.http.contract.memory_budget import MemoryBudget
@@ -230,19 +230,23 @@ class Application:
         allow = (b"allow", resource.allow)
         raise MethodNotAllowed(f"This path accepts {resource.allow.decode()}.", headers=[allow])
 
-    async def perform(self, scope: Scope, receive: Receive, request_id: str) -> object:
-        """Perform the operation at the method and path of ``scope`` for a page.
+    async def perform(
+        self, scope: Scope, receive: Receive, request_id: str, principal: Principal | None = None
+    ) -> object:
+        """Perform the operation at the method and path of ``scope`` for code in this process.
 
-        Returns what its handler returns: a model, or a `Reply`. The operation is processed as for
-        any other client, but nothing is sent or logged: the request of the page is. Raises the
-        `Problem` that would be the response, and any other exception of the handler. A cancelled
-        handler may have made its change.
+        ``principal`` is the caller if it was authenticated already; otherwise ``scope`` has its
+        credential. Returns what the handler of the operation returns: a model, or a `Reply`. The
+        operation is processed as for any other client, but nothing is sent or logged: the request
+        that it is part of is. Raises the `Problem` that would be the response, and any other
+        exception of the handler. A cancelled handler may have made its change.
         """
         resource, values = self._router.find(_raw_path(scope))
         endpoint = None if resource is None else resource.methods.get(scope["method"])
         if endpoint is None:
             raise LookupError(f"there is no operation {scope['method']} {scope['path']}")
         call = Call(request_id, endpoint.operation, scope)
+        call.principal = principal
         return await endpoint.perform(call, values, receive, extension_of(scope))
 
     async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:

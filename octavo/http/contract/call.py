@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -23,6 +24,14 @@ class Principal(Protocol):
     @property
     def locked(self) -> bool:
         """True when the account is locked, which restricts the operations that it may use."""
+
+    @property
+    def scopes(self) -> Collection[str] | None:
+        """The scopes that its credential is limited to; None for one with full access."""
+
+    @property
+    def confined(self) -> bool:
+        """True when its credential is limited to a part of what its scopes cover."""
 
 
 class Authenticator(Protocol):

@@ -14,6 +14,7 @@ from octavo.http.contract.problems import (
     CredentialRefused,
     Forbidden,
     Header,
+    InsufficientScope,
     InternalError,
     InvalidRequest,
     KeyRefused,
@@ -29,9 +30,9 @@ from octavo.http.contract.unavailable import READ_PROBLEMS, STORE_PROBLEMS
 
 _BY_SECURITY: dict[Security, tuple[type[Problem], ...]] = {
     Security.NONE: (),
-    Security.SESSION_OR_KEY: (NotSignedIn, KeyRefused, Forbidden),
+    Security.SESSION_OR_KEY: (NotSignedIn, KeyRefused, Forbidden, InsufficientScope),
     Security.OPERATOR: (NotSignedIn, CredentialRefused, OperatorOff),
-    Security.MCP: (NotSignedIn, CredentialRefused, Forbidden),
+    Security.MCP: (NotSignedIn, CredentialRefused, Forbidden, InsufficientScope),
 }
 
 

@@ -12,13 +12,13 @@ from pydantic_core import PydanticSerializationError, SchemaSerializer
 
 from octavo.actors.core import unwrap
 from octavo.http.contract.bodies import ClientLeft, declared_size
-from octavo.http.contract.call import Authenticator, Call, RateLimiter
+from octavo.http.contract.call import Authenticator, Call, Principal, RateLimiter
 from octavo.http.contract.declared_responses import DeclaredResponses
 from octavo.http.contract.memory_budget import COUNTED, STEP, MemoryBudget
 from octavo.http.contract.operation import Locked, Operation, Security
 from octavo.http.contract.parameters import Parameters
 from octavo.http.contract.prepared_response import NOT_STORED, PreparedResponse
-from octavo.http.contract.problems import AccountLocked, Header, Problem
+from octavo.http.contract.problems import AccountLocked, Header, InsufficientScope, Problem
 from octavo.http.contract.renewed_time import RenewedTime
 from octavo.http.contract.reply import HtmlPage, NotModified, Reply, Stream
 from octavo.http.contract.security_headers import API_HEADERS
@@ -191,7 +191,7 @@ class Endpoint:
         self, call: Call, values: Sequence[str], receive: Receive, exchange: Extension | None
     ) -> object:
         operation, scope = self.operation, call.scope
-        await self._authenticate(call)
+        await self._authenticate(call, call.principal)
         authenticated = trio.current_time()
         if self._limiter is not None and operation.rate is not None:
             await self._limiter.admit(operation.rate, call)
@@ -213,11 +213,25 @@ class Endpoint:
             await self._authenticate_again(call, authenticated)
         return await self._handle(call, arguments, exchange)
 
-    async def _authenticate(self, call: Call) -> None:
+    async def _authenticate(self, call: Call, known: Principal | None = None) -> None:
         if self._authenticator is not None:
-            call.principal = await self._authenticator.authenticate(call)
-            if self._locked_out and call.principal.locked:
+            principal = known or await self._authenticator.authenticate(call)
+            call.principal = principal
+            if self._locked_out and principal.locked:
                 raise AccountLocked
+            if principal.scopes is not None:
+                self._check_limits(principal)
+
+    def _check_limits(self, principal: Principal) -> None:
+        """Raise `InsufficientScope` if the limits of a credential exclude the operation."""
+        operation = self.operation
+        if principal.scopes is not None and operation.scope not in principal.scopes:
+            raise InsufficientScope(operation.scope)
+        if principal.confined and not operation.confinable:
+            raise InsufficientScope(
+                None,
+                "This key or token is limited to a folder, and this concerns other files, too.",
+            )
 
     async def _authenticate_again(self, call: Call, before: float) -> None:
         """Check the caller again if the body took long: its rights may have ended since."""

@@ -175,6 +175,8 @@ def _operation(each: Operation, schemas: Schemas, example: Example) -> Json:
     found["security"] = _SECURITY[each.security]
     if each.security is Security.SESSION_OR_KEY:
         found["x-locked-account"] = each.locked.value
+        found["x-scope"] = each.scope
+        found["x-folder-keys"] = each.confinable
     if each.rate is not None:
         found["x-rate-class"] = each.rate
     return found

@@ -73,6 +73,9 @@ class Declaration:
         description: Markdown for the document; may be empty.
         security: how callers authenticate.
         locked: whether accounts may call it that are locked, or must accept documents first.
+        scope: the scope with which a limited credential may call it; None if it needs full access.
+        confinable: a credential that is limited to a part of its scope may call it, too: the
+            handler keeps to that part.
         status: the status of the success.
         other_statuses: statuses that a `Reply` or `Stream` may have instead.
         problems: those of the operation itself; `declared_responses` adds the implied ones.
@@ -97,6 +100,8 @@ class Declaration:
     description: str = ""
     security: Security
     locked: Locked = Locked.REFUSED
+    scope: str | None = None
+    confinable: bool = False
     status: int = 200
     other_statuses: tuple[int, ...] = ()
     problems: tuple[type[Problem], ...] = ()
@@ -154,6 +159,8 @@ def operation(
     security: Security,
     description: str = "",
     locked: Locked = Locked.REFUSED,
+    scope: str | None = None,
+    confinable: bool = False,
     status: int = 200,
     other_statuses: tuple[int, ...] = (),
     problems: tuple[type[Problem], ...] = (),
@@ -181,6 +188,8 @@ def operation(
         description=description,
         security=security,
         locked=locked,
+        scope=scope,
+        confinable=confinable,
         status=status,
         other_statuses=other_statuses,
         problems=problems,

@@ -8,6 +8,7 @@ A handler raises one, and the pipeline renders it in one place. The tree::
     ├── CredentialRefused       401 credential_refused
     ├── KeyRefused              401 key_refused
     ├── Forbidden               403 forbidden
+    ├── InsufficientScope       403 insufficient_scope
     ├── WrongOrigin             403 wrong_origin
     ├── NotFound                404 not_found
     ├── OperatorOff             404 operator_off
@@ -119,6 +120,29 @@ class Forbidden(Problem):
         "Ask an administrator of the installation, or the owner of the workspace, for "
         "the role that this requires. Repeating the request does not help."
     )
+
+
+class InsufficientScope(Problem):
+    """The credential is limited, and its limits exclude the operation.
+
+    The member ``scope`` is the scope that permits it, None if only full access does. The header is
+    that of RFC 6750 section 3.1.
+    """
+
+    status, code = 403, "insufficient_scope"
+    summary = "The key or token is limited, and may not do this."
+    remedy = (
+        "Use a key or token with the scope in the member scope, or one with full access where it "
+        "is null. Repeating the request with this one does not help."
+    )
+
+    def __init__(self, scope: str | None = None, detail: str | None = None) -> None:
+        challenge = b'Bearer error="insufficient_scope"'
+        if scope is not None:
+            challenge += b', scope="' + scope.encode() + b'"'
+        super().__init__(
+            detail, members={"scope": scope}, headers=[(b"www-authenticate", challenge)]
+        )
 
 
 class WrongOrigin(Problem):
@@ -288,6 +312,7 @@ PROBLEMS: tuple[type[Problem], ...] = (
     CredentialRefused,
     KeyRefused,
     Forbidden,
+    InsufficientScope,
     WrongOrigin,
     NotFound,
     OperatorOff,

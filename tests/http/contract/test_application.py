@@ -1,15 +1,17 @@
 """The path of a request through the application, from its id to its log record."""
 
+from dataclasses import replace
+
 import pytest
 import trio
 
 from octavo.http.contract.prepared_response import BrokenContent
-from octavo.http.contract.problems import NotFound
+from octavo.http.contract.problems import InsufficientScope, NotFound
 from octavo.http.contract.reply import Reply
 from octavo.http.contract.request_log import RequestRecord
 from octavo.http.contract.security_headers import API_HEADERS
 from tests.fakes.asgi_client import FakeExchange, Response, ask, ask_json, never, scope_of
-from tests.fakes.example_contract import KNOWN, Shelf, ShelfOperations, shelf_application
+from tests.fakes.example_contract import KNOWN, Reader, Shelf, ShelfOperations, shelf_application
 
 SHELF = f"/api/shelves/{KNOWN}"
 PAGE = f"{SHELF}/pages/one"
@@ -108,6 +110,36 @@ async def test_locked_account_is_refused_other_operations() -> None:
 async def test_locked_account_may_use_declared_operations() -> None:
     response = await ask(shelf_application(), "GET", SHELF, headers=[(b"x-reader", b"locked-ann")])
     assert response.status == 200
+
+
+async def test_limited_credential_may_call_operations_of_its_scope() -> None:
+    headers = [(b"x-reader", b"limited-ann")]
+    response = await ask(shelf_application(), "GET", SHELF, headers=headers)
+    assert response.status == 200
+
+
+async def test_limited_credential_may_not_call_operations_that_need_full_access() -> None:
+    headers = [(b"x-reader", b"limited-ann"), IF_MATCH]
+    response = await ask_json(shelf_application(), "PUT", PAGE, {"text": "x"}, headers)
+    assert (response.status, response.code) == (403, "insufficient_scope")
+    assert response.json()["scope"] is None
+    assert response.header("www-authenticate") == 'Bearer error="insufficient_scope"'
+
+
+async def test_credential_limited_to_a_part_needs_an_operation_that_keeps_to_it() -> None:
+    headers = [(b"x-reader", b"limited to novels")]
+    response = await ask(shelf_application(), "GET", SHELF, headers=headers)
+    assert (response.status, response.code) == (403, "insufficient_scope")
+
+
+async def test_operation_is_performed_for_a_known_caller_within_its_limits() -> None:
+    application = shelf_application()
+    known = Reader("ann", scopes=frozenset({"shelves:read"}))
+    assert isinstance(await application.perform(scope_of("GET", SHELF), never, "r", known), Reply)
+    less = replace(known, scopes=frozenset())
+    with pytest.raises(InsufficientScope, match="limited") as refused:
+        await application.perform(scope_of("GET", SHELF), never, "r", less)
+    assert refused.value.members == {"scope": "shelves:read"}
 
 
 async def test_exceeded_rate_class_is_refused_with_a_retry_time() -> None:

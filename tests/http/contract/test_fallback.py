@@ -46,6 +46,8 @@ class AnyOf:
 class Nobody:
     name = "nobody"
     locked = False
+    scopes = None
+    confined = False
 
 
 def page(scope: Scope, receive: Receive, send: Send) -> list[Event]:
