@@ -23,6 +23,7 @@ from octavo.http.contract.prepared_response import (
     WEBSOCKET_EVENTS,
     BrokenContent,
     PreparedResponse,
+    formatted_problem,
     options_response,
     prepared_problem,
     problem_page,
@@ -222,7 +223,10 @@ class Application:
             await self._fallback(forwarded, context.receive, context.writer.forward)
             return None
         endpoint = resource.methods.get(context.method)
-        if endpoint is not None:
+        if endpoint is None:
+            context.errors = next(iter(resource.methods.values())).operation.errors
+        else:
+            context.errors = endpoint.operation.errors
             context.call = call = Call(context.request_id, endpoint.operation, scope)
             return await endpoint.respond(call, values, context.receive, context.exchange)
         if context.method == "OPTIONS":
@@ -264,6 +268,8 @@ class Application:
     def _refuse(self, context: RequestContext, problem: Problem) -> PreparedResponse:
         context.refused(problem.code)
         call = context.call
+        if context.errors is not None:
+            return formatted_problem(problem, context.errors)
         if call is not None and call.operation.page and _reads_html(call):
             html = self._problem_html(problem, context.request_id)
             if html is not None:

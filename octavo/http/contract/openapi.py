@@ -10,6 +10,7 @@ from typing import NamedTuple
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.bodies import BodyKind, MultipartBody
 from octavo.http.contract.declared_responses import possible_problems
+from octavo.http.contract.error_format import ErrorFormat
 from octavo.http.contract.operation import Operation, Security
 from octavo.http.contract.problems import Problem
 from octavo.http.contract.reply import HtmlPage
@@ -137,7 +138,7 @@ def document(
         "tags": [{"name": tag} for tag in tags],
         "paths": paths,
         "components": {
-            "schemas": {**schemas.components, "Problem": _PROBLEM},
+            "schemas": {**schemas.components, **_errors(operations), "Problem": _PROBLEM},
             "parameters": {
                 "RequestId": {
                     "name": "x-request-id",
@@ -234,19 +235,35 @@ def _refusals(each: Operation) -> dict[str, Json]:
     by_status: dict[int, list[type[Problem]]] = {}
     for problem in possible_problems(each):
         by_status.setdefault(problem.status, []).append(problem)
-    return {str(status): _refusal(status, problems) for status, problems in by_status.items()}
+    return {
+        str(status): _refusal(status, problems, each.errors)
+        for status, problems in by_status.items()
+    }
 
 
-def _refusal(status: int, problems: Sequence[type[Problem]]) -> Json:
+def _errors(operations: Sequence[Operation]) -> Json:
+    """Return the schemas of the error formats, by name."""
+    formats = {each.errors.name: each.errors for each in operations if each.errors is not None}
+    return {name: dict(each.schema) for name, each in formats.items()}
+
+
+def _refusal(status: int, problems: Sequence[type[Problem]], errors: ErrorFormat | None) -> Json:
     headers = {**_REQUEST_ID_HEADER, **(_RETRY_AFTER if status in _TEMPORARY_STATUSES else {})}
     for problem in problems:
         headers.update(problem.described_headers)
-    schema: Json = {
-        "$ref": "#/components/schemas/Problem",
-        "properties": {"code": {"enum": [problem.code for problem in problems]}},
-    }
+    schema: Json
+    if errors is None:
+        media_type = MEDIA_TYPE
+        codes = [problem.code for problem in problems]
+        schema = {
+            "$ref": "#/components/schemas/Problem",
+            "properties": {"code": {"enum": codes}},
+        }
+    else:
+        media_type = "application/json"
+        schema = {"$ref": f"#/components/schemas/{errors.name}"}
     return {
         "description": "\n".join(f"- `{problem.code}`: {problem.summary}" for problem in problems),
         "headers": headers,
-        "content": {MEDIA_TYPE: {"schema": schema}},
+        "content": {media_type: {"schema": schema}},
     }

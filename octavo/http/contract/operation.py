@@ -27,6 +27,7 @@ from pydantic import BaseModel
 
 from octavo.http.contract.bodies import BodyKind
 from octavo.http.contract.call import Call
+from octavo.http.contract.error_format import ErrorFormat
 from octavo.http.contract.problems import Problem
 from octavo.http.contract.security_headers import PAGE_HEADERS, Headers
 
@@ -88,6 +89,7 @@ class Declaration:
         headers: names (in lower case) and descriptions of optional headers of the success.
         media_types: the media types of a `Stream`.
         page_headers: the security headers of an `HtmlPage`.
+        errors: the format of refusals; None for problem details.
         must_respond: the response is sent even when memory is short. Any other response of at least
             `memory_budget.COUNTED` bytes may be refused, so its handler must not change anything.
     """
@@ -113,6 +115,7 @@ class Declaration:
     headers: Mapping[str, str] = field(default_factory=dict)
     media_types: tuple[str, ...] = ()
     page_headers: Headers = PAGE_HEADERS
+    errors: ErrorFormat | None = None
     must_respond: bool = False
 
 
@@ -172,6 +175,7 @@ def operation(
     headers: Mapping[str, str] | None = None,
     media_types: tuple[str, ...] = (),
     page_headers: Headers = PAGE_HEADERS,
+    errors: ErrorFormat | None = None,
     must_respond: bool = False,
 ) -> Callable[[Handler[S, P, R]], Handler[S, P, R]]:
     """Declare an operation at its handler; the arguments are those of `Declaration`.
@@ -201,6 +205,7 @@ def operation(
         headers=dict(headers or {}),
         media_types=media_types,
         page_headers=page_headers,
+        errors=errors,
         must_respond=must_respond,
     )
 

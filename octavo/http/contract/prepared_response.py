@@ -3,7 +3,10 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple
 
+from pydantic_core import to_json
+
 from octavo.http.contract.call import client_of
+from octavo.http.contract.error_format import ErrorFormat
 from octavo.http.contract.memory_budget import COUNTED, STEP, MemoryBudget
 from octavo.http.contract.problems import Header, Problem
 from octavo.http.contract.reply import HtmlPage
@@ -16,6 +19,7 @@ CLIENT_LEFT = 499
 """The status in the log of a request that got no response."""
 NOT_STORED: Header = (b"cache-control", b"no-store")
 _PROBLEM_HEADERS = FixedHeaders([(b"content-type", MEDIA_TYPE.encode()), NOT_STORED, *API_HEADERS])
+_ERROR_HEADERS = FixedHeaders([(b"content-type", b"application/json"), NOT_STORED, *API_HEADERS])
 _OPTIONS_HEADERS = FixedHeaders([NOT_STORED, *API_HEADERS])
 
 
@@ -44,6 +48,13 @@ def prepared_problem(problem: Problem, request_id: str, base: str) -> PreparedRe
     )
     headers = [(b"content-length", b"%d" % len(document)), *problem.headers]
     return PreparedResponse(problem.status, headers, _PROBLEM_HEADERS, document)
+
+
+def formatted_problem(problem: Problem, errors: ErrorFormat) -> PreparedResponse:
+    """Render ``problem`` in the format of a protocol."""
+    document = to_json(errors.body(problem.status, problem.code, problem.detail))
+    headers = [(b"content-length", b"%d" % len(document)), *problem.headers]
+    return PreparedResponse(problem.status, headers, _ERROR_HEADERS, document)
 
 
 def problem_page(

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from trio import current_time
 
 from octavo.http.contract.call import Call, client_of
+from octavo.http.contract.error_format import ErrorFormat
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.prepared_response import HTTP_EVENTS, ResponseEvents, ResponseWriter
 from octavo.http.contract.request_log import RequestRecord
@@ -26,6 +27,7 @@ class RequestContext:
     Attributes:
         accepted: False when the request has an invalid id.
         call: the call of an operation; None until one was found.
+        errors: the format of refusals at the path; None for problem details.
         failure: code of the problem in the response; None without one.
     """
 
@@ -35,6 +37,7 @@ class RequestContext:
         "_received",
         "accepted",
         "call",
+        "errors",
         "exchange",
         "failure",
         "method",
@@ -67,6 +70,7 @@ class RequestContext:
             send, self.request_id, memory, scope, events, exchange, head_only=head_only
         )
         self.call: Call | None = None
+        self.errors: ErrorFormat | None = None
         self.failure: str | None = None
 
     def refused(self, code: str) -> None:
