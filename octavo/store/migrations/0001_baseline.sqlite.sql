@@ -530,3 +530,60 @@ CREATE TABLE rendered_notes (
     used_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX rendered_notes_by_use ON rendered_notes (used_at, size);
+
+-- Programs that were registered for the MCP endpoint (RFC 7591).
+CREATE TABLE oauth_clients (
+    id BLOB NOT NULL PRIMARY KEY,
+    -- The metadata as JSON.
+    metadata TEXT NOT NULL,
+    -- Of its secret; null for a program without one.
+    secret_digest BLOB,
+    -- Of the token that manages the registration (RFC 7592).
+    management_digest BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    -- When a person first allowed it something; null before.
+    granted_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX oauth_clients_without_grant ON oauth_clients (created_at) WHERE granted_at IS NULL;
+
+-- What people allowed programs.
+CREATE TABLE oauth_grants (
+    id BLOB NOT NULL PRIMARY KEY,
+    account_id BLOB NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+    -- The id of a registered program, or the address of a metadata document.
+    client_id TEXT NOT NULL,
+    client_name TEXT NOT NULL,
+    -- Divided by spaces.
+    scopes TEXT NOT NULL,
+    -- Ids divided by spaces; null for all workspaces.
+    workspaces TEXT,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    used_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX oauth_grants_by_account ON oauth_grants (account_id);
+CREATE INDEX oauth_grants_by_client ON oauth_grants (client_id);
+
+-- Codes that programs exchange for tokens. A used one is kept until it expires.
+CREATE TABLE oauth_codes (
+    digest BLOB NOT NULL PRIMARY KEY,
+    grant_id BLOB NOT NULL REFERENCES oauth_grants (id) ON DELETE CASCADE,
+    redirect_uri TEXT,
+    challenge TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    used_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX oauth_codes_by_grant ON oauth_codes (grant_id);
+
+-- Access tokens, and refresh tokens. A used refresh token is kept, to notice that it is used again.
+CREATE TABLE oauth_tokens (
+    digest BLOB NOT NULL PRIMARY KEY,
+    grant_id BLOB NOT NULL REFERENCES oauth_grants (id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    -- Divided by spaces; a program may ask for fewer than it was allowed.
+    scopes TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    used_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX oauth_tokens_by_grant ON oauth_tokens (grant_id);
+CREATE INDEX oauth_tokens_by_end ON oauth_tokens (expires_at);

@@ -1,0 +1,1 @@
+"""The rules of the authorization server: clients, authorization requests, grants and tokens."""

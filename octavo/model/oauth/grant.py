@@ -1,0 +1,43 @@
+"""Grants: what people allowed clients, and the tokens by which clients use it."""
+
+from dataclasses import dataclass
+from typing import Literal, NewType
+
+from octavo.model.accounts.access_limits import AccessLimits
+from octavo.model.identity import AccountId
+from octavo.model.oauth.client import ClientId
+
+GrantId = NewType("GrantId", str)
+
+CODE_SECONDS = 60
+"""Seconds for which a code is valid (RFC 6749 section 4.1.2: ten minutes at most)."""
+MAX_GRANTS = 100
+"""Grants of one account; of more, the one that was unused the longest ends."""
+
+TokenKind = Literal["access", "refresh"]
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a person allowed a client; times are in milliseconds of Unix time.
+
+    Attributes:
+        client_name: how the client called itself then.
+        expires_at: when it ends; None if it lasts until it is revoked.
+        used_at: the time of its last use, to the minute; None if it was never used.
+    """
+
+    grant_id: GrantId
+    account_id: AccountId
+    client_id: ClientId
+    client_name: str
+    limits: AccessLimits
+    created_at: int
+    expires_at: int | None
+    used_at: int | None
+
+
+def ends_at(now: int, seconds: int, grant: Grant) -> int:
+    """Return when a token for ``seconds`` ends: no later than its grant."""
+    end = now + seconds * 1000
+    return end if grant.expires_at is None else min(end, grant.expires_at)

@@ -1,0 +1,19 @@
+"""Grants."""
+
+import pytest
+
+from octavo.model.accounts.access_limits import READ, AccessLimits, Scope
+from octavo.model.identity import AccountId
+from octavo.model.oauth.client import ClientId
+from octavo.model.oauth.grant import Grant, GrantId, ends_at
+
+
+@pytest.mark.parametrize(
+    ("grant_ends", "ends"), [(None, 61_000), (90_000, 61_000), (20_000, 20_000)]
+)
+def test_token_ends_no_later_than_its_grant(grant_ends: int | None, ends: int) -> None:
+    limits = AccessLimits(frozenset[Scope]({READ}))
+    grant = Grant(
+        GrantId("g"), AccountId("a"), ClientId("c"), "A program", limits, 0, grant_ends, None
+    )
+    assert ends_at(1_000, 60, grant) == ends

@@ -1,0 +1,105 @@
+"""Redirect URIs of clients."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.model.oauth.redirect_uri import (
+    check_redirect_uri,
+    host_of,
+    leads_to_this_device,
+    uses_redirect_uri,
+)
+from octavo.model.oauth.refusal import OAuthRefusal
+
+ALLOWED = [
+    "https://claude.ai/api/mcp/auth_callback",
+    "https://app.example:8443/cb?tenant=1",
+    "http://127.0.0.1:33418/",
+    "http://127.0.0.1/callback",
+    "http://[::1]:5000/callback",
+    "http://localhost:6274/oauth/callback",
+    "cursor://anysphere.cursor-retrieval/oauth/user-callback",
+    "com.example.app:/callback",
+]
+
+
+@pytest.mark.parametrize("uri", ALLOWED)
+def test_addresses_of_real_programs_are_allowed(uri: str) -> None:
+    check_redirect_uri(uri)
+    assert uses_redirect_uri(uri, uri)
+
+
+@pytest.mark.parametrize(
+    ("uri", "fault"),
+    [
+        ("", "1 to 2000"),
+        ("https://a.example/" + "x" * 2000, "1 to 2000"),
+        ("/callback", "absolute"),
+        ("https://a.example/#fragment", "fragment"),
+        ("https://a.example/#", "fragment"),
+        ("http://a.example/cb", "https"),
+        ("http://127.0.0.1.evil.example/cb", "https"),
+        ("http://localhost.evil.example/cb", "https"),
+        ("http://127.0.0.1@evil.example/cb", "host"),
+        ("https://user@a.example/cb", "host"),
+        ("https:///cb", "host"),
+        ("https://a.example:99999/cb", "absolute"),
+        ("https://a.example\\@evil.example/", "backslash"),
+        ("https://a.example/\n", "visible"),
+        ("https://ä.example/", "visible"),
+        ("javascript:alert(1)", "javascript"),
+        ("JavaScript:alert(1)", "javascript"),
+        ("data:text/html,x", "data"),
+        ("file:///etc/passwd", "file"),
+    ],
+)
+def test_dangerous_addresses_are_refused(uri: str, fault: str) -> None:
+    with pytest.raises(OAuthRefusal, match=fault) as refused:
+        check_redirect_uri(uri)
+    assert refused.value.code == "invalid_redirect_uri"
+
+
+@pytest.mark.parametrize(
+    ("registered", "given", "matches"),
+    [
+        ("http://127.0.0.1/cb", "http://127.0.0.1:51234/cb", True),
+        ("http://127.0.0.1:1/cb", "http://127.0.0.1:51234/cb", True),
+        ("http://localhost:1/cb", "http://localhost:2/cb", True),
+        ("http://[::1]/cb", "http://[::1]:2/cb", True),
+        ("http://127.0.0.1/cb", "http://127.0.0.1:51234/other", False),
+        ("http://127.0.0.1/cb", "http://127.0.0.1:51234/cb?x=1", False),
+        ("http://127.0.0.1/cb", "http://127.0.0.2:51234/cb", False),
+        ("http://127.0.0.1/cb", "http://localhost:51234/cb", False),
+        ("http://127.0.0.1/cb", "http://127.0.0.1:80@evil.example/cb", False),
+        ("http://127.0.0.1/cb", "http://127.0.0.1:51234/cb#x", False),
+        ("http://127.0.0.1/cb", "https://127.0.0.1:51234/cb", False),
+        ("https://a.example/cb", "https://a.example:444/cb", False),
+        ("https://a.example/cb", "https://a.example/cb/", False),
+        ("https://a.example/cb", "https://a.example/cb?x=1", False),
+        ("https://a.example/cb", "https://A.example/cb", False),
+        ("https://a.example/cb", "https://a.example/cb/../evil", False),
+    ],
+)
+def test_only_the_port_of_the_loopback_interface_may_differ(
+    registered: str, given: str, matches: bool
+) -> None:
+    assert uses_redirect_uri(registered, given) is matches
+
+
+@given(st.sampled_from(ALLOWED), st.text(max_size=30), st.integers(0, 60))
+def test_no_changed_address_leads_to_another_host(uri: str, added: str, at: int) -> None:
+    changed = uri[:at] + added + uri[at:]
+    if uses_redirect_uri(uri, changed) and changed != uri:
+        assert host_of(changed).rpartition(":")[0] == host_of(uri).rpartition(":")[0] or (
+            host_of(uri) == "127.0.0.1" and host_of(changed).startswith("127.0.0.1:")
+        )
+        assert uri.startswith("http://")
+
+
+def test_people_recognise_a_target_by_its_host_or_scheme() -> None:
+    assert host_of("https://claude.ai/x") == "claude.ai"
+    assert host_of("cursor://a/b") == "cursor:"
+    assert not leads_to_this_device("https://claude.ai/x")
+    assert leads_to_this_device("http://127.0.0.1:2/")
+    assert leads_to_this_device("cursor://a")
