@@ -10,7 +10,9 @@ import trio
 
 from octavo.model.accounts.api_key import KeyId
 from octavo.model.accounts.session import SessionId
+from octavo.model.oauth.grant import GrantId
 from octavo.store import Store, StoreError
+from octavo.store.scripts.oauth_grants import record_use
 from octavo.store.scripts.sessions import record_activity
 
 _log = logging.getLogger(__name__)
@@ -32,6 +34,7 @@ class Activity:
         self._maximum = maximum
         self._sessions: dict[SessionId, int] = {}
         self._keys: dict[KeyId, int] = {}
+        self._grants: dict[GrantId, int] = {}
         self._noted = trio.Event()
 
     def session_active(self, session_id: SessionId, at: int) -> None:
@@ -44,6 +47,12 @@ class Activity:
         """Record that a key was used, ``at`` milliseconds of Unix time."""
         if len(self._keys) < self._maximum or key_id in self._keys:
             self._keys[key_id] = at
+            self._noted.set()
+
+    def grant_used(self, grant_id: GrantId, at: int) -> None:
+        """Record that a grant was used, ``at`` milliseconds of Unix time."""
+        if len(self._grants) < self._maximum or grant_id in self._grants:
+            self._grants[grant_id] = at
             self._noted.set()
 
     async def run(self) -> None:
@@ -62,12 +71,13 @@ class Activity:
 
         A failure of the store is logged, and the activity is dropped.
         """
-        sessions, keys = self._sessions, self._keys
-        self._sessions, self._keys = {}, {}
+        sessions, keys, grants = self._sessions, self._keys, self._grants
+        self._sessions, self._keys, self._grants = {}, {}, {}
         self._noted = trio.Event()
-        if not (sessions or keys):
-            return
         try:
-            await self._store.write(record_activity(sessions, keys))
+            if sessions or keys:
+                await self._store.write(record_activity(sessions, keys))
+            if grants:
+                await self._store.write(record_use(grants))
         except StoreError as error:
             _log.warning("the last activity of sessions and keys was not recorded: %s", error)

@@ -43,6 +43,8 @@ RATES: Mapping[str, RouteRates] = {
     # Passwords of published links, by their tokens: their readers may share a network.
     "published-link": RouteRates(client=Rate(120, 300.0), account=Rate(60, 300.0)),
     "link-report": RouteRates(client=Rate(20, 300.0)),
+    "oauth-registration": RouteRates(client=Rate(30, 300.0)),
+    "oauth-token": RouteRates(client=Rate(300, 60.0)),
     "registration": RouteRates(client=Rate(30, 300.0), account=Rate(10, 300.0)),
 }
 """Rates by the name of the route, which is the rate class of its operation."""

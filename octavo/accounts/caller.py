@@ -8,16 +8,19 @@ from octavo.model.accounts.api_key import KeyId
 from octavo.model.accounts.consent import LegalDocuments
 from octavo.model.accounts.session import SessionId
 from octavo.model.identity import AccountId
+from octavo.model.oauth.grant import Grant, GrantId
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An account authenticated by a session or by a key; exactly one of the two is set.
+    """An account authenticated by a session, a key or an access token; one of their ids is set.
 
     Attributes:
         locked: whether it is limited to the operations of locked accounts.
         consent_due: whether it must accept the legal documents first.
         limits: those of a limited credential; None with full access.
+        grant_id: the grant of an access token, and
+        client_name: how the program that has it called itself.
     """
 
     account_id: AccountId
@@ -27,6 +30,8 @@ class Caller:
     session_id: SessionId | None = None
     key_id: KeyId | None = None
     limits: AccessLimits | None = None
+    grant_id: GrantId | None = None
+    client_name: str | None = None
 
     @property
     def name(self) -> str:
@@ -51,6 +56,7 @@ def caller_of(
     session_id: SessionId | None = None,
     key_id: KeyId | None = None,
     limits: AccessLimits | None = None,
+    grant: Grant | None = None,
 ) -> Caller:
     """Return the caller for ``account``, where the documents ``legal`` are in force."""
     return Caller(
@@ -61,6 +67,8 @@ def caller_of(
         session_id,
         key_id,
         limits,
+        None if grant is None else grant.grant_id,
+        None if grant is None else grant.client_name,
     )
 
 

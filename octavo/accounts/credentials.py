@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import trio
 
@@ -11,10 +12,10 @@ from octavo.accounts.credential_cache import CachedCaller, CredentialCache
 from octavo.accounts.ports import Clock, milliseconds
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.model.accounts.session import SessionLife
-from octavo.model.accounts.token import digest_of, is_api_key, is_opaque_token
+from octavo.model.accounts.token import digest_of, is_access_token, is_api_key, is_opaque_token
 from octavo.model.identity import AccountId
 from octavo.store import Store
-from octavo.store.scripts import api_keys, sessions
+from octavo.store.scripts import api_keys, oauth_grants, sessions
 
 CACHE_SECONDS = 5.0
 """Seconds for which a credential is cached in an installation of one process."""
@@ -59,15 +60,17 @@ class Credentials:
         self._legal = legal
         self._sessions = CredentialCache(maximum)
         self._keys = CredentialCache(maximum)
+        self._tokens = CredentialCache(maximum)
 
     def forget(self, account_id: AccountId) -> None:
-        """Drop the cached sessions and keys of the account.
+        """Drop the cached sessions, keys and access tokens of the account.
 
         Call this after a commit that ended one, or that changed the account's role, state or
         consent.
         """
         self._sessions.forget(account_id)
         self._keys.forget(account_id)
+        self._tokens.forget(account_id)
         self._forgotten(account_id)
 
     async def of_key(self, secret: bytes) -> Caller | None:
@@ -83,6 +86,13 @@ class Credentials:
         Raises `StoreUnavailable`. Cancellation has no effect on the store.
         """
         return await self._caller(token, self._sessions, is_opaque_token, self._look_up_session)
+
+    async def of_access_token(self, token: bytes) -> Caller | None:
+        """Return the caller with an access token; None if it is not valid.
+
+        Raises `StoreUnavailable`. Cancellation has no effect on the store.
+        """
+        return await self._caller(token, self._tokens, is_access_token, self._look_up_token)
 
     async def _caller(
         self,
@@ -111,6 +121,8 @@ class Credentials:
                 self._activity.key_used(caller.key_id, milliseconds(now))
             if caller.session_id is not None:
                 self._activity.session_active(caller.session_id, milliseconds(now))
+            if caller.grant_id is not None:
+                self._activity.grant_used(caller.grant_id, milliseconds(now))
         return entry.caller
 
     async def _look_up_key(self, digest: bytes) -> CachedCaller | None:
@@ -122,6 +134,19 @@ class Credentials:
             caller_of(found.account, self._legal, key_id=key.key_id),
             expires_at=math.inf if key.expires_at is None else key.expires_at / 1000,
             active_at=-math.inf if key.used_at is None else key.used_at / 1000,
+            until=trio.current_time() + self._fresh,
+        )
+
+    async def _look_up_token(self, digest: bytes) -> CachedCaller | None:
+        found = await self._store.read(oauth_grants.token_of(digest, "access"))
+        if found is None or not found.account.open:
+            return None
+        grant = found.grant
+        limits = replace(grant.limits, scopes=found.scopes)
+        return CachedCaller(
+            caller_of(found.account, self._legal, limits=limits, grant=grant),
+            expires_at=found.expires_at / 1000,
+            active_at=-math.inf if grant.used_at is None else grant.used_at / 1000,
             until=trio.current_time() + self._fresh,
         )
 

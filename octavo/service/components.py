@@ -53,6 +53,7 @@ from octavo.ws import Frame
 from octavo.ws.notice_stream import changed_frame
 
 if TYPE_CHECKING:
+    from octavo.oauth.server import AuthorizationServer
     from octavo.store.postgres import PostgresStore
 
 MAIL_DRAIN_SECONDS = 2.0
@@ -85,6 +86,7 @@ class Components:
     legal: Legal
     prerequisites: Prerequisites
     portal: Mapping[str, str]
+    authorization: "AuthorizationServer | None"
 
 
 def add_components(
@@ -248,7 +250,18 @@ def add_components(
             legal_documents=legal.documents.complete,
         ),
         portal={each.name: each.address for each in settings.portal},
+        authorization=_authorization(settings, store, credentials, attempts, audit),
     )
+
+
+def _authorization(
+    settings: Settings, store: Store, credentials: Credentials, attempts: Attempts, audit: Audit
+) -> "AuthorizationServer | None":
+    if not settings.mcp:
+        return None
+    from octavo.service.authorization import authorization_server  # noqa: PLC0415 - it is optional
+
+    return authorization_server(settings, store, credentials, attempts, audit)
 
 
 async def relay_notifications(

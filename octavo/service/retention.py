@@ -10,6 +10,8 @@ from octavo.store import Script, Store
 from octavo.store.scripts import (
     audit,
     invitations,
+    oauth_clients,
+    oauth_grants,
     outbox,
     password_resets,
     portal_tokens,
@@ -28,6 +30,10 @@ INVITATION_DAYS = 90
 
 LINK_DAYS = 90
 """Days that a published link is kept after it was revoked or has expired."""
+
+
+UNUSED_PROGRAM_DAYS = 1
+"""Days that a registered program is kept that nobody has allowed anything."""
 
 
 USAGE_WRITER_DAYS = 2
@@ -61,6 +67,8 @@ def retention_job(store: Store, settings: Settings, life: SessionLife) -> Retent
             portal_tokens.expire,
             password_resets.expire,
             outbox.expire_budgets,
+            oauth_grants.expire,
+            lambda now: oauth_clients.expire(now - UNUSED_PROGRAM_DAYS * 86_400_000),
             lambda now: usage.expire(
                 month_before(month_of(now / 1000)), now - USAGE_WRITER_DAYS * 86_400_000
             ),

@@ -24,6 +24,7 @@ from octavo.http.api.auth import AuthOperations
 from octavo.http.api.authentication import AttemptLimiter, OperatorTokens, SessionOrKey
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.changesets import ChangesetOperations
+from octavo.http.api.connections import ConnectionOperations
 from octavo.http.api.contents import ContentOperations
 from octavo.http.api.contract_document import ContractOperations, encoded
 from octavo.http.api.exports import ExportOperations
@@ -40,6 +41,7 @@ from octavo.http.api.members import MemberOperations
 from octavo.http.api.metering import Metering
 from octavo.http.api.notices import PATH as NOTICES
 from octavo.http.api.notices import NoticeOperations, NoticeSocket
+from octavo.http.api.oauth import OAuthOperations
 from octavo.http.api.operator import OperatorOperations
 from octavo.http.api.password_reset import PasswordResetOperations
 from octavo.http.api.publications import PublicationOperations
@@ -138,6 +140,7 @@ def wire_application(
             identity,
             application.perform,
             sends_mail=parts.prerequisites.mail_transport,
+            mcp=parts.authorization is not None,
             portal=parts.portal,
             usage=parts.meter.installation_usage,
         )
@@ -192,6 +195,8 @@ def wire_application(
                 parts.meter,
             ),
             LinkReportOperations(parts.publishing.reports, public_url=public_url),
+            OAuthOperations(parts.authorization, public_url=public_url),
+            ConnectionOperations(parts.authorization, store),
         ],
         new_id=new_id,
         log_request=log_request,
@@ -219,6 +224,7 @@ def _pages(
     perform: Perform,
     *,
     sends_mail: bool,
+    mcp: bool,
     portal: Mapping[str, str],
     usage: Callable[[], Awaitable[InstallationUsage]],
 ) -> ASGIApplication:
@@ -231,6 +237,7 @@ def _pages(
         reset_opens=identity.password_reset.opens,
         legal=legal,
         sends_mail=sends_mail,
+        mcp=mcp,
         portal=portal,
         usage=usage,
         perform=perform,

@@ -133,8 +133,11 @@ class Document(HTMLParser):
             self.title = text
         elif tag == "textarea":
             given["value"] = text
-        elif tag == "button" and self.forms:
+        elif tag == "button" and self.forms and not self.forms[-1].button:
+            # The first one is pressed.
             self.forms[-1].button = text
+            if given.get("name"):
+                self.forms[-1].fields[given["name"] or ""] = given.get("value") or ""
         elif tag == "option" and "selected" in given and "value" not in given:
             select = next(each for each in reversed(self._open) if each[0] == "select")[1]
             self.forms[-1].fields[select.get("name") or ""] = text
@@ -258,6 +261,7 @@ class Installation:
             reset_opens=users.identity.password_reset.opens,
             legal=users.identity.legal,
             sends_mail=True,
+            mcp=True,
             portal=portal,
             usage=self._usage,
             perform=users.application.perform,

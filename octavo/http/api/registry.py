@@ -6,6 +6,7 @@ from octavo.http.api.attachments import AttachmentOperations
 from octavo.http.api.audit import AuditOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.changesets import ChangesetOperations
+from octavo.http.api.connections import ConnectionOperations
 from octavo.http.api.contents import ContentOperations
 from octavo.http.api.contract_document import ContractOperations
 from octavo.http.api.exports import ExportOperations
@@ -20,6 +21,7 @@ from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.notices import NoticeOperations
+from octavo.http.api.oauth import OAuthOperations
 from octavo.http.api.operator import OperatorOperations
 from octavo.http.api.password_reset import PasswordResetOperations
 from octavo.http.api.publications import PublicationOperations
@@ -83,6 +85,8 @@ CONTRACT: tuple[type, ...] = (
     PublicationOperations,
     PublishedOperations,
     LinkReportOperations,
+    OAuthOperations,
+    ConnectionOperations,
 )
 """Every class whose methods declare operations."""
 _OUTSIDE_OPERATIONS: tuple[type[Problem], ...] = (

@@ -48,6 +48,7 @@ _OAUTH_NAMES = frozenset(
     }
 )
 _OAUTH_CODES = {
+    "invalid_oauth_request": "invalid_request",
     "not_signed_in": "invalid_token",
     "credential_refused": "invalid_token",
     "rate_limited": "temporarily_unavailable",

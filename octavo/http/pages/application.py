@@ -29,6 +29,7 @@ from octavo.http.pages.account import add_account_pages
 from octavo.http.pages.administration import add_administration_pages
 from octavo.http.pages.api import Perform
 from octavo.http.pages.audit import add_audit_page
+from octavo.http.pages.connections import add_connection_pages
 from octavo.http.pages.consent import add_consent_page
 from octavo.http.pages.frame import add_frame, for_everybody
 from octavo.http.pages.keys import add_key_pages, add_session_pages
@@ -114,6 +115,7 @@ def pages(
     reset_opens: ResetOpens,
     legal: LegalDocuments = NO_DOCUMENTS,
     sends_mail: bool = False,
+    mcp: bool = False,
     portal: Mapping[str, str] = NO_PORTAL,
     usage: ReadUsage = usage_of_nothing,
     perform: Perform,
@@ -127,7 +129,8 @@ def pages(
     a problem links to. ``public_url`` is the address of the installation, without a trailing slash.
     ``opens`` and ``reset_opens`` return whether an invitation and a token to choose a password are
     valid; people accept the documents ``legal``, and ``sends_mail`` is whether the installation can
-    send messages; ``portal`` has the addresses of the operator's portal by the name of each page.
+    send messages, ``mcp`` whether programs can be connected; ``portal`` has the addresses of the
+    operator's portal by the name of each page.
     ``usage`` returns what the installation has used in the month. ``perform`` performs operations
     of the API. ``now`` is the clock, in seconds of Unix time; ``new_entropy`` returns the entropy
     of hidden fields. The application must receive the lifespan before its first request. The header
@@ -145,7 +148,7 @@ def pages(
     )
     explained = {problem.code: problem for problem in problems}
     style, icon, variables = page_files(public_url, legal)
-    app.jinja_env.globals.update(variables, portal_links=portal_links(portal))
+    app.jinja_env.globals.update(variables, portal_links=portal_links(portal), mcp=mcp)
     api_page = packed_api_page = b""
 
     described = reference(contract)
@@ -177,6 +180,8 @@ def pages(
     add_consent_page(site)
     add_session_pages(site)
     add_key_pages(site, now)
+    if mcp:
+        add_connection_pages(site)
     add_workspace_pages(site)
     add_member_pages(site)
     add_publication_pages(site, now)
@@ -254,7 +259,8 @@ def pages(
     @app.after_request
     async def add_headers(response: Response) -> Response:
         for name, value in _HEADERS:
-            response.headers[name] = value
+            # A page may have a policy of its own.
+            response.headers.setdefault(name, value)
         response.headers.setdefault("cache-control", "no-store")
         return response
 

@@ -24,6 +24,7 @@ MESSAGES: Mapping[str, str] = {
     "session-ended": "That browser is signed out.",
     "sessions-ended": "Every other browser is signed out.",
     "key-revoked": "The key is revoked. Programs that use it are refused from now on.",
+    "connection-revoked": "The program has no access any more.",
     "consent-recorded": "Thank you. Your agreement is recorded.",
     "account-removed": "Your account is removed.",
     "workspace-created": "The workspace is created.",

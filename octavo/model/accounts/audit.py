@@ -21,6 +21,8 @@ AuditKind = Literal[
     "command",
     "controls_changed",
     "documents_accepted",
+    "grant_created",
+    "grant_revoked",
     "installation_changed",
     "invitation_accepted",
     "invitation_created",

@@ -18,9 +18,15 @@ KEY_PREFIX = "octk_"
 OPERATOR_PREFIX = "octo_"
 """The prefix of operator tokens."""
 
+ACCESS_PREFIX = "octa_"
+"""The prefix of access tokens for the MCP endpoint."""
+
+REFRESH_PREFIX = "octr_"
+"""The prefix of the tokens by which programs renew access tokens."""
+
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _KEY_LENGTH, _CHECKSUM_LENGTH = 30, 6
-_PREFIXED = re.compile(rb"oct[ko]_[0-9A-Za-z]{36}")
+_PREFIXED = re.compile(rb"oct[akor]_[0-9A-Za-z]{36}")
 _OPAQUE = re.compile(rb"[A-Za-z0-9_-]{43}")
 
 
@@ -49,6 +55,16 @@ def operator_token(entropy: bytes) -> str:
     return _prefixed(OPERATOR_PREFIX, entropy)
 
 
+def access_token(entropy: bytes) -> str:
+    """Return the access token of ``entropy``, in the form of an `api_key`."""
+    return _prefixed(ACCESS_PREFIX, entropy)
+
+
+def refresh_token(entropy: bytes) -> str:
+    """Return the refresh token of ``entropy``, in the form of an `api_key`."""
+    return _prefixed(REFRESH_PREFIX, entropy)
+
+
 def _prefixed(prefix: str, entropy: bytes) -> str:
     if len(entropy) != ENTROPY:
         raise ValueError(f"a key takes {ENTROPY} random bytes, not {len(entropy)}")
@@ -68,6 +84,16 @@ def is_api_key(token: bytes) -> bool:
 def is_operator_token(token: bytes) -> bool:
     """Return whether ``token`` has the form of an operator token and a correct checksum."""
     return token.startswith(OPERATOR_PREFIX.encode()) and _is_prefixed(token)
+
+
+def is_access_token(token: bytes) -> bool:
+    """Return whether ``token`` has the form of an access token and a correct checksum."""
+    return token.startswith(ACCESS_PREFIX.encode()) and _is_prefixed(token)
+
+
+def is_refresh_token(token: bytes) -> bool:
+    """Return whether ``token`` has the form of a refresh token and a correct checksum."""
+    return token.startswith(REFRESH_PREFIX.encode()) and _is_prefixed(token)
 
 
 def _is_prefixed(token: bytes) -> bool:

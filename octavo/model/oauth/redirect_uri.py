@@ -10,6 +10,7 @@ LONGEST = 2_000
 """Characters of a redirect URI."""
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
+_HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?")
 _VISIBLE = re.compile(r"[!-~]+")
 # Browsers interpret these themselves, or they lead to files.
 _DANGEROUS = frozenset(
@@ -61,7 +62,7 @@ def _fault(uri: str) -> str | None:
     if parts.scheme in _DANGEROUS:
         return f"must not have the scheme {parts.scheme}"
     if parts.scheme in ("https", "http"):
-        if not parts.hostname or "@" in parts.netloc:
+        if not parts.hostname or "@" in parts.netloc or not _is_host(parts.hostname):
             return "must name a host, and no user"
         if parts.scheme == "http" and not _is_loopback(parts.hostname):
             return "must use https, except for the loopback interface (127.0.0.1, [::1], localhost)"
@@ -84,6 +85,17 @@ def uses_redirect_uri(registered: str, given: str) -> bool:
     if not (ours.hostname and _is_loopback(ours.hostname)):
         return False
     return _without_port(ours) == _without_port(theirs)
+
+
+def form_action_of(uri: str) -> str:
+    """Return the source of a Content Security Policy that lets a form be redirected to ``uri``.
+
+    Browsers apply ``form-action`` to redirects, too.
+    """
+    parts = urlsplit(uri)
+    if parts.scheme in ("https", "http") and ":" not in (parts.hostname or ":"):
+        return f"{parts.scheme}://{parts.netloc}"
+    return f"{parts.scheme}:"
 
 
 def host_of(uri: str) -> str:
@@ -112,6 +124,16 @@ def _split(uri: str) -> SplitResult | None:
 
 def _without_port(parts: SplitResult) -> tuple[str | None, str, str, bool]:
     return parts.hostname, parts.path, parts.query, "@" in parts.netloc
+
+
+def _is_host(host: str) -> bool:
+    if _HOST.fullmatch(host):
+        return True
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_loopback(host: str) -> bool:

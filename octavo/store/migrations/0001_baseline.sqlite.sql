@@ -551,7 +551,7 @@ CREATE TABLE oauth_grants (
     id BLOB NOT NULL PRIMARY KEY,
     account_id BLOB NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
     -- The id of a registered program, or the address of a metadata document.
-    client_id TEXT NOT NULL,
+    client TEXT NOT NULL,
     client_name TEXT NOT NULL,
     -- Divided by spaces.
     scopes TEXT NOT NULL,
@@ -562,7 +562,7 @@ CREATE TABLE oauth_grants (
     used_at INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX oauth_grants_by_account ON oauth_grants (account_id);
-CREATE INDEX oauth_grants_by_client ON oauth_grants (client_id);
+CREATE INDEX oauth_grants_by_client ON oauth_grants (client);
 
 -- Codes that programs exchange for tokens. A used one is kept until it expires.
 CREATE TABLE oauth_codes (

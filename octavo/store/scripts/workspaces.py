@@ -66,6 +66,18 @@ def list_of(account_id: AccountId, after: str, limit: int) -> Script[list[Worksp
     return read_workspaces
 
 
+def ids_of(account_id: AccountId) -> Script[frozenset[WorkspaceId]]:
+    """Return the ids of all workspaces that an account is a member of."""
+
+    async def read_ids(transaction: Transaction) -> frozenset[WorkspaceId]:
+        rows = await transaction.fetch_all(
+            "SELECT workspace_id FROM members WHERE account_id = $1::uuid", account_id
+        )
+        return frozenset(WorkspaceId(row[0]) for row in rows)
+
+    return read_ids
+
+
 def seen_by(workspace_id: WorkspaceId, account_id: AccountId) -> Script[Workspace | None]:
     """Return the workspace with the role of a member; None for an account that is not one."""
 

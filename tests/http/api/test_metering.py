@@ -78,6 +78,8 @@ WITHOUT_CONTENT = {
     *("listMembers", "listWorkspaceInvitations", "getReceipt", "listFiles", "listRevisions"),
     *("getLinks", "listUnresolvedLinks", "getWorkspaceImport"),
     *("listPublishedLinks", "listReports", "getReportPage"),
+    *("getRootMcpMetadata", "getMcpMetadata", "getAuthorizationServer", "getClient"),
+    *("listConnections", "describeAccessRequest"),
 }
 """The other operations that read."""
 OF_READERS = {"getPublishedPage", "getPublishedAttachment"}

@@ -27,19 +27,39 @@ _LIST_TYPES = (list, tuple, set, frozenset)
 class FormBody(Generic[M]):
     """The body kind of `form_body`."""
 
-    __slots__ = ("_repeatable", "_validate", "fields", "limit", "media_types", "model", "time")
+    __slots__ = (
+        "_known",
+        "_repeatable",
+        "_validate",
+        "fields",
+        "limit",
+        "media_types",
+        "model",
+        "time",
+    )
 
-    def __init__(self, model: type[M], limit: int, fields: int, time: float | None) -> None:
+    def __init__(
+        self,
+        model: type[M],
+        limit: int,
+        fields: int,
+        time: float | None,
+        *,
+        ignores_others: bool = False,
+    ) -> None:
         self.model = model
         self.limit = limit
         self.fields = fields
         self.time = time
         self.media_types = (MEDIA_TYPE,)
         self._validate = model.__pydantic_validator__.validate_python
-        self._repeatable = frozenset(
-            field.validation_alias if isinstance(field.validation_alias, str) else name
+        names = {
+            field.validation_alias if isinstance(field.validation_alias, str) else name: field
             for name, field in model.model_fields.items()
-            if get_origin(field.annotation) in _LIST_TYPES
+        }
+        self._known = frozenset(names) if ignores_others else None
+        self._repeatable = frozenset(
+            name for name, field in names.items() if get_origin(field.annotation) in _LIST_TYPES
         )
 
     async def read(self, headers: Headers, receive: Receive) -> M:
@@ -52,7 +72,10 @@ class FormBody(Generic[M]):
 
     def parse(self, body: bytes) -> M:
         """Return the form in ``body``. Raises `InvalidRequest`."""
-        document = _document(parse_form(body, self.fields), self._repeatable)
+        fields = parse_form(body, self.fields)
+        if self._known is not None:
+            fields = [each for each in fields if each[0] in self._known]
+        document = _document(fields, self._repeatable)
         try:
             # Form fields are text, which is parsed as the declared type.
             form: M = self._validate(document, strict=False, by_alias=True, by_name=False)
@@ -62,16 +85,22 @@ class FormBody(Generic[M]):
 
 
 def form_body(
-    model: type[M], *, limit: int, fields: int = 100, time: float | None = None
+    model: type[M],
+    *,
+    limit: int,
+    fields: int = 100,
+    time: float | None = None,
+    ignores_others: bool = False,
 ) -> FormBody[M]:
     """Declare a body of the form fields of ``model`` (URL standard, section 5.1).
 
     It has at most ``limit`` bytes and ``fields`` fields, and ``time`` seconds to arrive. A field
-    that ``model`` declares as a list may be repeated, any other may not. Raises ValueError when the
-    model accepts undeclared fields.
+    that ``model`` declares as a list may be repeated, any other may not. Undeclared fields are
+    refused, unless a protocol demands that it ``ignores_others``. Raises ValueError when the model
+    accepts undeclared fields.
     """
     check_closed(model)
-    return FormBody(model, limit, fields, time)
+    return FormBody(model, limit, fields, time, ignores_others=ignores_others)
 
 
 def parse_form(body: bytes, maximum: int) -> list[tuple[str, str]]:

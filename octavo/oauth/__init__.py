@@ -1,0 +1,1 @@
+"""The authorization server of the MCP endpoint: programs, consent, codes and tokens."""

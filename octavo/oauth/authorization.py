@@ -1,0 +1,169 @@
+"""Let people allow programs access: describe what a program asks for, and issue codes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from octavo.accounts.attempts import GRANTS, Attempts
+from octavo.accounts.audit import Audit
+from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
+from octavo.model.accounts.access_limits import READ, SCOPES, AccessLimits, Scope
+from octavo.model.accounts.token import digest_of, opaque_token
+from octavo.model.identity import AccountId
+from octavo.model.oauth.authorization_request import (
+    AuthorizationRequest,
+    read_request,
+    response_address,
+)
+from octavo.model.oauth.client import is_document_address
+from octavo.model.oauth.grant import CODE_SECONDS, Grant, GrantId
+from octavo.model.oauth.refusal import OAuthRefusal
+from octavo.oauth.clients import Clients
+from octavo.store import Store
+from octavo.store.scripts import oauth_clients, oauth_grants
+from octavo.store.transaction import Transaction
+
+_DAY = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """This server, and what it grants access to.
+
+    Attributes:
+        url: the identifier of the server: its address, without a slash at the end.
+        write: whether programs may be allowed to write.
+    """
+
+    url: str
+    write: bool
+
+    @property
+    def resource(self) -> str:
+        """The identifier of the MCP endpoint (RFC 8707)."""
+        return f"{self.url}/mcp"
+
+    @property
+    def scopes(self) -> frozenset[Scope]:
+        """The scopes that can be granted."""
+        return frozenset(SCOPES) if self.write else frozenset({READ})
+
+
+class Authorization:
+    """Reads the requests of programs, and grants what people allow them.
+
+    Args:
+        store: the store of grants.
+        clients: finds programs.
+        issuer: this server.
+        attempts: counts the grants of each account, on the route `GRANTS`.
+        audit: records grants.
+        now: the clock.
+        new_id: returns an id for a grant.
+        new_entropy: returns entropy for a code.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clients: Clients,
+        issuer: Issuer,
+        attempts: Attempts,
+        *,
+        audit: Audit,
+        now: Clock,
+        new_id: NewId,
+        new_entropy: NewEntropy,
+    ) -> None:
+        self._store = store
+        self._clients = clients
+        self._issuer = issuer
+        self._attempts = attempts
+        self._audit = audit
+        self._now = now
+        self._new_id = new_id
+        self._new_entropy = new_entropy
+
+    async def read(self, parameters: Mapping[str, str]) -> AuthorizationRequest:
+        """Return the valid request with these parameters.
+
+        Raises `OAuthRefusal`, as `RefusedToClient` if the program learns of it, and
+        `StoreUnavailable`.
+        """
+        client_id = parameters.get("client_id")
+        if not client_id:
+            raise OAuthRefusal("invalid_request", "The request names no client_id.")
+        client = await self._clients.find(client_id)
+        return read_request(
+            client,
+            parameters,
+            resource=self._issuer.resource,
+            issuer=self._issuer.url,
+            offered=self._issuer.scopes,
+        )
+
+    async def deny(self, parameters: Mapping[str, str]) -> str:
+        """Return the address by which the program learns that the person refused.
+
+        Raises as `read`.
+        """
+        request = await self.read(parameters)
+        refused = {"error": "access_denied", "error_description": "The person refused."}
+        return self._response(request, refused)
+
+    async def allow(
+        self,
+        account_id: AccountId,
+        parameters: Mapping[str, str],
+        limits: AccessLimits,
+        days: int | None,
+        *,
+        client: str | None,
+    ) -> str:
+        """Grant a program access; return the address that gives it the code.
+
+        The access never exceeds what the program asked for. ``days`` is how long the grant lasts,
+        None until it is revoked; ``client`` is the network address of the caller. Raises as `read`,
+        and `TooManyAttempts` and `AccountGone`. If cancelled, a grant may exist that nobody has a
+        code for; it ends with the code.
+        """
+        request = await self.read(parameters)
+        self._attempts.admit_account(GRANTS, account_id)
+        now = milliseconds(self._now())
+        allowed = replace(limits, scopes=(limits.scopes & request.scopes) | {READ})
+        grant = Grant(
+            GrantId(self._new_id()),
+            account_id,
+            request.client.client_id,
+            request.client.metadata.name,
+            allowed,
+            now,
+            None if days is None else now + days * _DAY,
+            None,
+        )
+        token = opaque_token(self._new_entropy())
+        code = oauth_grants.NewCode(
+            digest_of(token.encode()),
+            request.redirect_uri if request.given_redirect_uri else None,
+            request.challenge,
+            now + CODE_SECONDS * 1000,
+        )
+
+        async def grant_access(transaction: Transaction) -> None:
+            await oauth_grants.create(grant, code)(transaction)
+            if not is_document_address(grant.client_id):
+                await oauth_clients.mark_granted(grant.client_id, now)(transaction)
+
+        entry = self._audit.entry(
+            "grant_created",
+            actor=account_id,
+            subject=grant.grant_id,
+            client=client,
+            detail={"write": "notes:write" in allowed.scopes},
+        )
+        await self._audit.write(grant_access, entry)
+        return self._response(request, {"code": token})
+
+    def _response(self, request: AuthorizationRequest, parameters: Mapping[str, str]) -> str:
+        return response_address(
+            request.redirect_uri, parameters, state=request.state, issuer=self._issuer.url
+        )

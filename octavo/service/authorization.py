@@ -1,0 +1,49 @@
+"""The parts of the service that let programs use the MCP endpoint."""
+
+from octavo.accounts.attempts import Attempts
+from octavo.accounts.audit import Audit
+from octavo.accounts.credentials import Credentials
+from octavo.oauth.authorization import Authorization, Issuer
+from octavo.oauth.client_documents import ClientDocuments, PublicBackend, fetch_from_internet
+from octavo.oauth.clients import Clients
+from octavo.oauth.server import AuthorizationServer
+from octavo.oauth.tokens import Tokens
+from octavo.service.entropy import new_entropy, new_id, now
+from octavo.settings import Settings
+from octavo.store import Store
+
+
+def authorization_server(
+    settings: Settings,
+    store: Store,
+    credentials: Credentials,
+    attempts: Attempts,
+    audit: Audit,
+) -> AuthorizationServer:
+    """Return the authorization server of the MCP endpoint."""
+    issuer = Issuer(settings.public_url, write=settings.mcp_write)
+    documents = ClientDocuments(fetch_from_internet(PublicBackend()))
+    clients = Clients(
+        store, documents, credentials, now=now, new_id=new_id, new_entropy=new_entropy
+    )
+    authorization = Authorization(
+        store,
+        clients,
+        issuer,
+        attempts,
+        audit=audit,
+        now=now,
+        new_id=new_id,
+        new_entropy=new_entropy,
+    )
+    tokens = Tokens(
+        store,
+        credentials,
+        issuer,
+        audit=audit,
+        now=now,
+        new_entropy=new_entropy,
+        access_seconds=settings.mcp_access_time,
+        refresh_seconds=settings.mcp_refresh_days * 86_400,
+    )
+    return AuthorizationServer(issuer, clients, authorization, tokens)

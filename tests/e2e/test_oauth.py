@@ -1,0 +1,275 @@
+"""Programs get access by the authorization server, over sockets."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import unescape
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import httpx
+import pytest
+
+from octavo.model.oauth.pkce import challenge_of
+from tests.e2e.octavo_process import PUBLIC, data_folder, running
+from tests.e2e.people import Person, client, settle
+
+CALLBACK = "http://127.0.0.1:3000/callback"
+VERIFIER = "v" * 43
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A server, a person, and a registered program."""
+
+    http: httpx.Client
+    person: Person
+    client_id: str
+
+    def query(self, **changed: str) -> str:
+        return urlencode(
+            {
+                "response_type": "code",
+                "client_id": self.client_id,
+                "redirect_uri": CALLBACK,
+                "code_challenge": challenge_of(VERIFIER),
+                "code_challenge_method": "S256",
+                "resource": f"{PUBLIC}/mcp",
+                "scope": "notes:read notes:write",
+                "state": "a state",
+                **changed,
+            }
+        )
+
+    def allow(self, choice: dict[str, str] | None = None, **changed: str) -> dict[str, list[str]]:
+        """Allow access on the page of consent; return the response that the program gets."""
+        path = f"/oauth/authorize?{self.query(**changed)}"
+        page = self.http.get(path, headers={"cookie": self.person.cookie})
+        assert page.status_code == 200, page.text
+        fields = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.text))
+        [action] = re.findall(r'<form class="card" method="post" action="([^"]+)"', page.text)
+        answer = self.http.post(
+            unescape(action),
+            data={**fields, "decision": "allow", "workspaces": "all", **(choice or {})},
+            headers={**self.person.by_cookie, "origin": PUBLIC},
+        )
+        assert answer.status_code == 303, answer.text
+        assert answer.headers["location"].startswith(CALLBACK)
+        return parse_qs(urlsplit(answer.headers["location"]).query)
+
+    def token(self, **fields: str) -> httpx.Response:
+        return self.http.post("/oauth/token", data={"client_id": self.client_id, **fields})
+
+    def exchange(self, code: str, **changed: str) -> httpx.Response:
+        fields = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "code_verifier": VERIFIER,
+            "redirect_uri": CALLBACK,
+            "resource": f"{PUBLIC}/mcp",
+            **changed,
+        }
+        return self.token(**fields)
+
+
+@pytest.fixture(scope="module")
+def flow() -> Iterator[Flow]:
+    with (
+        data_folder() as folder,
+        running(folder, "--mcp", "true", "--mcp-write", "true") as octavo,
+        client(octavo.url) as http,
+    ):
+        person = settle(octavo)
+        made = http.post(
+            "/oauth/register",
+            json={
+                "client_name": "An assistant",
+                "redirect_uris": ["http://127.0.0.1/callback"],
+                "token_endpoint_auth_method": "none",
+            },
+        )
+        assert made.status_code == 201, made.text
+        yield Flow(http, person, made.json()["client_id"])
+
+
+def test_program_finds_the_authorization_server(flow: Flow) -> None:
+    for path in ("", "/mcp"):
+        found = flow.http.get(f"/.well-known/oauth-protected-resource{path}").json()
+        assert found["resource"] == f"{PUBLIC}/mcp"
+        assert found["authorization_servers"] == [PUBLIC]
+    server = flow.http.get("/.well-known/oauth-authorization-server").json()
+    assert server["issuer"] == PUBLIC
+    assert server["code_challenge_methods_supported"] == ["S256"]
+    assert server["token_endpoint"] == f"{PUBLIC}/oauth/token"
+
+
+def test_program_gets_tokens_for_what_a_person_allowed(flow: Flow) -> None:
+    response = flow.allow({"write": "on", "days": "30"})
+    assert (response["state"], response["iss"]) == (["a state"], [PUBLIC])
+    tokens = flow.exchange(response["code"][0])
+    assert tokens.status_code == 200, tokens.text
+    found = tokens.json()
+    assert (found["token_type"], found["expires_in"]) == ("Bearer", 3600)
+    assert found["scope"] == "notes:read notes:write"
+    assert tokens.headers["cache-control"] == "no-store"
+    renewed = flow.token(grant_type="refresh_token", refresh_token=found["refresh_token"])
+    assert renewed.status_code == 200, renewed.text
+    assert renewed.json()["refresh_token"] != found["refresh_token"]
+    listed = flow.http.get("/api/account/connections", headers=flow.person.by_key).json()["items"]
+    assert listed[0]["name"] == "An assistant"
+    assert listed[0]["expiresAt"] is not None
+    shown = flow.http.get("/account/connections", headers=flow.person.by_cookie).text
+    assert "An assistant" in shown
+
+
+def test_person_may_allow_less_than_the_program_asks_for(flow: Flow) -> None:
+    tokens = flow.exchange(flow.allow()["code"][0]).json()
+    assert tokens["scope"] == "notes:read"
+
+
+def test_code_that_is_used_again_ends_the_grant(flow: Flow) -> None:
+    code = flow.allow()["code"][0]
+    tokens = flow.exchange(code).json()
+    again = flow.exchange(code)
+    assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
+    renewed = flow.token(grant_type="refresh_token", refresh_token=tokens["refresh_token"])
+    assert renewed.json()["error"] == "invalid_grant"
+
+
+def test_refresh_token_that_is_used_again_ends_the_grant(flow: Flow) -> None:
+    tokens = flow.exchange(flow.allow()["code"][0]).json()
+    renewed = flow.token(grant_type="refresh_token", refresh_token=tokens["refresh_token"]).json()
+    again = flow.token(grant_type="refresh_token", refresh_token=tokens["refresh_token"])
+    assert again.json()["error"] == "invalid_grant"
+    last = flow.token(grant_type="refresh_token", refresh_token=renewed["refresh_token"])
+    assert last.json()["error"] == "invalid_grant"
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"code_verifier": "w" * 43}, "invalid_grant"),
+        ({"redirect_uri": "http://127.0.0.1:3001/callback"}, "invalid_grant"),
+        ({"resource": "https://other.example/mcp"}, "invalid_target"),
+        ({"grant_type": "password"}, "unsupported_grant_type"),
+        ({"client_id": "https://other.example/client.json"}, "invalid_grant"),
+        ({"client_id": "unknown"}, "invalid_client"),
+        ({"client_secret": "a secret"}, "invalid_client"),
+    ],
+)
+def test_stolen_code_is_worth_nothing(flow: Flow, changed: dict[str, str], error: str) -> None:
+    code = flow.allow()["code"][0]
+    refused = flow.exchange(code, **changed)
+    assert refused.json()["error"] == error, refused.text
+    assert refused.status_code == (401 if error == "invalid_client" else 400)
+    assert refused.headers["content-type"] == "application/json"
+
+
+def test_person_that_refuses_is_sent_back(flow: Flow) -> None:
+    response = flow.allow({"decision": "deny"})
+    assert (response["error"], response["iss"]) == (["access_denied"], [PUBLIC])
+    assert "code" not in response
+
+
+def test_page_of_consent_lets_its_form_lead_to_the_program_only(flow: Flow) -> None:
+    path = f"/oauth/authorize?{flow.query()}"
+    page = flow.http.get(path, headers={"cookie": flow.person.cookie})
+    policy = page.headers["content-security-policy"]
+    assert "form-action 'self' http://127.0.0.1:3000;" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "<script" not in page.text
+
+
+def test_stranger_signs_in_first(flow: Flow) -> None:
+    answer = flow.http.get(f"/oauth/authorize?{flow.query()}")
+    assert answer.status_code == 303
+    assert answer.headers["location"].startswith("/sign-in?next=/oauth/authorize")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"redirect_uri": "https://evil.example/"},
+        {"redirect_uri": "http://127.0.0.1:3000/other"},
+        {"client_id": "0190a0b0-0000-7000-8000-00000000000a"},
+        {"client_id": "https://127.0.0.1/client.json"},
+    ],
+)
+def test_request_that_can_not_be_answered_is_shown_to_the_person(
+    flow: Flow, changed: dict[str, str]
+) -> None:
+    path = f"/oauth/authorize?{flow.query(**changed)}"
+    answer = flow.http.get(path, headers={"cookie": flow.person.cookie})
+    assert answer.status_code in (400, 401)
+    assert "location" not in answer.headers
+    assert "evil" not in answer.text
+
+
+def test_other_faults_are_sent_to_the_program(flow: Flow) -> None:
+    path = f"/oauth/authorize?{flow.query(code_challenge_method='plain')}"
+    answer = flow.http.get(path, headers={"cookie": flow.person.cookie})
+    assert answer.status_code == 303
+    assert answer.headers["location"].startswith(f"{CALLBACK}?error=invalid_request")
+
+
+def test_form_of_another_site_allows_nothing(flow: Flow) -> None:
+    answer = flow.http.post(
+        f"/oauth/authorize?{flow.query()}",
+        data={"decision": "allow", "workspaces": "all"},
+        headers={**flow.person.by_cookie, "origin": "https://evil.example"},
+    )
+    assert answer.status_code == 403
+    without = flow.http.post(
+        f"/oauth/authorize?{flow.query()}",
+        data={"decision": "allow", "workspaces": "all"},
+        headers={**flow.person.by_cookie, "origin": PUBLIC},
+    )
+    assert without.status_code == 403
+
+
+def test_registration_is_managed_by_its_token(flow: Flow) -> None:
+    body = {"redirect_uris": ["https://client.example/cb"], "client_name": "Managed"}
+    made = flow.http.post("/oauth/register", json=body).json()
+    assert made["client_secret"]
+    assert made["client_secret_expires_at"] == 0
+    path = urlsplit(made["registration_client_uri"]).path
+    by_token = {"authorization": f"Bearer {made['registration_access_token']}"}
+    assert flow.http.get(path, headers=by_token).json()["client_name"] == "Managed"
+    other = {"authorization": "Bearer " + "x" * 43}
+    assert flow.http.get(path, headers=other).json()["error"] == "invalid_client"
+    changed = {**body, "client_id": made["client_id"], "client_name": "Renamed"}
+    assert flow.http.put(path, json=changed, headers=by_token).json()["client_name"] == "Renamed"
+    assert flow.http.delete(path, headers=by_token).status_code == 204
+    assert flow.http.get(path, headers=by_token).status_code == 401
+
+
+def test_token_is_revoked_by_its_program(flow: Flow) -> None:
+    tokens = flow.exchange(flow.allow()["code"][0]).json()
+    body = {"client_id": flow.client_id, "token": tokens["refresh_token"]}
+    assert flow.http.post("/oauth/revoke", data=body).status_code == 200
+    renewed = flow.token(grant_type="refresh_token", refresh_token=tokens["refresh_token"])
+    assert renewed.json()["error"] == "invalid_grant"
+    unknown = {"client_id": flow.client_id, "token": "unknown"}
+    assert flow.http.post("/oauth/revoke", data=unknown).status_code == 200
+
+
+def test_access_token_is_for_the_endpoint_alone(flow: Flow) -> None:
+    tokens = flow.exchange(flow.allow()["code"][0]).json()
+    by_token = {"authorization": f"Bearer {tokens['access_token']}"}
+    assert flow.http.get("/api/workspaces", headers=by_token).json()["code"] == "key_refused"
+
+
+def test_everything_is_missing_while_the_endpoint_is_off() -> None:
+    with data_folder() as folder, running(folder) as octavo, client(octavo.url) as http:
+        person = settle(octavo)
+        for path in (
+            "/.well-known/oauth-protected-resource",
+            "/.well-known/oauth-protected-resource/mcp",
+            "/.well-known/oauth-authorization-server",
+            "/oauth/authorize",
+            "/account/connections",
+            "/api/account/connections",
+        ):
+            assert http.get(path, headers=person.by_cookie).status_code == 404, path
+        body = {"redirect_uris": ["https://client.example/cb"]}
+        assert http.post("/oauth/register", json=body).status_code == 404
+        assert http.post("/oauth/token", data={"grant_type": "x"}).status_code == 404

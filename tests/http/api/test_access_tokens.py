@@ -1,0 +1,81 @@
+"""Access tokens authenticate the operations of the MCP endpoint, and nothing else does."""
+
+import pytest
+
+from octavo.http.api.access_tokens import AccessTokens
+from octavo.http.contract.application import Application
+from octavo.http.contract.call import Call
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.problems import NotFound
+from tests.fakes.asgi_client import Response, ask
+from tests.fakes.identity_fixture import IdentityFixture, identity_fixture
+from tests.fakes.oauth_rig import URL, OAuthRig
+
+WHERE = f'resource_metadata="{URL}/.well-known/oauth-protected-resource/mcp", scope="notes:read"'
+
+
+class McpOperation:
+    @operation(
+        id="serve",
+        method="GET",
+        path="/mcp",
+        tag="mcp",
+        summary="Serve",
+        security=Security.MCP,
+        scope="notes:read",
+        problems=(NotFound,),
+    )
+    async def serve(self, call: Call) -> str:
+        assert call.principal is not None
+        return call.principal.name
+
+
+async def get(identity: IdentityFixture, token: str | None, *, on: bool = True) -> Response:
+    tokens = AccessTokens(identity.credentials if on else None, public_url=URL)
+    application = Application(
+        [McpOperation()],
+        new_id=lambda: "an-id",
+        log_request=lambda _: None,
+        authenticators={Security.MCP: tokens},
+        strict=True,
+    )
+    headers = [] if token is None else [(b"authorization", f"Bearer {token}".encode())]
+    return await ask(application, "GET", "/mcp", headers=headers)
+
+
+async def test_access_token_names_its_account() -> None:
+    with identity_fixture() as identity:
+        account_id = (await identity.account()).account.account_id
+        _, tokens = await OAuthRig(identity).connected(account_id)
+        response = await get(identity, tokens.access)
+        assert (response.status, response.json()) == (200, account_id)
+
+
+@pytest.mark.parametrize("kind", ["refresh token", "API key", "session", "garbage"])
+async def test_other_credentials_are_refused(kind: str) -> None:
+    with identity_fixture() as identity:
+        made = await identity.account()
+        account_id = made.account.account_id
+        _, tokens = await OAuthRig(identity).connected(account_id)
+        _, key = await identity.own_keys.create(account_id, "a", None, client=None)
+        given = {
+            "refresh token": tokens.refresh,
+            "API key": key,
+            "session": made.token,
+            "garbage": "octa_" + "0" * 36,
+        }
+        response = await get(identity, given[kind])
+        assert (response.status, response.code) == (401, "credential_refused")
+        assert response.header("www-authenticate") == f'Bearer error="invalid_token", {WHERE}'
+
+
+async def test_request_without_a_token_learns_where_to_get_one() -> None:
+    with identity_fixture() as identity:
+        response = await get(identity, None)
+        assert (response.status, response.code) == (401, "not_signed_in")
+        assert response.header("www-authenticate") == f"Bearer {WHERE}"
+
+
+async def test_everything_is_missing_while_the_endpoint_is_off() -> None:
+    with identity_fixture() as identity:
+        assert (await get(identity, None, on=False)).status == 404

@@ -1,0 +1,125 @@
+"""The programs that an account allowed access, and their requests."""
+
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from octavo.http.api.connections import ConnectionOperations
+from octavo.model.oauth.pkce import challenge_of
+from tests.fakes.asgi_client import Response
+from tests.fakes.identity_fixture import identity_fixture
+from tests.fakes.oauth_rig import CALLBACK, VERIFIER
+from tests.fakes.publishing_users import PublishingUsers
+from tests.fakes.users_api import FROM_HERE, UsersApi
+
+REQUESTS = "/api/account/access-requests"
+CONNECTIONS = "/api/account/connections"
+NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
+
+
+@pytest.fixture
+def users() -> Iterator[PublishingUsers]:
+    with identity_fixture() as identity:
+        yield PublishingUsers(identity)
+
+
+async def parameters(users: PublishingUsers, **changed: str) -> dict[str, str]:
+    return {
+        "response_type": "code",
+        "client_id": await users.oauth.program(),
+        "redirect_uri": CALLBACK,
+        "code_challenge": challenge_of(VERIFIER),
+        "code_challenge_method": "S256",
+        "scope": "notes:read notes:write",
+        **changed,
+    }
+
+
+async def test_request_is_described(users: PublishingUsers) -> None:
+    _, cookie = await users.account()
+    query = urlencode({**await parameters(users), "unknown": "ignored"})
+    found = await users.get(f"{REQUESTS}?{query}", cookie)
+    assert found.json() == {
+        "name": "An assistant",
+        "home": None,
+        "redirectUri": CALLBACK,
+        "redirectHost": "client.example",
+        "leadsToThisDevice": False,
+        "scopes": ["notes:read", "notes:write"],
+    }
+
+
+async def test_allowed_program_is_listed_and_revoked(users: PublishingUsers) -> None:
+    _, cookie = await users.account()
+    made = await users.post("/api/workspaces", {"name": "Kitchen"}, cookie, FROM_HERE)
+    workspace = made.json()["id"]
+    body = {
+        "parameters": await parameters(users),
+        "allow": True,
+        "scopes": ["notes:read"],
+        "workspaceIds": [workspace],
+        "days": 30,
+    }
+    decided = await users.post(REQUESTS, body, cookie, FROM_HERE)
+    assert "code" in parse_qs(urlsplit(decided.json()["redirect"]).query)
+    [found] = (await users.get(CONNECTIONS, cookie)).json()["items"]
+    assert (found["name"], found["scopes"]) == ("An assistant", ["notes:read"])
+    assert found["workspaceIds"] == [workspace]
+    assert found["expiresAt"] == "2027-02-14T08:00:00.000Z"
+    place = f"{CONNECTIONS}/{found['id']}"
+    _, other = await users.account("bob@example.org")
+    assert (await users.delete(place, other, FROM_HERE)).status == 404
+    assert (await users.delete(place, cookie, FROM_HERE)).status == 200
+    assert (await users.delete(place, cookie, FROM_HERE)).status == 404
+    assert (await users.get(CONNECTIONS, cookie)).json() == {"items": []}
+
+
+async def test_workspace_of_others_can_not_be_chosen(users: PublishingUsers) -> None:
+    _, cookie = await users.account()
+    body = {
+        "parameters": await parameters(users),
+        "allow": True,
+        "workspaceIds": [NOBODYS],
+    }
+    refused = await users.post(REQUESTS, body, cookie, FROM_HERE)
+    assert (refused.status, refused.json()["errors"][0]["pointer"]) == (400, "/workspaceIds")
+
+
+async def test_refusal_of_a_person_is_sent_to_the_program(users: PublishingUsers) -> None:
+    _, cookie = await users.account()
+    body = {"parameters": await parameters(users), "allow": False}
+    decided = await users.post(REQUESTS, body, cookie, FROM_HERE)
+    assert "error=access_denied" in decided.json()["redirect"]
+
+
+@pytest.mark.parametrize("step", ["describe", "decide"])
+async def test_faults_are_sent_to_the_program_or_shown(users: PublishingUsers, step: str) -> None:
+    _, cookie = await users.account()
+
+    async def ask(**changed: str) -> Response:
+        given = await parameters(users, **changed)
+        if step == "describe":
+            return await users.get(f"{REQUESTS}?{urlencode(given)}", cookie)
+        return await users.post(REQUESTS, {"parameters": given, "allow": True}, cookie, FROM_HERE)
+
+    refused = await ask(response_type="token")
+    assert (refused.status, refused.code) == (422, "program_refused")
+    assert refused.json()["redirect"].startswith(f"{CALLBACK}?error=unsupported_response_type")
+    refused = await ask(redirect_uri="https://evil.example/")
+    assert (refused.status, refused.code) == (400, "invalid_redirect_uri")
+    assert "redirect" not in refused.json()
+
+
+async def test_request_of_another_site_is_refused(users: PublishingUsers) -> None:
+    _, cookie = await users.account()
+    body = {"parameters": await parameters(users), "allow": True}
+    evil = (b"origin", b"https://evil.example")
+    assert (await users.post(REQUESTS, body, cookie, evil)).code == "wrong_origin"
+
+
+async def test_operations_are_missing_while_the_endpoint_is_off() -> None:
+    with identity_fixture() as identity:
+        off = UsersApi(identity, more=lambda _: [ConnectionOperations(None, identity.store)])
+        _, cookie = await off.account()
+        assert (await off.get(CONNECTIONS, cookie)).status == 404

@@ -1,0 +1,171 @@
+"""The page of consent, and the pages of connected programs."""
+
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from octavo.model.oauth.pkce import challenge_of
+from tests.fakes.oauth_rig import CALLBACK, VERIFIER
+from tests.fakes.page_reader import Installation, PageReader
+from tests.http.pages.test_publications import NOTE, create_workspace
+
+HOSTILE = "\"><script>alert('1')</script>&amp; Octavo"
+
+
+async def request(house: Installation, name: str = "An assistant", **changed: str) -> str:
+    """The path that a program sends a person to."""
+    made = await house.users.oauth.clients.register(
+        {
+            "client_name": name,
+            "redirect_uris": [CALLBACK, "http://127.0.0.1/cb", "cursor://editor/cb"],
+            "token_endpoint_auth_method": "none",
+        }
+    )
+    given = {
+        "response_type": "code",
+        "client_id": made.client.client_id,
+        "redirect_uri": CALLBACK,
+        "code_challenge": challenge_of(VERIFIER),
+        "code_challenge_method": "S256",
+        "scope": "notes:read notes:write",
+        "state": "s",
+        **changed,
+    }
+    return f"/oauth/authorize?{urlencode(given)}"
+
+
+async def allow(ann: PageReader, path: str, **given: str | None) -> dict[str, list[str]]:
+    await ann.open(path)
+    assert ann.status == 200, ann.text
+    await ann.submit("Allow", **given)
+    assert ann.path.startswith(CALLBACK)
+    return parse_qs(urlsplit(ann.path).query)
+
+
+async def test_page_says_who_asks_for_what(house: Installation, ann: PageReader) -> None:
+    await ann.open(await request(house))
+    assert ann.page.headings == ["Allow access to your notes?"]
+    assert "An assistant" in ann.text
+    assert "client.example" in ann.text
+    assert "Create, change, move and delete notes" in ann.text
+
+
+async def test_program_that_only_reads_is_not_offered_more(
+    house: Installation, ann: PageReader
+) -> None:
+    await ann.open(await request(house, scope="notes:read"))
+    assert "Create, change" not in ann.text
+
+
+async def test_name_of_a_program_is_text(house: Installation, ann: PageReader) -> None:
+    await ann.open(await request(house, HOSTILE))
+    assert "<script" not in ann.text
+    assert "alert" in ann.text
+
+
+@pytest.mark.parametrize(
+    ("uri", "source"),
+    [
+        (CALLBACK, "https://client.example"),
+        ("http://127.0.0.1:4711/cb", "http://127.0.0.1:4711"),
+        ("cursor://editor/cb", "cursor:"),
+    ],
+)
+async def test_form_may_lead_to_the_program_alone(
+    house: Installation, ann: PageReader, uri: str, source: str
+) -> None:
+    await ann.open(await request(house, redirect_uri=uri))
+    policy = ann.received["content-security-policy"]
+    assert f"form-action 'self' {source};" in policy
+    if uri != CALLBACK:
+        assert "a program on this device" in ann.text
+
+
+async def test_person_allows_reading_everything(house: Installation, ann: PageReader) -> None:
+    response = await allow(ann, await request(house))
+    assert (set(response), response["state"]) == ({"code", "state", "iss"}, ["s"])
+    await ann.open("/account/connections")
+    assert 'data-name="May">read<' in ann.text
+    assert 'data-name="Workspaces" dir="auto">all<' in ann.text
+
+
+async def test_person_allows_writing_in_one_workspace(house: Installation, ann: PageReader) -> None:
+    await create_workspace(house, ann, NOTE)
+    path = await request(house)
+    await ann.open(path)
+    [box] = [each for each in ann.form("Allow").unchecked if each.startswith("workspace-")]
+    given: dict[str, str | None] = {"workspaces": "chosen", box: "on", "write": "on", "days": ""}
+    await allow(ann, path, **given)
+    await ann.open("/account/connections")
+    assert 'data-name="May">read and write<' in ann.text
+    assert ">Household</td>" in ann.text
+    assert 'data-name="Ends">never<' in ann.text
+
+
+async def test_workspaces_must_be_chosen(house: Installation, ann: PageReader) -> None:
+    await ann.open(await request(house))
+    await ann.submit("Allow", workspaces="chosen")
+    assert ann.status == 422
+    assert "Choose at least one workspace" in ann.text
+
+
+async def test_person_refuses(house: Installation, ann: PageReader) -> None:
+    await ann.open(await request(house))
+    form = ann.form("Allow")
+    await ann.send(form.action, **{**form.fields, "decision": "deny"})
+    assert parse_qs(urlsplit(ann.path).query)["error"] == ["access_denied"]
+    await ann.open("/account/connections")
+    assert "No programs yet" in ann.text
+
+
+async def test_stranger_comes_back_after_signing_in(house: Installation) -> None:
+    path = await request(house)
+    await house.users.identity.account()
+    reader = house.stranger()
+    await reader.open(path)
+    assert reader.path.startswith("/sign-in?next=/oauth/authorize")
+    await reader.submit("Sign in", address="ann@example.org", password="tulips on the moon")
+    assert reader.page.headings == ["Allow access to your notes?"]
+
+
+async def test_fault_is_shown_or_sent_to_the_program(house: Installation, ann: PageReader) -> None:
+    await ann.open(await request(house, code_challenge_method="plain"))
+    assert ann.path.startswith(f"{CALLBACK}?error=invalid_request")
+    await ann.open(await request(house, redirect_uri="https://evil.example/"))
+    assert ann.status == 400
+    assert "evil" not in ann.text
+    await ann.open("/oauth/authorize")
+    assert (ann.status, len(ann.page.headings)) == (400, 1)
+    path = await request(house)
+    await ann.open(f"{path}&scope=notes%3Aread")
+    assert ann.status == 400
+
+
+async def test_form_that_is_sent_twice_grants_once(house: Installation, ann: PageReader) -> None:
+    await ann.open(await request(house))
+    form = ann.form("Allow")
+    paths = set()
+    for _ in range(2):
+        await ann.send(form.action, **{**form.fields, "decision": "allow"})
+        paths.add(ann.path)
+    assert len(paths) == 1
+    await ann.open("/account/connections")
+    assert ann.text.count('data-name="May"') == 1
+
+
+async def test_access_is_ended_after_a_question(house: Installation, ann: PageReader) -> None:
+    await allow(ann, await request(house))
+    await ann.open("/account/connections")
+    await ann.open(ann.page.links["End the access of An assistant"])
+    assert ann.page.headings == ["End the access of this program?"]
+    await ann.submit("End the access")
+    assert ann.path == "/account/connections"
+    assert "No programs yet" in ann.text
+    await ann.open("/account/connections/01900000-0000-7000-8000-ffffffffffff/revoke")
+    assert ann.path == "/account/connections"
+
+
+async def test_empty_list_says_how_to_connect(ann: PageReader) -> None:
+    await ann.open("/account/connections")
+    assert "No programs yet" in ann.text
+    assert "https://notes.example/mcp" in ann.text

@@ -1,0 +1,31 @@
+"""Fixtures of the tests of the authorization server: on SQLite, and on PostgreSQL."""
+
+import random
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from octavo.store.postgres import open_postgres
+from tests.fakes.identity_fixture import IdentityFixture, identity_fixture
+from tests.fakes.oauth_rig import OAuthRig
+from tests.fakes.postgres_server import running_server
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    with running_server() as server:
+        yield server.url()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def rig(request: pytest.FixtureRequest) -> AsyncIterator[OAuthRig]:
+    if request.param == "sqlite":
+        with identity_fixture() as made:
+            yield OAuthRig(made)
+        return
+    url: str = request.getfixturevalue("postgres_url")
+    async with open_postgres(url, random=random.Random(1).random) as store:
+        made = IdentityFixture(store)
+        for table in ("accounts", "invitations", "audit", "oauth_clients"):
+            await made.execute(f"DELETE FROM {table}")
+        yield OAuthRig(made)
