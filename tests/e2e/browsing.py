@@ -1,14 +1,15 @@
 """People in a browser at an installation that has accounts, workspaces, keys and invitations."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
+from urllib.parse import urlencode
 
 import httpx
 from selenium.common.exceptions import WebDriverException
@@ -18,6 +19,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.wait import WebDriverWait
 
+from octavo.model.oauth.pkce import challenge_of
 from octavo.model.usage import month_of
 from tests.e2e.browser import resize, running_browser, show
 from tests.e2e.databases import change
@@ -70,6 +72,12 @@ PAGES = [
     ("Ann", "/account/keys"),
     ("Bob", "/account/keys"),
     ("Ann", "/account/keys/{key}/revoke"),
+    ("Ann", "/oauth/authorize?{asked}"),
+    ("Bob", "/oauth/authorize?{asked}"),
+    ("Ann", "/oauth/authorize"),
+    ("Ann", "/account/connections"),
+    ("Bob", "/account/connections"),
+    ("Ann", "/account/connections/{connection}/revoke"),
     ("Ann", "/account/consent"),
     ("Ann", "/account/removal"),
     ("Ann", "/administration/accounts"),
@@ -107,6 +115,8 @@ PAGES_OF_LONG_NAMES = [
     ("Eve", "/account"),
     ("Eve", "/account/keys"),
     ("Eve", "/account/keys/{long_key}/revoke"),
+    ("Eve", "/oauth/authorize?{long_asked}"),
+    ("Eve", "/account/connections"),
     ("Eve", "/register?invitation={opened}"),
     ("Ann", "/administration/accounts"),
     ("Ann", "/administration/accounts/{eve}"),
@@ -242,6 +252,33 @@ class PageSite:
         return found
 
 
+def connect(
+    site: PageSite, name: str, program: str, workspaces: Sequence[str] | None = None
+) -> dict[str, str]:
+    """Register a program, and let a person allow it access; return what it asks for."""
+    made = site.http.post(
+        "/oauth/register",
+        json={
+            "client_name": program,
+            "client_uri": "https://assistant.example.org/about",
+            "redirect_uris": ["http://127.0.0.1:33418/callback"],
+            "token_endpoint_auth_method": "none",
+        },
+    )
+    asked = {
+        "response_type": "code",
+        "client_id": str(made.json()["client_id"]),
+        "redirect_uri": "http://127.0.0.1:33418/callback",
+        "code_challenge": challenge_of("v" * 43),
+        "code_challenge_method": "S256",
+        "scope": "notes:read notes:write",
+        "state": "a state",
+    }
+    allowed = {"parameters": asked, "allow": True, "workspaceIds": workspaces, "days": 90}
+    site.api(name, "POST", "/api/account/access-requests", allowed)
+    return asked
+
+
 def heading(page: Chrome) -> str:
     """Return the heading of a page."""
     return page.find_element(By.TAG_NAME, "h1").text
@@ -344,6 +381,7 @@ def page_site() -> Iterator[PageSite]:
             *("--smtp-host", "127.0.0.1", "--smtp-port", str(mail.port), "--smtp-security", "none"),
             *("--mail-from", "Octavo <notes@example.org>"),
             *("--portal", f"billing={billing}/pay?from=notes"),
+            *("--mcp", "true", "--mcp-write", "true"),
             *("--download-bytes-per-month", "10000000000", "--write-objects-per-month", "20000"),
         )
         with (
@@ -380,6 +418,9 @@ def _furnish(site: PageSite, values: dict[str, str]) -> None:
     site.api("Ann", "POST", f"{base}/invitations", for_address)
     key = site.api("Ann", "POST", "/api/account/keys", {"name": "backup script"})
     values["key"] = str(key["id"])
+    values["asked"] = urlencode(connect(site, "Ann", "An assistant", [str(made["id"])]))
+    connected = site.api("Ann", "GET", "/api/account/connections")
+    values["connection"] = cast("list[dict[str, str]]", connected["items"])[0]["id"]
     values["bob"] = site.people["Bob"].account_id
     values["ann"] = site.people["Ann"].account_id
     limits = {"downloadBytesPerMonth": 1_000_000_000, "downloadObjectsPerMonth": 5_000}
@@ -465,6 +506,8 @@ def with_long_names(site: PageSite) -> PageSite:
     site.api("Ann", "POST", f"{base}/invitations", {"role": "reader", "address": f"f{address}"})
     key = site.api("Eve", "POST", "/api/account/keys", {"name": letters[2:102]})
     values = {"long": str(made["id"]), "long_key": str(key["id"]), "eve": eve.account_id}
+    asked = connect(site, "Eve", letters[6:106], [str(made["id"])])
+    values["long_asked"] = urlencode(asked)
     values["long_note"] = f"{letters[3:103]}/{letters[4:104]}.md"
     written = {"path": values["long_note"], "text": letters}
     file_id = site.api("Ann", "POST", f"{base}/files", written)["fileId"]
