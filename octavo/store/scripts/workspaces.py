@@ -66,6 +66,23 @@ def list_of(account_id: AccountId, after: str, limit: int) -> Script[list[Worksp
     return read_workspaces
 
 
+def chosen_of(
+    account_id: AccountId, workspace_ids: Sequence[WorkspaceId]
+) -> Script[list[Workspace]]:
+    """Return those of the workspaces that the account belongs to, in the order of their ids."""
+
+    async def read_chosen(transaction: Transaction) -> list[Workspace]:
+        rows = await select_in(
+            transaction,
+            f"{_SELECT} AND members.workspace_id IN ($ids)",
+            account_id,
+            workspace_ids,
+        )
+        return sorted(map(_workspace, rows), key=lambda each: each.workspace_id)
+
+    return read_chosen
+
+
 def seen_by(workspace_id: WorkspaceId, account_id: AccountId) -> Script[Workspace | None]:
     """Return the workspace with the role of a member; None for an account that is not one."""
 
