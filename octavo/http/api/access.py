@@ -7,6 +7,7 @@ import trio
 from octavo.accounts.caller import Caller
 from octavo.http.contract.call import Call
 from octavo.http.contract.problems import AccountLocked, Forbidden, NotFound, NotSignedIn
+from octavo.model.files.confinement import Confinement
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.workspace import Right, Role, Workspace, grants
 from octavo.store import Store
@@ -105,6 +106,18 @@ class Access:
         found = WorkspaceId(str(workspace_id))
         await self.require(call, found, right)
         return found
+
+    async def visible(
+        self, call: Call, workspace_id: UUID
+    ) -> tuple[WorkspaceId, Confinement | None]:
+        """Return the workspace in the path of a reading request, and what is visible of it.
+
+        The caller is limited to the files within the returned folder. Raises `NotFound` or
+        `Forbidden`.
+        """
+        found = WorkspaceId(str(workspace_id))
+        caller = await self.require(call, found, "read")
+        return found, caller.confinement
 
     async def member(
         self, call: Call, workspace_id: UUID, right: Right

@@ -119,6 +119,7 @@ class SearchOperations:
         description=_QUERY_SYNTAX,
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         problems=(NotFound, *METERED),
     )
     async def search_workspace(
@@ -137,6 +138,7 @@ class SearchOperations:
         description=f"{_QUERY_SYNTAX} Of more than 100 workspaces the newest are searched.",
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         problems=(NotFound, *METERED),
     )
     async def search(self, call: Call, query: WideSearchQuery) -> SearchResults:
@@ -173,7 +175,8 @@ class SearchOperations:
         except StoreUnavailable:
             # A read-only store, such as on a full disk: the existing index is searched.
             complete = False
-        found = await self._store.read_much(candidates(workspaces, terms, query.path))
+        within = call.principal_as(Caller).confinement
+        found = await self._store.read_much(candidates(workspaces, terms, query.path, within))
         results = await trio.to_thread.run_sync(
             partial(_results, found, terms, query.limit, complete), limiter=self._threads
         )
