@@ -7,6 +7,7 @@ from octavo.model.accounts.account import Account, Role
 from octavo.model.accounts.api_key import KeyId
 from octavo.model.accounts.consent import LegalDocuments
 from octavo.model.accounts.session import SessionId
+from octavo.model.files.confinement import Confinement
 from octavo.model.identity import AccountId
 from octavo.model.oauth.grant import Grant, GrantId
 
@@ -47,6 +48,11 @@ class Caller:
     def confined(self) -> bool:
         """Whether the credential is limited to a folder."""
         return self.limits is not None and self.limits.folder is not None
+
+    @property
+    def confinement(self) -> Confinement | None:
+        """The folder that the credential is limited to; None for all files."""
+        return None if self.limits is None else self.limits.confinement
 
 
 def caller_of(

@@ -131,7 +131,7 @@ class Credentials:
             return None
         key = found.key
         return CachedCaller(
-            caller_of(found.account, self._legal, key_id=key.key_id),
+            caller_of(found.account, self._legal, key_id=key.key_id, limits=key.limits),
             expires_at=math.inf if key.expires_at is None else key.expires_at / 1000,
             active_at=-math.inf if key.used_at is None else key.used_at / 1000,
             until=trio.current_time() + self._fresh,

@@ -4,14 +4,27 @@ from octavo.accounts.attempts import GRANTS, Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
+from octavo.model.accounts.access_limits import AccessLimits
 from octavo.model.accounts.api_key import ApiKey, KeyId
 from octavo.model.accounts.audit import AuditEntry
 from octavo.model.accounts.refusal import NoSuchKey, NoSuchSession
 from octavo.model.accounts.session import Session, SessionId, SessionLife
 from octavo.model.accounts.token import api_key, digest_of
-from octavo.model.identity import AccountId
+from octavo.model.identity import AccountId, WorkspaceId
 from octavo.store import Store
-from octavo.store.scripts import api_keys, sessions
+from octavo.store.scripts import api_keys, sessions, workspaces
+
+
+class NotAMember(Exception):
+    """A key was to be limited to workspaces that the account does not belong to.
+
+    Attributes:
+        workspace_ids: these workspaces.
+    """
+
+    def __init__(self, workspace_ids: frozenset[WorkspaceId]) -> None:
+        super().__init__(workspace_ids)
+        self.workspace_ids = workspace_ids
 
 
 class OwnSessions:
@@ -131,17 +144,32 @@ class OwnKeys:
         return await self._store.read(api_keys.list_of(account_id))
 
     async def create(
-        self, account_id: AccountId, name: str, expires_at: int | None, *, client: str | None
+        self,
+        account_id: AccountId,
+        name: str,
+        expires_at: int | None,
+        limits: AccessLimits | None = None,
+        *,
+        client: str | None,
     ) -> tuple[ApiKey, str]:
         """Create a key; return it with its secret, which is not stored.
 
-        ``expires_at`` is in milliseconds of Unix time, None for never; ``client`` is the address of
-        the caller. Raises `TooManyKeys`, `TooManyAttempts`, `AccountGone` and `StoreUnavailable`.
-        If cancelled, a key whose secret is lost may have been created; it appears in the list.
+        ``expires_at`` is in milliseconds of Unix time, None for never; ``limits`` are None for full
+        access; ``client`` is the address of the caller. Raises `NotAMember`, `TooManyKeys`,
+        `TooManyAttempts`, `AccountGone` and `StoreUnavailable`. If cancelled, a key whose secret is
+        lost may have been created; it appears in the list.
         """
+        if limits is not None and limits.workspaces is not None:
+            # A membership that ends afterwards ends the access of the key, too.
+            script = workspaces.chosen_of(account_id, sorted(limits.workspaces))
+            found = await self._store.read(script)
+            unknown = limits.workspaces - {each.workspace_id for each in found}
+            if unknown:
+                raise NotAMember(unknown)
         self._attempts.admit_account(GRANTS, account_id)
         created = milliseconds(self._now())
-        key = ApiKey(KeyId(self._new_id()), account_id, name, created, expires_at, used_at=None)
+        key_id = KeyId(self._new_id())
+        key = ApiKey(key_id, account_id, name, created, expires_at, used_at=None, limits=limits)
         secret = api_key(self._new_entropy())
         await self._audit.write(
             api_keys.create(key, digest_of(secret.encode())),

@@ -16,6 +16,7 @@ A refused change is not applied, not even in part; its detail says what to do.
      ├ FileExists         the id belongs to another file
      ├ FileLive           the file is live, and must be deleted for the operation
      ├ FilePurged         the file was purged, and its id can't be reused
+     ├ OutsideFolder      the credential is limited to a folder, and the change is not
      ├ MutationReused     the mutation id belongs to another change
      ├ EpochMismatch      the update is for another epoch of the document
      ├ DocumentMalformed  the bytes are not an update
@@ -103,6 +104,12 @@ class FilePurged(DomainError):
 
     def __init__(self, detail: str = "The file was purged; its id cannot be used again.") -> None:
         super().__init__(detail)
+
+
+class OutsideFolder(DomainError):
+    """The credential is limited to a folder, and the change concerns more than that."""
+
+    code = "insufficient_scope"
 
 
 class MutationReused(DomainError):

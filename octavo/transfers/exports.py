@@ -16,6 +16,7 @@ import trio
 from octavo.actors.jobs.archive_jobs import ArchiveJobs
 from octavo.archives.export_layout import ExportLayout
 from octavo.archives.zip_writer import ZipWriter
+from octavo.model.files.confinement import Confinement
 from octavo.model.identity import AccountId, FileId, Position, RevisionId, WorkspaceId
 from octavo.model.usage import Amount
 from octavo.store import Store
@@ -82,16 +83,21 @@ class Exports:
         self._others = others
         self._new_id = new_id
 
-    async def size(self, workspace_id: WorkspaceId, export_format: ExportFormat) -> Amount:
-        """Return the bytes and the number of the files that an export has.
+    async def size(
+        self,
+        workspace_id: WorkspaceId,
+        export_format: ExportFormat,
+        within: Confinement | None = None,
+    ) -> Amount:
+        """Return the bytes and the number of the files that an export has, or one of a folder.
 
         Raises `octavo.store.StoreUnavailable`.
         """
-        script = live_contents(workspace_id, images=export_format != "notes")
+        script = live_contents(workspace_id, images=export_format != "notes", within=within)
         live = await self._store.read_much(script)
         if export_format != "history":
             return live
-        return live.plus(await self._store.read_much(earlier_sizes(workspace_id)))
+        return live.plus(await self._store.read_much(earlier_sizes(workspace_id, within)))
 
     async def start(
         self,
@@ -100,8 +106,9 @@ class Exports:
         export_format: ExportFormat,
         permit: Permit,
         count: Count,
+        within: Confinement | None = None,
     ) -> Export:
-        """Begin the export of a workspace.
+        """Begin the export of a workspace, or of what is visible ``within`` a folder of it.
 
         Raises:
             WorkspaceGone: there is no such workspace.
@@ -121,6 +128,7 @@ class Exports:
             sending,
             permit,
             count,
+            within,
         )
         result: Callable[[], Awaitable[None]] = await self._jobs.start(
             account_id, self._new_id(), partial(run.run, export_format)
@@ -166,7 +174,9 @@ class _ExportRun:
         sending: trio.MemorySendChannel[bytes],
         permit: Permit,
         count: Count,
+        within: Confinement | None,
     ) -> None:
+        self._within = within
         self._store = store
         self._blobs = blobs
         self._others = others
@@ -190,13 +200,14 @@ class _ExportRun:
     async def _write(self, export_format: ExportFormat) -> None:
         layout = ExportLayout()
         if export_format == "history":
-            layout = ExportLayout.with_history(await self._store.read_much(live_paths(self._id)))
+            paths = await self._store.read_much(live_paths(self._id, self._within))
+            layout = ExportLayout.with_history(paths)
         writer = ZipWriter(layout)
         after: FileId | None = FileId("")
         while after is not None:
             await self._permit()
             most = _FILES_BESIDES if self._others.recent() else _FILES_OF_STEP
-            script = live_at(self._id, self._position, after, most, _BYTES_OF_STEP)
+            script = live_at(self._id, self._position, after, most, _BYTES_OF_STEP, self._within)
             found, after = await self._store.read_much(script)
             await self._add_files(writer, found, notes_alone=export_format == "notes")
             if layout.history is not None:
@@ -235,6 +246,8 @@ class _ExportRun:
             files: list[tuple[str, StoredFile]] = []
             for each in found:
                 before = each.revision.position
+                if self._within is not None and not self._within.covers(each.revision.path):
+                    continue
                 files.append((layout.revision_path(before, each.revision.path), each))
             await self._add_contents(writer, files, images)
             if len(found) < _REVISIONS_OF_STEP:

@@ -1,16 +1,22 @@
 """Authenticating callers: lookup, cache, invalidation."""
 
+import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from octavo.accounts.caller import Caller
 from octavo.accounts.credential_cache import CachedCaller, CredentialCache
 from octavo.accounts.credentials import Credentials
-from octavo.model.identity import AccountId
+from octavo.accounts.own_credentials import NotAMember
+from octavo.model.accounts.access_limits import READ, WRITE, AccessLimits, parse_scopes
+from octavo.model.identity import AccountId, WorkspaceId
+from octavo.store.scripts.workspaces import create
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.identity_fixture import LIFE, START, IdentityFixture
 
 ANN, BOB = AccountId("ann"), AccountId("bob")
+HOME = "01900000-0000-7000-8000-aaaaaaaaaaaa"
+WORK = "01900000-0000-7000-8000-bbbbbbbbbbbb"
 
 
 async def secret_of(identity: IdentityFixture, account_id: AccountId) -> bytes:
@@ -34,6 +40,38 @@ async def test_caller_by_key_is_the_account_with_its_key(identity: IdentityFixtu
     assert await identity.credentials.of_key(secret.encode()) == Caller(
         made.account.account_id, "member", locked=False, key_id=key.key_id
     )
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        AccessLimits(parse_scopes([READ])),
+        AccessLimits(parse_scopes([WRITE]), frozenset({WorkspaceId(HOME), WorkspaceId(WORK)})),
+        AccessLimits(parse_scopes([WRITE]), frozenset({WorkspaceId(HOME)}), "tea/Größe"),
+    ],
+)
+async def test_caller_by_a_limited_key_has_its_limits(
+    identity: IdentityFixture, limits: AccessLimits
+) -> None:
+    made = await identity.account()
+    account_id = made.account.account_id
+    for workspace in (HOME, WORK):
+        await identity.store.write(create(WorkspaceId(workspace), "A workspace", account_id, 0))
+    key, secret = await identity.own_keys.create(account_id, "a", None, limits, client=None)
+    assert await identity.credentials.of_key(secret.encode()) == Caller(
+        account_id, "member", locked=False, key_id=key.key_id, limits=limits
+    )
+    assert await identity.own_keys.list(account_id) == [key]
+
+
+async def test_key_is_limited_to_workspaces_of_the_account_only(identity: IdentityFixture) -> None:
+    ann, bob = await identity.account(), await identity.account("bob@example.org")
+    await identity.store.write(create(WorkspaceId(WORK), "Bob's", bob.account.account_id, 0))
+    limits = AccessLimits(parse_scopes([READ]), frozenset({WorkspaceId(WORK)}))
+    with pytest.raises(NotAMember) as refusal:
+        await identity.own_keys.create(ann.account.account_id, "a", None, limits, client=None)
+    assert refusal.value.workspace_ids == {WORK}
+    assert await identity.own_keys.list(ann.account.account_id) == []
 
 
 async def test_caller_seen_a_moment_ago_asks_no_store(identity: IdentityFixture) -> None:

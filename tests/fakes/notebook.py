@@ -6,6 +6,7 @@ from typing import Any
 
 from octavo.actors.jobs.indexing import index_some
 from octavo.model.files.changeset import Outcome
+from octavo.model.files.confinement import Confinement
 from octavo.model.files.content import note_text
 from octavo.model.files.path import kind_of
 from octavo.model.files.plan import Change
@@ -204,9 +205,12 @@ class Notebook:
         """Whether there are words, or links, to be indexed."""
         return bool(await self.store.read(workspaces_to_index(index, [self.workspace_id])))
 
-    async def search(self, query: str, folder: str | None = None) -> list[str]:
+    async def search(
+        self, query: str, folder: str | None = None, within: Confinement | None = None
+    ) -> list[str]:
         """The ids of the matching files, best first."""
         asked = parse_query(query)
         await self.catch_up()
-        found = await self.store.read_much(candidates([self.workspace_id], asked, folder))
+        script = candidates([self.workspace_id], asked, folder, within)
+        found = await self.store.read_much(script)
         return [each.candidate.file_id for each in ranked(found.candidates, asked)]

@@ -1,7 +1,7 @@
 """The application of the workspace operations, and clients that are members."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,6 +45,7 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security
 from octavo.http.contract.problems import NotSignedIn
 from octavo.http.server.client_network import client_network
+from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
 from octavo.model.accounts.account import Role as AccountRole
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.model.usage import NO_LIMITS, InstallationLimits
@@ -82,18 +83,24 @@ def account_id(name: str) -> AccountId:
 
 
 class ByName:
-    """Authenticates the name in ``authorization``; the accounts ``locked`` are locked."""
+    """Authenticates the name in ``authorization``; the accounts ``locked`` are locked.
+
+    A name followed by a space and a word is a key of the account, with ``limits``.
+    """
 
     def __init__(self) -> None:
         self.locked: set[str] = set()
+        self.limits: dict[str, AccessLimits] = {}
 
     async def authenticate(self, call: Call) -> Caller:
         given = call.header(b"authorization")
         if given is None:
             raise NotSignedIn
-        name = given.decode()
+        credential = given.decode()
+        name = credential.partition(" ")[0]
         role: AccountRole = "administrator" if name == ADMINISTRATOR else "member"
-        return Caller(account_id(name), role, name in self.locked)
+        limits = self.limits.get(credential)
+        return Caller(account_id(name), role, name in self.locked, limits=limits)
 
 
 @dataclass
@@ -196,6 +203,22 @@ class NotesApi:
 
     def client(self, name: str) -> Client:
         return Client(self.application, name)
+
+    def key(
+        self,
+        *scopes: str,
+        workspaces: Collection[str] | None = None,
+        folder: str | None = None,
+        account: str = "owner",
+    ) -> Client:
+        """A limited key of an account; one of a folder is limited to the workspace."""
+        if folder is not None and workspaces is None:
+            workspaces = [self.workspace_id]
+        chosen = None if workspaces is None else frozenset(map(WorkspaceId, workspaces))
+        credential = f"{account} key-{len(self.authenticator.limits)}"
+        limits = AccessLimits(parse_scopes(scopes), chosen, folder)
+        self.authenticator.limits[credential] = limits
+        return self.client(credential)
 
     @property
     def owner(self) -> Client:

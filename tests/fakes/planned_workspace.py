@@ -12,6 +12,7 @@ from octavo.model.files.changeset import (
     RestoreFile,
     UpdateFile,
 )
+from octavo.model.files.confinement import Confinement
 from octavo.model.files.content import note_text
 from octavo.model.files.plan import Plan, plan
 from octavo.model.files.revision import Revision
@@ -31,15 +32,15 @@ class PlannedWorkspace:
         self.documents = PlainDocuments()
         self._ids: Iterator[int] = count(1)
 
-    def plan(self, *operations: ChangeOperation) -> Plan:
-        changeset = Changeset(MutationId("m"), Digest("f"), AUTHOR, operations)
+    def plan(self, *operations: ChangeOperation, within: Confinement | None = None) -> Plan:
+        changeset = Changeset(MutationId("m"), Digest("f"), AUTHOR, operations, within=within)
         return plan(
             self.tree, self.position, changeset, 0, lambda: f"r{next(self._ids)}", self.documents
         )
 
-    def push(self, *operations: ChangeOperation) -> list[str]:
+    def push(self, *operations: ChangeOperation, within: Confinement | None = None) -> list[str]:
         """Accept the operations; return their outcomes."""
-        planned = self.plan(*operations)
+        planned = self.plan(*operations, within=within)
         for change in planned.changes:
             self.tree.put(change.head)
         self.position = planned.position

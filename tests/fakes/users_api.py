@@ -25,6 +25,7 @@ from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestRecord
+from octavo.model.accounts.access_limits import AccessLimits
 from octavo.model.accounts.account import Role
 from octavo.model.identity import AccountId, WorkspaceId
 from tests.fakes.asgi_client import Headers, Response, ask, ask_json
@@ -184,10 +185,12 @@ class UsersApi:
         made = await self.identity.account(address, role)
         return made, cookie(made.token)
 
-    async def key(self, made: SignedIn, name: str = "a key") -> tuple[bytes, bytes]:
+    async def key(
+        self, made: SignedIn, name: str = "a key", limits: AccessLimits | None = None
+    ) -> tuple[bytes, bytes]:
         """A new key of the account, as it is shown."""
         _, secret = await self.identity.own_keys.create(
-            made.account.account_id, name, None, client=None
+            made.account.account_id, name, None, limits, client=None
         )
         return bearer(secret)
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 import trio
 
+from octavo.model.accounts.access_limits import READ, AccessLimits, parse_scopes
 from octavo.model.identity import Position, WorkspaceId
 from octavo.store import Transaction
 from octavo.ws.notice_stream import MAX_MESSAGE, MAX_SUBSCRIPTIONS, SUBPROTOCOL
@@ -115,6 +116,23 @@ async def test_key_opens_the_stream_from_any_origin(installation: Installation) 
     )
     async with installation.device(bearer(secret), FROM_ELSEWHERE):
         pass
+
+
+async def test_limited_key_is_notified_of_its_workspaces_only(installation: Installation) -> None:
+    made, headers = await installation.account()
+    account_id = made.account.account_id
+    ids = [WorkspaceId(await installation.workspace(headers)) for _ in range(2)]
+    limits = AccessLimits(parse_scopes([READ]), frozenset(ids[:1]), "tea")
+    _, secret = await installation.identity.own_keys.create(
+        account_id, "a key", None, limits, client=None
+    )
+    async with installation.device(bearer(secret)) as device:
+        assert await device.subscribe(ids[0]) == 0
+        await device.say(type="subscribe", workspaceId=ids[1])
+        assert await device.next_message() == gone(ids[1], "not_found")
+        await installation.write(ids[1], "a.md", headers)
+        position = await installation.write(ids[0], "a.md", headers)
+        assert await device.next_message() == changed(ids[0], position)
 
 
 async def test_stream_is_logged_when_it_has_ended(installation: Installation) -> None:

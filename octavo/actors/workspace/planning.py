@@ -25,11 +25,11 @@ from octavo.model.files.changeset import (
     writes_document,
 )
 from octavo.model.files.image import ObjectId
-from octavo.model.files.plan import Plan
+from octavo.model.files.plan import Plan, check_confinement
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.tree import Tree
 from octavo.model.identity import FileId, MutationId, Position, WorkspaceId
-from octavo.model.links.link_rewrite import file_moves, relinked
+from octavo.model.links.link_rewrite import file_moves, relinked_within
 from octavo.model.refusal import DomainError, MutationReused
 from octavo.store import Store
 from octavo.store.scripts.changesets import PositionMoved, WorkspaceGone
@@ -249,7 +249,8 @@ class Planner:
     def _relinked(
         self, changeset: Changeset, state: WorkspaceState, texts: Mapping[FileId, str]
     ) -> Changeset:
-        found = relinked(changeset, state.tree.heads, texts)
+        check_confinement(changeset, state.tree.heads)
+        found = relinked_within(changeset, state.tree.heads, texts)
         for operation in found.operations:
             content = content_of(operation)
             if content is not None:

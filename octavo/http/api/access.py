@@ -7,6 +7,7 @@ import trio
 from octavo.accounts.caller import Caller
 from octavo.http.contract.call import Call
 from octavo.http.contract.problems import AccountLocked, Forbidden, NotFound, NotSignedIn
+from octavo.model.files.confinement import Confinement
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.workspace import Right, Role, Workspace, grants
 from octavo.store import Store
@@ -24,7 +25,8 @@ _REQUIRED_ROLE: dict[Right, str] = {
 class Access:
     """Checks members by their roles.
 
-    A workspace that an account does not belong to does not exist for it: 404, never 403.
+    A workspace that an account does not belong to does not exist for it: 404, never 403. Neither
+    does one outside the limits of its key or token.
 
     Args:
         store: the store of memberships.
@@ -71,30 +73,30 @@ class Access:
     async def require(self, call: Call, workspace_id: WorkspaceId, right: Right) -> Caller:
         """Return the caller, a member with ``right``. Raises `NotFound` or `Forbidden`."""
         caller = call.principal_as(Caller)
-        await self.check(workspace_id, caller.account_id, right)
+        await self.check(workspace_id, caller, right)
         return caller
 
-    async def check(self, workspace_id: WorkspaceId, account_id: AccountId, right: Right) -> None:
-        """Raise `NotFound` or `Forbidden` unless the account is a member with ``right``."""
-        role = await self.role(workspace_id, account_id)
+    async def check(self, workspace_id: WorkspaceId, caller: Caller, right: Right) -> None:
+        """Raise `NotFound` or `Forbidden` unless the caller is a member with ``right``."""
+        if caller.limits is not None and not caller.limits.sees(workspace_id):
+            raise NotFound
+        role = await self.role(workspace_id, caller.account_id)
         if role is None:
             raise NotFound
         if not grants(role, right):
             raise Forbidden(f"Your role here is {role}: this requires {_REQUIRED_ROLE[right]}.")
 
-    async def check_later(
-        self, workspace_id: WorkspaceId, account_id: AccountId, right: Right
-    ) -> None:
+    async def check_later(self, workspace_id: WorkspaceId, caller: Caller, right: Right) -> None:
         """As `check`, for work that goes on after its request was authenticated.
 
         Also raises `NotSignedIn` for an account that was disabled or removed, and `AccountLocked`.
         """
-        state = await self._store.read(state_of(account_id))
+        state = await self._store.read(state_of(caller.account_id))
         if state is None or state == "disabled":
             raise NotSignedIn
         if state == "locked":
             raise AccountLocked
-        await self.check(workspace_id, account_id, right)
+        await self.check(workspace_id, caller, right)
 
     async def workspace(self, call: Call, workspace_id: UUID, right: Right) -> WorkspaceId:
         """Return the workspace in the path of a request, where the caller has ``right``.
@@ -104,6 +106,18 @@ class Access:
         found = WorkspaceId(str(workspace_id))
         await self.require(call, found, right)
         return found
+
+    async def visible(
+        self, call: Call, workspace_id: UUID
+    ) -> tuple[WorkspaceId, Confinement | None]:
+        """Return the workspace in the path of a reading request, and what is visible of it.
+
+        The caller is limited to the files within the returned folder. Raises `NotFound` or
+        `Forbidden`.
+        """
+        found = WorkspaceId(str(workspace_id))
+        caller = await self.require(call, found, "read")
+        return found, caller.confinement
 
     async def member(
         self, call: Call, workspace_id: UUID, right: Right
@@ -117,8 +131,10 @@ class Access:
 
     async def seen(self, call: Call, workspace_id: WorkspaceId) -> Workspace:
         """Return the workspace as the caller sees it. Raises `NotFound`."""
-        account_id = call.principal_as(Caller).account_id
-        found = await self._store.read(seen_by(workspace_id, account_id))
+        caller = call.principal_as(Caller)
+        if caller.limits is not None and not caller.limits.sees(workspace_id):
+            raise NotFound
+        found = await self._store.read(seen_by(workspace_id, caller.account_id))
         if found is None:
             raise NotFound
         return found

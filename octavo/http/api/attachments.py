@@ -221,7 +221,9 @@ class AttachmentOperations:
         try:
             found = await self._images.find(call, workspace_id, {chosen: object_id})
         except UploadMissing:
-            before = await self._texts.accepted_before(workspace_id, body.mutation_id, (requested,))
+            before = await self._texts.accepted_before(
+                call, workspace_id, body.mutation_id, (requested,)
+            )
             if before is None:
                 raise
             return changed(before)

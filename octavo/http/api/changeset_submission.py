@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 from pydantic_core import MISSING
 
+from octavo.accounts.caller import Caller
 from octavo.actors.core import Directory
 from octavo.actors.workspace.actor import WorkspaceActor
-from octavo.actors.workspace.messages import MissingUpdate, Push
+from octavo.actors.workspace.messages import HeadOf, MissingUpdate, Push
 from octavo.http.api.access import Access
 from octavo.http.api.refusals import IfMatchRequired
 from octavo.http.contract.call import Call
-from octavo.http.contract.problems import InvalidRequest
+from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.documents.document import DocumentUpdate
 from octavo.model.documents.initial_document import NOTHING
 from octavo.model.etag import parse_entity_tags
@@ -49,7 +50,7 @@ class ChangesetSubmitter(NamedTuple):
         ``requested`` are the operations as the client sent them, if the server added to them; a
         repetition is recognised by them. Raises the problems of `octavo.http.api.refusals`. If
         cancelled before the actor received it, the change is not made; later it may be made, and
-        then has a receipt.
+        then has a receipt. The receipt has what is visible to the caller.
         """
         workspace = WorkspaceId(workspace_id)
         caller = await self.access.require(call, workspace, "write")
@@ -66,19 +67,40 @@ class ChangesetSubmitter(NamedTuple):
             operations,
             repeatable=mutation_id is not MISSING,
             origin="device" if caller.key_id is None else "key",
+            within=caller.confinement,
         )
-        return await self.workspaces.ask(workspace, Push(changeset))
+        receipt = await self.workspaces.ask(workspace, Push(changeset))
+        return visible_receipt(call, receipt)
 
     async def missing_update(
-        self, workspace_id: str, file_id: str, epoch: str, vector: bytes
+        self, call: Call, workspace_id: str, file_id: str, epoch: str, vector: bytes
     ) -> DocumentUpdate:
         """Return what a client with ``vector`` of the epoch ``epoch`` lacks of a document.
 
-        Returns nothing for a note that was purged meanwhile.
+        Returns nothing for a note that was purged meanwhile, or is not visible any more.
         """
+        workspace, nothing = (
+            WorkspaceId(workspace_id),
+            DocumentUpdate(Epoch(epoch), NOTHING, vector),
+        )
         missing_update = MissingUpdate(FileId(file_id), Epoch(epoch), vector)
-        found = await self.workspaces.ask(WorkspaceId(workspace_id), missing_update)
-        return DocumentUpdate(Epoch(epoch), NOTHING, vector) if found is None else found
+        found = await self.workspaces.ask(workspace, missing_update)
+        within = call.principal_as(Caller).confinement
+        if within is not None:
+            # It may have been moved after the change.
+            head = await self.workspaces.ask(workspace, HeadOf(FileId(file_id)))
+            if head is None or not within.covers(head.path):
+                return nothing
+        return nothing if found is None else found
+
+
+def visible_receipt(call: Call, receipt: Receipt) -> Receipt:
+    """Return what the caller may see of a receipt. Raises `NotFound` when that is nothing."""
+    within = call.principal_as(Caller).confinement
+    visible = receipt if within is None else receipt.within(within)
+    if visible is None:
+        raise NotFound
+    return visible
 
 
 def expected_heads(if_match: str | None) -> frozenset[str]:

@@ -1,13 +1,15 @@
 """Changesets: many changes in one transaction, and their receipts."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Literal, assert_never
 from uuid import UUID
 
 from pydantic import FailFast, Field, field_validator
 from pydantic_core import MISSING
 
-from octavo.http.api.changeset_submission import ChangesetSubmitter
+from octavo.accounts.caller import Caller
+from octavo.http.api.changeset_submission import ChangesetSubmitter, visible_receipt
 from octavo.http.api.fields import MarkdownText, PathText
 from octavo.http.api.file_schemas import ChangesetResultSchema, changeset_result
 from octavo.http.api.files import LINKS_WITHOUT_PATH, LONGEST_CHANGE, text_of
@@ -25,7 +27,7 @@ from octavo.http.contract.contract_model import (
     Identifier,
 )
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.http.contract.problems import InsufficientScope, InvalidRequest, NotFound
 from octavo.model.accounts.access_limits import READ, WRITE
 from octavo.model.files.changeset import (
     MAX_OPERATIONS,
@@ -45,6 +47,7 @@ from octavo.model.identity import Epoch, FileId, MutationId, RevisionId, Workspa
 from octavo.model.refusal import FilePurged, HeadNotNamed, TooManyFiles
 from octavo.store import Store
 from octavo.store.scripts.changesets import receipts
+from octavo.store.scripts.files import head_paths
 
 
 class _Single(ContractModel):
@@ -178,6 +181,7 @@ class ChangesetOperations:
         summary="Apply many changes in one transaction",
         security=Security.SESSION_OR_KEY,
         scope=WRITE,
+        confinable=True,
         problems=(
             *CHANGE_PROBLEMS,
             *refused_with(TooManyFiles, HeadNotNamed),
@@ -191,6 +195,10 @@ class ChangesetOperations:
     ) -> ChangesetResultSchema:
         """Push a changeset."""
         check_protocol(headers)
+        if call.principal_as(Caller).limits is not None and any(
+            isinstance(each, PurgeOperation) for each in body.operations
+        ):
+            raise InsufficientScope(None, "Erasing a file permanently requires full access.")
         idle = [
             (f"/operations/{index}", "Give text, path, or both.")
             for index, each in enumerate(body.operations)
@@ -219,7 +227,9 @@ class ChangesetOperations:
             images = await self._images.find(call, workspace_id, attached)
         except (FilePurged, InvalidRequest, TooManyFiles, UploadMissing):
             operations = tuple(_operation(each, {}, {}) for each in body.operations)
-            before = await self._texts.accepted_before(workspace_id, body.mutation_id, operations)
+            before = await self._texts.accepted_before(
+                call, workspace_id, body.mutation_id, operations
+            )
             if before is None:
                 raise
             return changeset_result(before)
@@ -242,16 +252,23 @@ class ChangesetOperations:
         description="404 means that no such change was accepted so far.",
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         problems=(NotFound,),
     )
     async def get_receipt(self, call: Call, path: MutationPath) -> ChangesetResultSchema:
         """Return a receipt."""
         access, mutation_id = self._submitter.access, MutationId(str(path.mutation_id))
-        workspace_id = await access.workspace(call, path.workspace_id, "read")
+        workspace_id, within = await access.visible(call, path.workspace_id)
         found = await self._store.read_much(receipts(workspace_id, [mutation_id]))
         if mutation_id not in found:
             raise NotFound
-        return changeset_result(found[mutation_id])
+        receipt = found[mutation_id]
+        if within is not None:
+            file_ids = [each.head.file_id for each in receipt.outcomes]
+            paths = await self._store.read(head_paths(workspace_id, file_ids))
+            seen = [o for o in receipt.outcomes if within.covers(paths.get(o.head.file_id, ""))]
+            receipt = visible_receipt(call, replace(receipt, outcomes=tuple(seen)))
+        return changeset_result(receipt)
 
 
 def _operation(

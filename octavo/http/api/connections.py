@@ -28,7 +28,7 @@ from octavo.model.identity import WorkspaceId
 from octavo.model.oauth.grant import Grant, GrantId
 from octavo.model.oauth.redirect_uri import host_of, leads_to_this_device
 from octavo.store import Store
-from octavo.store.scripts.workspaces import ids_of
+from octavo.store.scripts.workspaces import chosen_of
 
 if TYPE_CHECKING:
     from octavo.oauth.server import AuthorizationServer
@@ -213,7 +213,7 @@ class ConnectionOperations:
             chosen = None
             if body.workspace_ids is not None:
                 chosen = frozenset(WorkspaceId(str(each)) for each in body.workspace_ids)
-                if not chosen <= await self._store.read(ids_of(account_id)):
+                if len(await self._store.read(chosen_of(account_id, [*chosen]))) < len(chosen):
                     raise InvalidRequest(
                         errors=[("/workspaceIds", "You are not a member of one of these.")]
                     )

@@ -30,6 +30,7 @@ from octavo.model.refusal import FilePurged
 from octavo.model.usage import Amount
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, BlobMissing, BlobStore
+from octavo.store.scripts.files import head_paths
 from octavo.store.scripts.images import StoredContent, content_of
 
 MARKDOWN_TYPE = "text/markdown; charset=utf-8"
@@ -108,6 +109,7 @@ class ContentOperations:
         "copy with if-none-match.",
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         other_statuses=(206,),
         headers=_HEADERS,
         media_types=(MARKDOWN_TYPE, *MEDIA_TYPES),
@@ -125,10 +127,15 @@ class ContentOperations:
         self, call: Call, path: FilePath, query: FileContentQuery, headers: ContentHeaders
     ) -> Stream | NotModified:
         """Return the content of a file."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        workspace_id, within = await self._access.visible(call, path.workspace_id)
         await self._metering.admit(call)
         named = None if query.revision is MISSING else RevisionId(query.revision)
-        found = await self._store.read(content_of(workspace_id, FileId(str(path.file_id)), named))
+        file_id = FileId(str(path.file_id))
+        found = await self._store.read(content_of(workspace_id, file_id, named))
+        if found is not None and within is not None:
+            paths = await self._store.read(head_paths(workspace_id, [file_id]))
+            seen = (found.revision.path, paths.get(file_id, ""))
+            found = found if all(map(within.covers, seen)) else None
         if found is None or (named is None and found.revision.state == "deleted"):
             raise NotFound
         revision = found.revision

@@ -58,6 +58,7 @@ class ExportOperations:
         "meanwhile. What an export has, an import takes unchanged.",
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         locked=Locked.ALLOWED,
         headers={"content-disposition": "The file name of the archive."},
         media_types=(ZIP,),
@@ -67,11 +68,12 @@ class ExportOperations:
     )
     async def export_workspace(self, call: Call, path: WorkspacePath, query: ExportQuery) -> Stream:
         """Export a workspace."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        workspace_id, within = await self._access.visible(call, path.workspace_id)
         await self._metering.admit(call)
         if await self._metering.limited(call):
             # An export that would be cut off is not begun.
-            await self._metering.admit(call, await self._exports.size(workspace_id, query.format))
+            size = await self._exports.size(workspace_id, query.format, within)
+            await self._metering.admit(call, size)
         workspace = await self._access.seen(call, workspace_id)
         name = "".join("_" if each in _UNSAFE else each for each in workspace.name)
         headers = ((b"content-disposition", content_disposition("attachment", f"{name}.zip")),)
@@ -86,7 +88,7 @@ class ExportOperations:
         count = partial(self._metering.count, call)
         try:
             export = await self._exports.start(
-                workspace_id, account_id, query.format, permit, count
+                workspace_id, account_id, query.format, permit, count, within
             )
         except WorkspaceGone:
             raise NotFound from None

@@ -135,6 +135,7 @@ class FileOperations:
         summary="Create a note",
         security=Security.SESSION_OR_KEY,
         scope=WRITE,
+        confinable=True,
         status=201,
         headers=ETAG,
         problems=(
@@ -165,6 +166,7 @@ class FileOperations:
         summary="Change the text of a file, its path, or both",
         security=Security.SESSION_OR_KEY,
         scope=WRITE,
+        confinable=True,
         headers=ETAG,
         problems=(
             *COMMON_PROBLEMS,
@@ -201,6 +203,7 @@ class FileOperations:
         description="Its revisions remain readable, and it can be restored.",
         security=Security.SESSION_OR_KEY,
         scope=WRITE,
+        confinable=True,
         headers=ETAG,
         problems=(*COMMON_PROBLEMS, *HEAD_PROBLEMS),
     )
@@ -220,6 +223,7 @@ class FileOperations:
         description="With revisionId, the text of that revision becomes the text of a new head.",
         security=Security.SESSION_OR_KEY,
         scope=WRITE,
+        confinable=True,
         headers=ETAG,
         problems=(
             *COMMON_PROBLEMS,
@@ -246,7 +250,9 @@ class FileOperations:
         try:
             texts = await self._texts.contents(call, workspace_id, {file_id: revision_id})
         except (FilePurged, InvalidRequest):
-            before = await self._texts.accepted_before(workspace_id, body.mutation_id, (restore,))
+            before = await self._texts.accepted_before(
+                call, workspace_id, body.mutation_id, (restore,)
+            )
             if before is None:
                 raise
             return changed(before)

@@ -1,7 +1,7 @@
 """Compare revisions of a note."""
 
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import trio
 from pydantic import Field
@@ -17,6 +17,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS
 from octavo.http.contract.problems import NotFound
 from octavo.model.accounts.access_limits import READ
+from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision_diff import ChangedHunk, ChangedPiece, unified, unified_text, words
 from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.model.refusal import FilePurged, InvalidContent
@@ -80,6 +81,14 @@ class RevisionDiff(ContractModel):
     """
 
 
+class _SeenFile(NamedTuple):
+    """A file, and the folder that the caller is limited to."""
+
+    workspace_id: WorkspaceId
+    file_id: FileId
+    within: Confinement | None
+
+
 class HistoryOperations:
     """The history of a note.
 
@@ -104,27 +113,29 @@ class HistoryOperations:
         description="By lines or by words. The note may be deleted.",
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         problems=(NotFound, *refused_with(FilePurged, InvalidContent), *METERED),
     )
     async def diff_revisions(self, call: Call, path: FilePath, query: DiffQuery) -> RevisionDiff:
         """Return the changes between two revisions."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        workspace_id, within = await self._access.visible(call, path.workspace_id)
         await self._metering.admit(call)
-        file_id = FileId(str(path.file_id))
-        new = await self._revision(workspace_id, file_id, query.new)
-        old = await self._before(workspace_id, file_id, query.old, new)
+        seen = _SeenFile(workspace_id, FileId(str(path.file_id)), within)
+        new = await self._revision(seen, query.new)
+        old = await self._before(seen, query.old, new)
         compared = [new] if old is None else [old, new]
         await self._metering.count(call, amount_of_texts(compared))
         compare = partial(_compare, old, new, query)
         return await trio.to_thread.run_sync(compare, limiter=self._threads)
 
-    async def _revision(
-        self, workspace_id: WorkspaceId, file_id: FileId, revision_id: str | None
-    ) -> StoredFile:
+    async def _revision(self, seen: _SeenFile, revision_id: str | None) -> StoredFile:
         if revision_id is None:
-            found = await self._store.read(file(workspace_id, file_id))
+            found = await self._store.read(file(seen.workspace_id, seen.file_id))
+            within = seen.within
+            if found is not None and within and not within.covers(found.revision.path):
+                found = None
         else:
-            script = revision(workspace_id, file_id, RevisionId(revision_id))
+            script = revision(seen.workspace_id, seen.file_id, RevisionId(revision_id), seen.within)
             found = await self._store.read(script)
         if found is None:
             raise NotFound(None if revision_id is None else _NO_REVISION.format(revision_id))
@@ -135,15 +146,16 @@ class HistoryOperations:
         return found
 
     async def _before(
-        self, workspace_id: WorkspaceId, file_id: FileId, revision_id: str | None, new: StoredFile
+        self, seen: _SeenFile, revision_id: str | None, new: StoredFile
     ) -> StoredFile | None:
         if revision_id is not None:
-            return await self._revision(workspace_id, file_id, revision_id)
+            return await self._revision(seen, revision_id)
         position = Position(new.revision.position)
-        before = await self._store.read(revisions_of(workspace_id, file_id, position, 1))
+        script = revisions_of(seen.workspace_id, seen.file_id, position, 1, seen.within)
+        before = await self._store.read(script)
         if not before:
             return None
-        return await self._revision(workspace_id, file_id, before[0].revision_id)
+        return await self._revision(seen, before[0].revision_id)
 
 
 def _compare(old: StoredFile | None, new: StoredFile, query: DiffQuery) -> RevisionDiff:

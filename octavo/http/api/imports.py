@@ -228,7 +228,7 @@ class ImportOperations:
     ) -> ImportWorkspaceResult:
         """Import an archive."""
         caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
-        permit = partial(self._access.check_later, workspace_id, caller.account_id, "write")
+        permit = partial(self._access.check_later, workspace_id, caller, "write")
         try:
             result = await self._imports.complete(
                 workspace_id, caller.account_id, str(path.import_id), permit

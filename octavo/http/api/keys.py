@@ -7,7 +7,7 @@ from pydantic import Field
 
 from octavo.accounts.attempts import GRANTS
 from octavo.accounts.caller import Caller
-from octavo.accounts.own_credentials import OwnKeys
+from octavo.accounts.own_credentials import NotAMember, OwnKeys
 from octavo.accounts.ports import Clock
 from octavo.http.api.fields import label
 from octavo.http.api.refusals import refused_with
@@ -26,12 +26,17 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
-from octavo.model.accounts.api_key import LONGEST_NAME, KeyId
+from octavo.model.accounts.access_limits import SCOPES, AccessLimits, Scope, parse_scopes
+from octavo.model.accounts.api_key import LONGEST_NAME, MAX_CHOSEN, KeyId
 from octavo.model.accounts.api_key import ApiKey as StoredKey
 from octavo.model.accounts.refusal import TooManyKeys
+from octavo.model.files.path import check_path
+from octavo.model.identity import WorkspaceId
 from octavo.model.label import parse_label
+from octavo.model.refusal import InvalidPath
 
-_LONGEST_BODY = 4_096
+_LONGEST_BODY = 16_384
+_SCOPELESS = "A key with full access has no other limits: give scopes, too."
 
 
 class KeyPath(ContractModel):
@@ -47,6 +52,14 @@ class ApiKeyCreateInput(ContractModel):
     """A label of 1 to 100 characters on one line."""
     expires_at: GivenTime | None = None
     """When the key expires; null for never."""
+    scopes: Annotated[list[Scope], Field(min_length=1)] | None = None
+    """What the key may do with notes; ``notes:write`` includes reading. Null for full access."""
+    workspace_ids: (
+        Annotated[list[Identifier], Field(min_length=1, max_length=MAX_CHOSEN)] | None
+    ) = None
+    """The workspaces that the key is limited to, with scopes; null for all."""
+    folder: str | None = None
+    """The folder that the key is limited to, in exactly one workspace; null for all files."""
 
 
 class ApiKeySchema(ContractModel):
@@ -59,6 +72,12 @@ class ApiKeySchema(ContractModel):
     """Null for never."""
     last_used_at: Timestamp | None
     """To the minute; null if it was never used."""
+    scopes: tuple[Scope, ...] | None
+    """What it may do; null for full access."""
+    workspace_ids: tuple[Identifier, ...] | None
+    """The workspaces that exist for it; null for all."""
+    folder: str | None
+    """The folder that it is limited to; null for all files."""
 
 
 class ApiKeyCreated(ApiKeySchema):
@@ -106,9 +125,11 @@ class KeyOperations:
         path="/api/account/keys",
         tag="accounts",
         summary="Create an API key",
-        description="It has full access to the account, with the current rights of the account. "
-        "Only this response contains the secret. An account has at most 25 keys, including "
-        "expired ones.",
+        description="Without scopes it has full access to the account. With scopes it may call the "
+        "operations that declare one of them, in the chosen workspaces, on files below the folder: "
+        "for everything else, it gets 403 `insufficient_scope`, or 404. The current rights of the "
+        "account limit every key. Only this response contains the secret. An account has at most "
+        "25 keys, including expired ones.",
         security=Security.SESSION_OR_KEY,
         status=201,
         problems=refused_with(TooManyKeys),
@@ -117,9 +138,18 @@ class KeyOperations:
     )
     async def create_key(self, call: Call, body: ApiKeyCreateInput) -> ApiKeyCreated:
         """Create a key."""
-        name, expires_at = self._checked(body)
+        name, expires_at, limits = self._checked(body)
         account_id = call.principal_as(Caller).account_id
-        key, secret = await self._own.create(account_id, name, expires_at, client=call.client)
+        try:
+            key, secret = await self._own.create(
+                account_id, name, expires_at, limits, client=call.client
+            )
+        except NotAMember as refusal:
+            message = "You belong to no workspace with this id."
+            chosen = enumerate(body.workspace_ids or ())
+            at = [index for index, each in chosen if each in refusal.workspace_ids]
+            errors = [(f"/workspaceIds/{index}", message) for index in at]
+            raise InvalidRequest(errors=errors) from None
         return ApiKeyCreated(**_schema(key).model_dump(), secret=secret)
 
     @operation(
@@ -140,8 +170,8 @@ class KeyOperations:
         await self._own.revoke(account_id, KeyId(str(path.key_id)), client=call.client)
         return REMOVED
 
-    def _checked(self, body: ApiKeyCreateInput) -> tuple[str, int | None]:
-        """Return the validated name and expiry. Raises `InvalidRequest`."""
+    def _checked(self, body: ApiKeyCreateInput) -> tuple[str, int | None, AccessLimits | None]:
+        """Return the validated name, expiry and limits. Raises `InvalidRequest`."""
         errors: list[tuple[str, str]] = []
         name = ""
         expires_at = None if body.expires_at is None else milliseconds_of(body.expires_at)
@@ -153,16 +183,45 @@ class KeyOperations:
             errors.append(("/expiresAt", "This time has passed: give a future time, or omit it."))
         if expires_at is not None and expires_at > LATEST:
             errors.append(("/expiresAt", "Give a time before the year 10000, or omit it."))
+        errors += _limit_errors(body)
         if errors:
             raise InvalidRequest(errors=errors)
-        return name, expires_at
+        return name, expires_at, _limits(body)
+
+
+def _limit_errors(body: ApiKeyCreateInput) -> list[tuple[str, str]]:
+    chosen, folder = body.workspace_ids, body.folder
+    if body.scopes is None:
+        given = (("/workspaceIds", chosen), ("/folder", folder))
+        return [(pointer, _SCOPELESS) for pointer, value in given if value is not None]
+    if folder is None:
+        return []
+    if chosen is None or len(set(chosen)) != 1:
+        return [("/folder", "A folder is in one workspace: give exactly one in workspaceIds.")]
+    try:
+        check_path(folder)
+    except InvalidPath as refusal:
+        return [("/folder", refusal.detail)]
+    return []
+
+
+def _limits(body: ApiKeyCreateInput) -> AccessLimits | None:
+    if body.scopes is None:
+        return None
+    chosen = None if body.workspace_ids is None else frozenset(map(WorkspaceId, body.workspace_ids))
+    return AccessLimits(parse_scopes(body.scopes), chosen, body.folder)
 
 
 def _schema(key: StoredKey) -> ApiKeySchema:
+    limits = key.limits
+    chosen = None if limits is None else limits.workspaces
     return ApiKeySchema(
         id=key.key_id,
         name=key.name,
         created_at=timestamp(key.created_at),
         expires_at=None if key.expires_at is None else timestamp(key.expires_at),
         last_used_at=None if key.used_at is None else timestamp(key.used_at),
+        scopes=None if limits is None else tuple(each for each in SCOPES if each in limits.scopes),
+        workspace_ids=None if chosen is None else tuple(sorted(chosen)),
+        folder=None if limits is None else limits.folder,
     )

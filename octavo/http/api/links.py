@@ -92,18 +92,20 @@ class LinkOperations:
         summary="List the links of a file, and those to it",
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         problems=(NotFound,),
     )
     async def get_links(self, call: Call, path: FilePath, query: PageQuery) -> FileLinksSchema:
         """Return the links of a live file."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        workspace_id, within = await self._access.visible(call, path.workspace_id)
         file_id = FileId(str(path.file_id))
         after = _after(query.after)
         outgoing: list[OutgoingLink] | None = []
         if query.after is None:
-            outgoing = await self._read(workspace_id, outgoing_links(workspace_id, file_id))
-        script = back_links(workspace_id, file_id, after, query.limit + 1)
-        incoming = await self._read(workspace_id, script)
+            script = outgoing_links(workspace_id, file_id, within)
+            outgoing = await self._read(workspace_id, script)
+        linking = back_links(workspace_id, file_id, after, query.limit + 1, within)
+        incoming = await self._read(workspace_id, linking)
         if outgoing is None or incoming is None:
             raise NotFound
         page, following = _page(incoming, query.limit)
@@ -119,14 +121,15 @@ class LinkOperations:
         summary="List links that resolve to no file",
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         problems=(NotFound,),
     )
     async def list_unresolved_links(
         self, call: Call, path: WorkspacePath, query: PageQuery
     ) -> LinkList:
         """Return a page of links."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
-        script = unresolved_links(workspace_id, _after(query.after), query.limit + 1)
+        workspace_id, within = await self._access.visible(call, path.workspace_id)
+        script = unresolved_links(workspace_id, _after(query.after), query.limit + 1, within)
         page, following = _page(await self._read(workspace_id, script), query.limit)
         return LinkList(items=page, next=following)
 

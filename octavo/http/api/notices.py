@@ -12,7 +12,13 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.prepared_response import WEBSOCKET_EVENTS, prepared_problem
-from octavo.http.contract.problems import InternalError, InvalidRequest, Problem, WrongOrigin
+from octavo.http.contract.problems import (
+    InsufficientScope,
+    InternalError,
+    InvalidRequest,
+    Problem,
+    WrongOrigin,
+)
 from octavo.http.contract.request_context import RequestContext
 from octavo.http.contract.request_log import RequestLog
 from octavo.http.server.asgi import Receive, Scope, Send, extension_of
@@ -83,6 +89,7 @@ class NoticeOperations:
         "the header `origin` must be that of this installation.",
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         locked=Locked.ALLOWED,
         status=101,
         problems=(WrongOrigin, NoticesUnavailable),
@@ -157,6 +164,8 @@ class NoticeSocket:
             caller = await self._authenticator.identify(headers, changes=True)
         except StoreUnavailable as error:
             raise store_problem(error) from None
+        if caller.scopes is not None and READ not in caller.scopes:
+            raise InsufficientScope(READ)
         if self._subprotocol not in context.scope["subprotocols"]:
             message = f"Request the subprotocol {self._subprotocol}."
             raise InvalidRequest(errors=[("/headers/sec-websocket-protocol", message)])
@@ -166,6 +175,9 @@ class NoticeSocket:
         ) -> dict[WorkspaceId, WorkspaceAccess]:
             few = len(workspace_ids) <= _MAX_INLINE
             read = self._store.read if few else self._store.read_much
+            limits = caller.limits
+            if limits is not None:
+                workspace_ids = [each for each in workspace_ids if limits.sees(each)]
             return await read(access_to(workspace_ids, caller.account_id))
 
         async def still_valid() -> bool:

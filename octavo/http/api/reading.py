@@ -38,6 +38,7 @@ from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.contract.reply import NotModified, Reply
 from octavo.model.accounts.access_limits import READ
 from octavo.model.etag import entity_tag
+from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.model.refusal import FilePurged, TooManyFiles
@@ -134,6 +135,7 @@ class ReadingOperations:
         summary="Get a file at its head",
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         headers=ETAG,
         problems=(NotFound, *refused_with(FilePurged), WorkspaceBusy, *METERED),
     )
@@ -141,12 +143,12 @@ class ReadingOperations:
         self, call: Call, path: FilePath, query: ContentQuery, headers: IfNoneMatch
     ) -> Reply[WorkspaceFile] | NotModified:
         """Return a file."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        workspace_id, within = await self._access.visible(call, path.workspace_id)
         await self._metering.admit(call)
         file_id = FileId(str(path.file_id))
         if headers.if_none_match is not None:
             had = headers.tags
-            head = _live(await self._workspaces.ask(workspace_id, HeadOf(file_id)))
+            head = _live(await self._workspaces.ask(workspace_id, HeadOf(file_id)), within)
             if had.names_weakly(head.revision_id):
                 if head.kind == "note":
                     await self._metering.admit(call, Amount(head.size, 1))
@@ -156,7 +158,7 @@ class ReadingOperations:
             whole = None if stored is None else files.WholeFile(stored, None)
         else:
             whole = await self._store.read(files.whole_file(workspace_id, file_id))
-        head = _live(None if whole is None else whole.stored.revision)
+        head = _live(None if whole is None else whole.stored.revision, within)
         if whole is None:
             raise NotFound
         await self._metering.count(call, amount_of_file(whole))
@@ -170,18 +172,19 @@ class ReadingOperations:
         summary="List the files of a workspace by path",
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         problems=(NotFound,),
     )
     async def list_files(self, call: Call, path: WorkspacePath, query: ListQuery) -> FileList:
         """Return a page of files."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        workspace_id, within = await self._access.visible(call, path.workspace_id)
         if "\0" in query.prefix:
             raise InvalidRequest(
                 errors=[("/query/prefix", "A path cannot contain the character NUL.")]
             )
         after = read_cursor(query.after, 2, identifier=1) or ("", "")
         script = files.list_of(
-            workspace_id, query.state, query.prefix, (after[0], after[1]), query.limit + 1
+            workspace_id, query.state, query.prefix, (after[0], after[1]), query.limit + 1, within
         )
         found = await self._store.read_much(script)
         page, following = split_page(found, query.limit, lambda each: (each.path, each.file_id))
@@ -196,15 +199,16 @@ class ReadingOperations:
         description="A deleted file keeps its revisions. Of a purged file only their times remain.",
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         problems=(NotFound,),
     )
     async def list_revisions(self, call: Call, path: FilePath, query: PageQuery) -> RevisionList:
         """Return a page of revisions."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        workspace_id, within = await self._access.visible(call, path.workspace_id)
         after = read_cursor(query.after, 1, number=0)
         before = Position(int(after[0]) if after else _NEWEST)
         script = files.revisions_of(
-            workspace_id, FileId(str(path.file_id)), before, query.limit + 1
+            workspace_id, FileId(str(path.file_id)), before, query.limit + 1, within
         )
         found = await self._store.read_much(script)
         if not found and after is None:
@@ -227,14 +231,15 @@ class ReadingOperations:
         summary="Get a file at one of its revisions",
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         problems=(NotFound, *refused_with(FilePurged), *METERED),
     )
     async def get_revision(self, call: Call, path: RevisionPath) -> WorkspaceFile:
         """Return a revision with its text."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        workspace_id, within = await self._access.visible(call, path.workspace_id)
         await self._metering.admit(call)
         script = files.revision(
-            workspace_id, FileId(str(path.file_id)), RevisionId(str(path.revision_id))
+            workspace_id, FileId(str(path.file_id)), RevisionId(str(path.revision_id)), within
         )
         stored = await self._store.read(script)
         if stored is None:
@@ -254,6 +259,7 @@ class ReadingOperations:
         "a single one is always returned.",
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         problems=(NotFound, *refused_with(TooManyFiles), *METERED),
         body=json_body(ReadFilesInput, limit=_LONGEST_BODY),
     )
@@ -261,13 +267,14 @@ class ReadingOperations:
         self, call: Call, path: WorkspacePath, body: ReadFilesInput
     ) -> ReadFilesSchema:
         """Return the files and revisions that exist."""
-        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        workspace_id, within = await self._access.visible(call, path.workspace_id)
         await self._metering.admit(call)
         named = (
             workspace_id,
             [FileId(each) for each in body.file_ids],
             [RevisionId(each) for each in body.revision_ids],
             MAX_BYTES,
+            within,
         )
         if body.content == "full":
             whole, revisions = await self._store.read_much(files.whole_files(*named))
@@ -292,8 +299,10 @@ def _whole(workspace_id: WorkspaceId, whole: files.WholeFile) -> WorkspaceFile:
     return workspace_file(workspace_id, whole.stored, document)
 
 
-def _live(head: Revision | None) -> Revision:
+def _live(head: Revision | None, within: Confinement | None) -> Revision:
     if head is None or head.state == "deleted":
+        raise NotFound
+    if within is not None and not within.covers(head.path):
         raise NotFound
     if head.state == "purged":
         raise FilePurged

@@ -28,6 +28,7 @@ from octavo.http.contract.problems import (
     CredentialRefused,
     Forbidden,
     Header,
+    InsufficientScope,
     NotFound,
     NotSignedIn,
     Problem,
@@ -56,6 +57,7 @@ from octavo.model.refusal import (
     InvalidGraph,
     InvalidPath,
     MutationReused,
+    OutsideFolder,
     PathConflict,
     UnrenderableNote,
 )
@@ -315,6 +317,7 @@ _COMMON = (
     NotSignedIn,
     CredentialRefused,
     Forbidden,
+    InsufficientScope,
     ConsentRequired,
     BodyTooLarge,
     UnsupportedMediaType,
@@ -419,6 +422,8 @@ def _refused(refusal: DomainError) -> Problem:
         return RateLimited(refusal.detail, retry_after=refusal.retry_after)
     if isinstance(refusal, DownloadLimitReached | WriteLimitReached):
         return monthly_limit_problem(refusal)
+    if isinstance(refusal, OutsideFolder):
+        return InsufficientScope(None, refusal.detail)
     members: dict[str, object] = {}
     headers: tuple[Header, ...] = ()
     if isinstance(refusal, ConsentDue):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from pydantic_core import MISSING
 
 from octavo.http.api.access import Access
+from octavo.http.api.changeset_submission import visible_receipt
 from octavo.http.contract.call import Call
 from octavo.http.contract.problems import InvalidRequest
 from octavo.model.files.changeset import ChangeOperation, fingerprint
@@ -29,6 +30,7 @@ class RevisionTexts(NamedTuple):
 
     async def accepted_before(
         self,
+        call: Call,
         workspace_id: WorkspaceId,
         mutation_id: str | MISSING,
         operations: Sequence[ChangeOperation],
@@ -43,7 +45,7 @@ class RevisionTexts(NamedTuple):
         found = (await self.store.read(receipts(workspace_id, [mutation]))).get(mutation)
         if found is not None and found.fingerprint != fingerprint(operations):
             raise MutationReused
-        return found
+        return None if found is None else visible_receipt(call, found)
 
     async def contents(
         self, call: Call, workspace_id: WorkspaceId, named: Mapping[FileId, RevisionId]
@@ -56,8 +58,8 @@ class RevisionTexts(NamedTuple):
         """
         if not named:
             return {}
-        await self.access.require(call, workspace_id, "write")
-        script = files.files(workspace_id, [], [*named.values()], MAX_BYTES)
+        within = (await self.access.require(call, workspace_id, "write")).confinement
+        script = files.files(workspace_id, [], [*named.values()], MAX_BYTES, within)
         _, found = await self.store.read_much(script)
         texts = {
             each.revision.file_id: note_text(each.text)
@@ -67,7 +69,8 @@ class RevisionTexts(NamedTuple):
         }
         for file_id in named.keys() - texts.keys():
             head = await self.store.read(files.file(workspace_id, file_id))
-            if head is not None and head.revision.state == "purged":
+            # Within a folder, a purged file is not visible.
+            if head is not None and head.revision.state == "purged" and within is None:
                 raise FilePurged
             message = f"The file {file_id} has no such revision, or the revision has no text."
             raise InvalidRequest(errors=[("/revisionId", message)])

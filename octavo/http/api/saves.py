@@ -55,6 +55,7 @@ class SaveOperations:
         "unchanged. A save that changes the note is never refused for what its response sends.",
         security=Security.SESSION_OR_KEY,
         scope=WRITE,
+        confinable=True,
         headers=ETAG,
         problems=(
             *COMMON_PROBLEMS,
@@ -74,7 +75,7 @@ class SaveOperations:
         save = SaveNote(file_id, Epoch(body.epoch), body.update)
         receipt = await self._submitter.push(call, workspace_id, (save,), body.mutation_id)
         missing_update = await self._submitter.missing_update(
-            workspace_id, file_id, body.epoch, vector
+            call, workspace_id, file_id, body.epoch, vector
         )
         [outcome] = receipt.outcomes
         if missing_update.update != NOTHING:

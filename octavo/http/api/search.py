@@ -24,6 +24,7 @@ from octavo.model.usage import Amount
 from octavo.store import Store, StoreUnavailable
 from octavo.store.scripts.index_backlog import WORDS
 from octavo.store.scripts.searching import Candidates, candidates, workspaces_of
+from octavo.store.scripts.workspaces import chosen_of
 
 MAX_THREADS = 2
 """Maximum number of searches ranked in parallel; ranking takes tens of milliseconds of CPU."""
@@ -118,6 +119,7 @@ class SearchOperations:
         description=_QUERY_SYNTAX,
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         problems=(NotFound, *METERED),
     )
     async def search_workspace(
@@ -136,6 +138,7 @@ class SearchOperations:
         description=f"{_QUERY_SYNTAX} Of more than 100 workspaces the newest are searched.",
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         problems=(NotFound, *METERED),
     )
     async def search(self, call: Call, query: WideSearchQuery) -> SearchResults:
@@ -144,8 +147,16 @@ class SearchOperations:
             workspace_id = WorkspaceId(query.workspace_id)
             await self._access.require(call, workspace_id, "read")
             return await self._search(call, [workspace_id], query)
-        account_id = call.principal_as(Caller).account_id
-        return await self._search(call, await self._store.read(workspaces_of(account_id)), query)
+        return await self._search(call, await self._all(call.principal_as(Caller)), query)
+
+    async def _all(self, caller: Caller) -> list[WorkspaceId]:
+        """Return the workspaces of the caller, the newest first."""
+        chosen = None if caller.limits is None else caller.limits.workspaces
+        if chosen is None:
+            return await self._store.read(workspaces_of(caller.account_id))
+        found = await self._store.read(chosen_of(caller.account_id, sorted(chosen)))
+        found.sort(key=lambda each: (each.created_at, each.workspace_id), reverse=True)
+        return [each.workspace_id for each in found]
 
     async def _search(
         self, call: Call, workspaces: list[WorkspaceId], query: SearchQuery
@@ -164,7 +175,8 @@ class SearchOperations:
         except StoreUnavailable:
             # A read-only store, such as on a full disk: the existing index is searched.
             complete = False
-        found = await self._store.read_much(candidates(workspaces, terms, query.path))
+        within = call.principal_as(Caller).confinement
+        found = await self._store.read_much(candidates(workspaces, terms, query.path, within))
         results = await trio.to_thread.run_sync(
             partial(_results, found, terms, query.limit, complete), limiter=self._threads
         )

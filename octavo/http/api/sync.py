@@ -16,11 +16,13 @@ from octavo.http.contract.paging import IN_DIGITS, Limit
 from octavo.http.contract.problems import InvalidRequest, NotFound, Problem
 from octavo.http.contract.reply import Stream
 from octavo.model.accounts.access_limits import READ
+from octavo.model.files.confinement import Confinement
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.model.usage import DownloadLimitReached
 from octavo.store import Store
 from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.store.scripts.feed import feed, live_at, live_contents, position_of
+from octavo.store.scripts.folder_feed import folder_feed
 
 VERSIONS = (1,)
 
@@ -137,6 +139,7 @@ class SyncOperations:
         "purged files; so a cursor never expires.",
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         problems=(NotFound, UnsupportedProtocol, *METERED),
     )
     async def get_feed(
@@ -144,11 +147,15 @@ class SyncOperations:
     ) -> FeedPageSchema:
         """Return a page of the feed."""
         check_protocol(headers)
-        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        workspace_id, within = await self._access.visible(call, path.workspace_id)
         texts = query.include == "text"
         if texts:
             await self._metering.admit(call)
-        script = feed(workspace_id, Position(query.after), query.limit, MAX_BYTES, texts=texts)
+        asked = (workspace_id, Position(query.after), query.limit, MAX_BYTES)
+        if within is None:
+            script = feed(*asked, texts=texts)
+        else:
+            script = folder_feed(*asked, within, texts=texts)
         page = await self._store.read_much(script)
         if page is None:
             raise NotFound
@@ -174,6 +181,7 @@ class SyncOperations:
         "files}`.",
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         problems=(NotFound, UnsupportedProtocol, *METERED),
         media_types=(LINES,),
         time=3600,
@@ -181,24 +189,28 @@ class SyncOperations:
     async def get_snapshot(self, call: Call, path: WorkspacePath, headers: SyncProtocol) -> Stream:
         """Return every live file."""
         check_protocol(headers)
-        workspace_id = await self._access.workspace(call, path.workspace_id, "read")
+        workspace_id, within = await self._access.visible(call, path.workspace_id)
         await self._metering.admit(call)
         if await self._metering.limited(call):
             # A snapshot that would be cut off is not begun.
-            script = live_contents(workspace_id, images=False)
+            script = live_contents(workspace_id, images=False, within=within)
             await self._metering.admit(call, await self._store.read_much(script))
         position = await self._store.read(position_of(workspace_id))
         if position is None:
             raise NotFound
-        return Stream(self._lines(call, workspace_id, position), LINES)
+        return Stream(self._lines(call, workspace_id, position, within), LINES)
 
     async def _lines(
-        self, call: Call, workspace_id: WorkspaceId, position: Position
+        self,
+        call: Call,
+        workspace_id: WorkspaceId,
+        position: Position,
+        within: Confinement | None,
     ) -> AsyncIterator[bytes]:
         after: FileId | None = FileId("")
         count = 0
         while after is not None:
-            script = live_at(workspace_id, position, after, _STEP, MAX_BYTES)
+            script = live_at(workspace_id, position, after, _STEP, MAX_BYTES, within)
             try:
                 found, after = await self._store.read_much(script)
             except WorkspaceGone:

@@ -93,13 +93,20 @@ class WorkspaceOperations:
         summary="List the workspaces that you belong to",
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         locked=Locked.ALLOWED,
     )
     async def list_workspaces(self, call: Call, query: PageQuery) -> WorkspaceList:
         """Return a page of workspaces."""
         after = read_cursor(query.after, 1, identifier=0)
-        account_id = call.principal_as(Caller).account_id
-        script = workspaces.list_of(account_id, after[0] if after else "", query.limit + 1)
+        caller = call.principal_as(Caller)
+        chosen = None if caller.limits is None else caller.limits.workspaces
+        first = after[0] if after else ""
+        if chosen is None:
+            script = workspaces.list_of(caller.account_id, first, query.limit + 1)
+        else:
+            rest = sorted(each for each in chosen if each > first)
+            script = workspaces.chosen_of(caller.account_id, rest)
         found = await self._store.read(script)
         page, following = split_page(found, query.limit, lambda each: (each.workspace_id,))
         return WorkspaceList(items=[workspace_document(each) for each in page], next=following)
@@ -132,6 +139,7 @@ class WorkspaceOperations:
         summary="Get a workspace",
         security=Security.SESSION_OR_KEY,
         scope=READ,
+        confinable=True,
         problems=(NotFound,),
     )
     async def get_workspace(self, call: Call, path: WorkspacePath) -> WorkspaceDocument:

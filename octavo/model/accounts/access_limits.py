@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, cast
 
-from octavo.model.files.path import path_key
+from octavo.model.files.confinement import Confinement
 from octavo.model.identity import WorkspaceId
 
 Scope = Literal["notes:read", "notes:write"]
@@ -42,12 +42,14 @@ class AccessLimits:
         """Return whether the workspace exists for the credential."""
         return self.workspaces is None or workspace_id in self.workspaces
 
-    def covers(self, path: str) -> bool:
-        """Return whether a file at ``path`` is within the folder.
+    @property
+    def confinement(self) -> Confinement | None:
+        """The limitation to the folder; None for all files."""
+        return None if self.folder is None else Confinement(self.folder)
 
-        Folders are compared as file systems do: without regard to case and composition.
-        """
-        return self.folder is None or path_key(path).startswith(path_key(self.folder) + "/")
+    def covers(self, path: str) -> bool:
+        """Return whether a file at ``path`` is within the folder."""
+        return self.folder is None or Confinement(self.folder).covers(path)
 
 
 def parse_scopes(names: Iterable[str]) -> frozenset[Scope]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NewType
 
+from octavo.model.accounts.access_limits import AccessLimits
 from octavo.model.identity import AccountId
 
 KeyId = NewType("KeyId", str)
@@ -13,6 +14,9 @@ MAX_KEYS = 25
 LONGEST_NAME = 100
 """Characters of a key's name."""
 
+MAX_CHOSEN = 100
+"""Workspaces that a key can be limited to."""
+
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
@@ -21,6 +25,7 @@ class ApiKey:
     Attributes:
         expires_at: None if it never expires.
         used_at: the time of its last use, to the minute; None if it was never used.
+        limits: None for full access.
     """
 
     key_id: KeyId
@@ -29,3 +34,4 @@ class ApiKey:
     created_at: int
     expires_at: int | None
     used_at: int | None
+    limits: AccessLimits | None = None

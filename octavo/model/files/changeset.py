@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
+from octavo.model.files.confinement import Confinement
 from octavo.model.files.content import NoteContent, NoteText
 from octavo.model.files.image import UploadedImage
 from octavo.model.files.revision import Origin
@@ -104,7 +105,8 @@ class Changeset:
 
     ``mutation_id`` identifies the changeset permanently; ``fingerprint`` is the digest of the
     client's request, which tells a repetition from another change with the same id. Only a
-    client that chose the id can repeat the changeset: ``repeatable``.
+    client that chose the id can repeat the changeset: ``repeatable``. Its credential is limited to
+    the folder ``within``; None for all files.
     """
 
     mutation_id: MutationId
@@ -113,6 +115,7 @@ class Changeset:
     operations: tuple[ChangeOperation, ...]
     repeatable: bool = True
     origin: Origin = "device"
+    within: Confinement | None = None
 
 
 def fingerprint(operations: Sequence[ChangeOperation]) -> Digest:

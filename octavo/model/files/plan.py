@@ -1,6 +1,6 @@
 """Plan a changeset: determine the new revisions, or why it can't be accepted."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar, assert_never
@@ -18,6 +18,7 @@ from octavo.model.files.changeset import (
     SaveNote,
     UpdateFile,
 )
+from octavo.model.files.confinement import Confinement
 from octavo.model.files.content import MARKDOWN, NoteContent, NoteText
 from octavo.model.files.image import UploadedImage, check_image_path
 from octavo.model.files.path import check_path, kind_of
@@ -34,6 +35,7 @@ from octavo.model.refusal import (
     HeadNotNamed,
     InvalidContent,
     InvalidPath,
+    OutsideFolder,
 )
 from octavo.model.usage import StorageLimitReached
 
@@ -90,10 +92,11 @@ def plan(
 
     ``now`` is Unix time in milliseconds, ``room`` the bytes by which the storage of the workspace
     may grow; None for any number. The tree is not changed; ``documents`` are. Raises a
-    `DomainError`, and ``documents`` are unchanged then. The order of precedence is: purged files,
-    missing files, moved heads, paths, document updates, and storage.
+    `DomainError`, and ``documents`` are unchanged then. The order of precedence is: files that are
+    not visible, purged files, missing files, moved heads, paths, document updates, and storage.
     """
     operations = changeset.operations
+    check_confinement(changeset, tree.heads)
     heads = [tree.heads.get(each.file_id) for each in operations]
     # New files are not purged, and have no heads that move.
     if any(heads):
@@ -117,6 +120,44 @@ def plan(
             raise StorageLimitReached
     changed = any(each.outcome != "unchanged" for each in changes)
     return Plan(changeset, following if changed else position, tuple(changes), growth, needed)
+
+
+def check_confinement(changeset: Changeset, heads: Mapping[FileId, Revision]) -> None:
+    """Refuse what a credential that is limited to a folder may not change.
+
+    An existing file outside is refused as one that does not exist, but its id can't be used again.
+    Raises `FileMissing`, `FileExists` or `OutsideFolder`.
+    """
+    within = changeset.within
+    if within is None:
+        return
+    operations = changeset.operations
+    _for_each(
+        partial(_check_visible, within), operations, [heads.get(o.file_id) for o in operations]
+    )
+    _for_each(partial(_check_place, within), operations, operations)
+
+
+def _check_visible(within: Confinement, operation: ChangeOperation, head: Revision | None) -> None:
+    if head is None or within.covers(head.path):
+        return
+    if isinstance(operation, CreateFile) or (
+        isinstance(operation, AttachImage) and operation.if_match is None
+    ):
+        raise _taken(operation.file_id)
+    raise _missing(operation.file_id)
+
+
+def _check_place(within: Confinement, operation: ChangeOperation, _: object) -> None:
+    if isinstance(operation, PurgeFile):
+        raise OutsideFolder("Erasing a file permanently requires full access.")
+    if isinstance(operation, SaveNote | DeleteFile) or operation.path is None:
+        return
+    if not within.covers(operation.path):
+        raise OutsideFolder(
+            f"The key or token is limited to the folder {within.folder}, and {operation.path} is "
+            "not in it: choose a path below the folder."
+        )
 
 
 def _for_each(
@@ -146,7 +187,7 @@ def _check_state(operation: ChangeOperation, head: Revision | None) -> None:
     match operation:
         case CreateFile():
             if head is not None:
-                raise FileExists(f"The id {head.file_id} belongs to a file: use another id.")
+                raise _taken(head.file_id)
         case RestoreFile() | PurgeFile():
             if head is None:
                 raise _missing(operation.file_id)
@@ -174,6 +215,10 @@ def _remedy(operation: RestoreFile | PurgeFile) -> str:
     if isinstance(operation, PurgeFile):
         return "delete it first"
     return "to restore an earlier text, give its revisionId"
+
+
+def _taken(file_id: FileId) -> FileExists:
+    return FileExists(f"The id {file_id} belongs to a file: use another id.")
 
 
 def _missing(file_id: FileId) -> FileMissing:

@@ -1,8 +1,9 @@
 """Receipts: the result of an accepted changeset, also returned when it is repeated."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from octavo.model.files.changeset import Outcome
+from octavo.model.files.confinement import Confinement
 from octavo.model.files.plan import Plan
 from octavo.model.files.revision import Revision
 from octavo.model.identity import Digest, MutationId, Position
@@ -30,6 +31,11 @@ class Receipt:
     fingerprint: Digest
     position: Position
     outcomes: tuple[FileOutcome, ...]
+
+    def within(self, folder: Confinement) -> "Receipt | None":
+        """Return the receipt with the outcomes that are visible in a folder; None without any."""
+        outcomes = tuple(each for each in self.outcomes if folder.covers(each.head.path))
+        return replace(self, outcomes=outcomes) if outcomes else None
 
 
 def receipt_of(plan: Plan) -> Receipt:

@@ -25,6 +25,7 @@ from octavo.model.links.destination import encoded_path, relative_path
 from octavo.model.links.extraction import Link, links_of
 from octavo.model.links.headings import anchor_of
 from octavo.model.links.resolution import Find, paths_by_key, resolve
+from octavo.model.refusal import OutsideFolder
 
 Moved = Callable[[str], str]
 _NO_WIKI = re.compile(r"[\[\]#|`\\]|^\s|\s$")
@@ -169,6 +170,27 @@ def relinked(
             head = heads[file_id].revision_id
             operations.append(UpdateFile(file_id, frozenset({head}), note_text(text)))
     return replace(changeset, operations=tuple(operations))
+
+
+def relinked_within(
+    changeset: Changeset, heads: Mapping[FileId, Revision], texts: Mapping[FileId, str]
+) -> Changeset:
+    """Return the same as `relinked`, for a changeset that is limited to a folder.
+
+    Raises `OutsideFolder` when files outside have a part in it: when notes outside would be
+    rewritten, or links to or like those of files outside.
+    """
+    found, within = relinked(changeset, heads, texts), changeset.within
+    if within is None:
+        return found
+    inside = {name: head for name, head in heads.items() if within.covers(head.path)}
+    shown = {name: text for name, text in texts.items() if name in inside}
+    if relinked(changeset, inside, shown) != found:
+        raise OutsideFolder(
+            "The move would change links in files, or to files, outside the folder that the key or "
+            "token is limited to: move without rewriteLinks, or with a key of the whole workspace."
+        )
+    return found
 
 
 def _sets_text(operation: ChangeOperation | None) -> bool:

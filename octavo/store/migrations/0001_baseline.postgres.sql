@@ -150,7 +150,12 @@ CREATE TABLE api_keys (
     digest BYTEA NOT NULL UNIQUE,
     created_at BIGINT NOT NULL,
     expires_at BIGINT,
-    used_at BIGINT
+    used_at BIGINT,
+    -- What it is limited to: its scopes and the ids of its workspaces, separated by spaces, and a
+    -- folder; NULL for no limit.
+    scopes TEXT,
+    workspaces TEXT,
+    folder TEXT
 );
 CREATE INDEX api_keys_by_account ON api_keys (account_id);
 

@@ -153,7 +153,12 @@ CREATE TABLE api_keys (
     digest BLOB NOT NULL UNIQUE,
     created_at INTEGER NOT NULL,
     expires_at INTEGER,
-    used_at INTEGER
+    used_at INTEGER,
+    -- What it is limited to: its scopes and the ids of its workspaces, separated by spaces, and a
+    -- folder; NULL for no limit.
+    scopes TEXT,
+    workspaces TEXT,
+    folder TEXT
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX api_keys_by_account ON api_keys (account_id);
 

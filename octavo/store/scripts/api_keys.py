@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.api_key import MAX_KEYS, ApiKey, KeyId
 from octavo.model.accounts.refusal import AccountGone, TooManyKeys
-from octavo.model.identity import AccountId
+from octavo.model.identity import AccountId, WorkspaceId
 from octavo.store.scripts import accounts
 from octavo.store.scripts.process_notices import notify_access
-from octavo.store.transaction import Row, Script, Transaction
+from octavo.store.transaction import Row, Script, Transaction, Value
 
 _COLUMNS = (
     "api_keys.id, api_keys.account_id, api_keys.name, api_keys.created_at, api_keys.expires_at, "
-    "api_keys.used_at"
+    "api_keys.used_at, api_keys.scopes, api_keys.workspaces, api_keys.folder"
 )
-_COUNT = 6
+_COUNT = 9
+_LIMITS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,9 @@ def create(key: ApiKey, digest: bytes) -> Script[None]:
         if row is not None and row[0] >= MAX_KEYS:
             raise TooManyKeys
         await transaction.execute(
-            "INSERT INTO api_keys (id, account_id, name, created_at, expires_at, used_at, digest) "
-            "VALUES ($1::uuid, $2::uuid, $3, $4, $5, $6, $7)",
+            "INSERT INTO api_keys (id, account_id, name, created_at, expires_at, used_at, digest,"
+            " scopes, workspaces, folder)"
+            " VALUES ($1::uuid, $2::uuid, $3, $4, $5, $6, $7, $8, $9, $10)",
             key.key_id,
             key.account_id,
             key.name,
@@ -51,6 +54,7 @@ def create(key: ApiKey, digest: bytes) -> Script[None]:
             key.expires_at,
             key.used_at,
             digest,
+            *_limit_columns(key.limits),
         )
 
     return create_key
@@ -112,4 +116,19 @@ def revoke_all(account_id: AccountId) -> Script[int]:
 
 
 def _key(row: Row) -> ApiKey:
-    return ApiKey(*row[:_COUNT])
+    values = (*row[:_LIMITS], _limits(*row[_LIMITS:_COUNT]))
+    return ApiKey(*values)
+
+
+def _limit_columns(limits: AccessLimits | None) -> tuple[Value, ...]:
+    if limits is None:
+        return None, None, None
+    chosen = None if limits.workspaces is None else " ".join(sorted(limits.workspaces))
+    return " ".join(sorted(limits.scopes)), chosen, limits.folder
+
+
+def _limits(scopes: str | None, workspaces: str | None, folder: str | None) -> AccessLimits | None:
+    if scopes is None:
+        return None
+    chosen = None if workspaces is None else frozenset(map(WorkspaceId, workspaces.split()))
+    return AccessLimits(parse_scopes(scopes.split()), chosen, folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from octavo.model.files.confinement import Confinement
 from octavo.model.files.feed import page_end
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, WorkspaceId
@@ -39,16 +40,17 @@ _PAGE_OF_HEADS = _PAGE.format(columns=columns_of("files"), text="")
 _PAGE_OF_TEXTS = _PAGE.format(
     columns=f"{columns_of('files')}, contents.compressed", text=_TEXT.format(table="files")
 )
-_LIVE_CONTENTS = f"""
-    SELECT COALESCE(SUM(size), 0), COUNT(*) FROM files
-    WHERE workspace = {WORKSPACE} AND state = 'live'
-"""
-_EARLIER_CONTENTS = f"""
-    SELECT COALESCE(SUM(revisions.size), 0), COUNT(*) FROM revisions JOIN files
+_LIVE = f"FROM files WHERE workspace = {WORKSPACE} AND state = 'live'"
+_LIVE_CONTENTS = f"SELECT COALESCE(SUM(size), 0), COUNT(*) {_LIVE}"
+_LIVE_PATHS = f"SELECT size, path {_LIVE}"
+_EARLIER = f"""
+    FROM revisions JOIN files
     ON files.workspace = revisions.workspace AND files.number = revisions.file
     WHERE revisions.workspace = {WORKSPACE} AND files.state = 'live'
     AND revisions.content_id IS NULL AND revisions.path <> ''
 """
+_EARLIER_CONTENTS = f"SELECT COALESCE(SUM(revisions.size), 0), COUNT(*) {_EARLIER}"
+_EARLIER_PATHS = f"SELECT revisions.size, revisions.path, files.path {_EARLIER}"
 # The size of what is read with a file: an image has no text.
 _TEXT_SIZE = "CASE files.kind WHEN 'note' THEN {table}.size ELSE 0 END"
 _FILES_AFTER = f"""
@@ -137,6 +139,18 @@ def heads_after(workspace_id: WorkspaceId, position: Position) -> Script[Heads |
     return read_heads
 
 
+def heads_between(
+    workspace_id: WorkspaceId, after: Position, until: Position
+) -> Script[list[Revision]]:
+    """Return the heads with positions after one and up to another, in their order."""
+
+    async def read_heads(transaction: Transaction) -> list[Revision]:
+        rows = await transaction.fetch_all(_PAGE_OF_HEADS, workspace_id, after, until)
+        return revisions_of_rows(rows)
+
+    return read_heads
+
+
 def feed(
     workspace_id: WorkspaceId, after: Position, limit: int, max_bytes: int, *, texts: bool
 ) -> Script[FeedSlice | None]:
@@ -170,7 +184,12 @@ def feed(
 
 
 def live_at(
-    workspace_id: WorkspaceId, position: Position, after: FileId, limit: int, max_bytes: int
+    workspace_id: WorkspaceId,
+    position: Position,
+    after: FileId,
+    limit: int,
+    max_bytes: int,
+    within: Confinement | None = None,
 ) -> Script[tuple[list[StoredFile], FileId | None]]:
     """Return files that were live at ``position``, as they were then, in the order of their ids.
 
@@ -180,6 +199,7 @@ def live_at(
         after: the id to continue after, at first empty.
         limit: how many files are looked at, at most.
         max_bytes: how many bytes of text are read, about.
+        within: only files that were in this folder then are returned.
 
     Returns:
         The files, and the id to continue after; None after the last one. Files that were purged
@@ -207,21 +227,43 @@ def live_at(
         files = _stored(rows)
         if changed:
             files += _stored(await transaction.fetch_all(_LIVE_SINCE, *span, last))
+        if within is not None:
+            files = [each for each in files if within.covers(each.revision.path)]
         return sorted(files, key=lambda each: each.revision.file_id), end
 
     return read_live
 
 
-def live_contents(workspace_id: WorkspaceId, *, images: bool) -> Script[Amount]:
-    """Return how many live notes a workspace has, and their size; with or without its images."""
-    return _sum_of(
-        _LIVE_CONTENTS if images else f"{_LIVE_CONTENTS} AND kind = 'note'", workspace_id
-    )
+def live_contents(
+    workspace_id: WorkspaceId, *, images: bool, within: Confinement | None = None
+) -> Script[Amount]:
+    """Return how many live notes a workspace has, and their size; with or without its images.
+
+    With ``within``, only those in a folder.
+    """
+    kinds = "" if images else " AND kind = 'note'"
+    if within is not None:
+        return _sum_within(_LIVE_PATHS + kinds, workspace_id, within)
+    return _sum_of(_LIVE_CONTENTS + kinds, workspace_id)
 
 
-def earlier_sizes(workspace_id: WorkspaceId) -> Script[Amount]:
-    """Return how many contents the earlier revisions of live files brought, and their size."""
+def earlier_sizes(workspace_id: WorkspaceId, within: Confinement | None = None) -> Script[Amount]:
+    """Return how many contents the earlier revisions of live files brought, and their size.
+
+    With ``within``, only those that are visible in a folder.
+    """
+    if within is not None:
+        return _sum_within(_EARLIER_PATHS, workspace_id, within)
     return _sum_of(_EARLIER_CONTENTS, workspace_id)
+
+
+def _sum_within(sql: str, workspace_id: WorkspaceId, within: Confinement) -> Script[Amount]:
+    async def sum_sizes(transaction: Transaction) -> Amount:
+        rows = await transaction.fetch_all(sql, workspace_id)
+        sizes = [row[0] for row in rows if all(map(within.covers, row[1:]))]
+        return Amount(sum(sizes), len(sizes))
+
+    return sum_sizes
 
 
 def _sum_of(sql: str, workspace_id: WorkspaceId) -> Script[Amount]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from octavo.model.documents.document import StoredDocument
 from octavo.model.documents.initial_document import initial
+from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision
 from octavo.model.identity import Epoch, FileId, Position, RevisionId, WorkspaceId
 from octavo.model.refusal import TooManyFiles
@@ -83,6 +84,11 @@ _REVISIONS_BEFORE = (
     )
     + " ORDER BY position DESC LIMIT $4"
 )
+_HEAD_PATHS = f"SELECT file_id, path FROM files WHERE {_OF_FILE} IN ($ids)"
+_REVISION_PATHS = from_both(
+    f"""SELECT {{table}}.revision_id, {{table}}.path, files.path FROM {{source}}
+    WHERE {{table}}.workspace = {WORKSPACE} AND {{table}}.revision_id IN ($ids)"""
+)
 _WITH_EARLIER = f"""
     SELECT file_id FROM files WHERE {_OF_FILE} IN ($ids) AND EXISTS (
         SELECT 1 FROM revisions
@@ -96,6 +102,8 @@ _EARLIER = (
     )
     + " ORDER BY position DESC LIMIT $4"
 )
+# Rows that are looked at in one statement, when only those of a folder are wanted.
+_STEP = 500
 
 
 def file(workspace_id: WorkspaceId, file_id: FileId) -> Script[StoredFile | None]:
@@ -106,6 +114,16 @@ def file(workspace_id: WorkspaceId, file_id: FileId) -> Script[StoredFile | None
         return None if row is None else _stored(row)
 
     return read_file
+
+
+def head_paths(workspace_id: WorkspaceId, file_ids: Sequence[FileId]) -> Script[dict[FileId, str]]:
+    """Return the paths of files in any state; that of a purged file is empty."""
+
+    async def read_paths(transaction: Transaction) -> dict[FileId, str]:
+        rows = await select_in(transaction, _HEAD_PATHS, workspace_id, file_ids)
+        return {FileId(row[0]): row[1] for row in rows}
+
+    return read_paths
 
 
 def whole_file(workspace_id: WorkspaceId, file_id: FileId) -> Script[WholeFile | None]:
@@ -130,14 +148,25 @@ def files(
     file_ids: Sequence[FileId],
     revision_ids: Sequence[RevisionId],
     max_bytes: int,
+    within: Confinement | None = None,
 ) -> Script[tuple[list[StoredFile], list[StoredFile]]]:
     """Return the heads of those files that are live, and those of the revisions that exist.
 
-    Both are in the order of the arguments. Purged ones are left out. Raises `TooManyFiles`, before
-    any text is read, when they have more than ``max_bytes``.
+    Both are in the order of the arguments. Purged ones are left out, and what is not visible
+    ``within`` a folder. Raises `TooManyFiles`, before any text is read, when they have more than
+    ``max_bytes``.
     """
 
     async def read_files(transaction: Transaction) -> tuple[list[StoredFile], list[StoredFile]]:
+        seen, named = file_ids, revision_ids
+        if within is not None:
+            seen = await _visible_files(transaction, workspace_id, seen, within)
+            named = await _visible_revisions(transaction, workspace_id, named, within)
+        return await _read(transaction, seen, named)
+
+    async def _read(
+        transaction: Transaction, file_ids: Sequence[FileId], revision_ids: Sequence[RevisionId]
+    ) -> tuple[list[StoredFile], list[StoredFile]]:
         total = 0
         for sql, names in ((_SIZES_OF_HEADS, file_ids), (_SIZES_OF_REVISIONS, revision_ids)):
             rows = await select_in(transaction, sql, workspace_id, names)
@@ -169,6 +198,7 @@ def whole_files(
     file_ids: Sequence[FileId],
     revision_ids: Sequence[RevisionId],
     max_bytes: int,
+    within: Confinement | None = None,
 ) -> Script[tuple[list[WholeFile], list[StoredFile]]]:
     """Return the same as `files`, the live files with their documents.
 
@@ -178,11 +208,14 @@ def whole_files(
     async def read_whole_files(
         transaction: Transaction,
     ) -> tuple[list[WholeFile], list[StoredFile]]:
-        rows = await select_in(transaction, _SIZES_OF_DOCUMENTS, workspace_id, file_ids)
+        seen = file_ids
+        if within is not None:
+            seen = await _visible_files(transaction, workspace_id, seen, within)
+        rows = await select_in(transaction, _SIZES_OF_DOCUMENTS, workspace_id, seen)
         sizes = {row[0]: row[1] for row in rows}
-        total = sum(sizes.get(name, 0) for name in file_ids)
+        total = sum(sizes.get(name, 0) for name in seen)
         heads, revisions = await files(
-            workspace_id, file_ids, revision_ids, max(max_bytes - total, 0)
+            workspace_id, seen, revision_ids, max(max_bytes - total, 0), within
         )(transaction)
         names = [each.revision.file_id for each in heads if each.revision.file_id in sizes]
         rows = await select_in(transaction, _DOCUMENTS, workspace_id, names)
@@ -190,6 +223,28 @@ def whole_files(
         return [WholeFile(each, _document_of(each, kept)) for each in heads], revisions
 
     return read_whole_files
+
+
+async def _visible_files(
+    transaction: Transaction,
+    workspace_id: WorkspaceId,
+    file_ids: Sequence[FileId],
+    within: Confinement,
+) -> list[FileId]:
+    rows = await select_in(transaction, _HEAD_PATHS, workspace_id, file_ids)
+    visible = {row[0] for row in rows if within.covers(row[1])}
+    return [each for each in file_ids if each in visible]
+
+
+async def _visible_revisions(
+    transaction: Transaction,
+    workspace_id: WorkspaceId,
+    revision_ids: Sequence[RevisionId],
+    within: Confinement,
+) -> list[RevisionId]:
+    rows = await select_in(transaction, _REVISION_PATHS, workspace_id, revision_ids)
+    visible = {row[0] for row in rows if within.covers(row[1]) and within.covers(row[2])}
+    return [each for each in revision_ids if each in visible]
 
 
 def _document_of(
@@ -202,47 +257,87 @@ def _document_of(
 
 
 def list_of(
-    workspace_id: WorkspaceId, state: str, prefix: str, after: tuple[str, str], limit: int
+    workspace_id: WorkspaceId,
+    state: str,
+    prefix: str,
+    after: tuple[str, str],
+    limit: int,
+    within: Confinement | None = None,
 ) -> Script[list[Revision]]:
     """Return heads in the state whose path begins with ``prefix``, in the order of paths.
 
-    ``after`` has the path and the id of the last one before; deleted files may share a path.
+    ``after`` has the path and the id of the last one before; deleted files may share a path. Those
+    that are not visible ``within`` a folder are left out.
     """
     end = _end_of(prefix)
     sql = _LIST.format(below="" if end is None else "AND path < $7")
 
-    async def read_list(transaction: Transaction) -> list[Revision]:
+    async def read_after(
+        transaction: Transaction, last: tuple[str, str], most: int
+    ) -> list[Revision]:
         rows = await transaction.fetch_all(
             sql,
             workspace_id,
             state,
-            max(prefix, after[0]),
-            *after,
-            limit,
+            max(prefix, last[0]),
+            *last,
+            most,
             *(() if end is None else (end,)),
         )
         return revisions_of_rows(rows)
 
+    async def read_list(transaction: Transaction) -> list[Revision]:
+        if within is None:
+            return await read_after(transaction, after, limit)
+        found: list[Revision] = []
+        last: tuple[str, str] | None = after
+        while last is not None and len(found) < limit:
+            heads = await read_after(transaction, last, _STEP)
+            found += [each for each in heads if within.covers(each.path)]
+            last = (heads[-1].path, heads[-1].file_id) if len(heads) == _STEP else None
+        return found[:limit]
+
     return read_list
 
 
-def live_paths(workspace_id: WorkspaceId) -> Script[list[str]]:
-    """Return the paths of all live files, in no particular order."""
+def live_paths(workspace_id: WorkspaceId, within: Confinement | None = None) -> Script[list[str]]:
+    """Return the paths of all live files, or those ``within`` a folder, in no particular order."""
 
     async def read_paths(transaction: Transaction) -> list[str]:
         sql = f"SELECT path FROM files WHERE workspace = {WORKSPACE} AND state = 'live'"
-        return [row[0] for row in await transaction.fetch_all(sql, workspace_id)]
+        paths = [row[0] for row in await transaction.fetch_all(sql, workspace_id)]
+        return paths if within is None else [*filter(within.covers, paths)]
 
     return read_paths
 
 
 def revisions_of(
-    workspace_id: WorkspaceId, file_id: FileId, before: Position, limit: int
+    workspace_id: WorkspaceId,
+    file_id: FileId,
+    before: Position,
+    limit: int,
+    within: Confinement | None = None,
 ) -> Script[list[Revision]]:
-    """Return revisions of a file with positions below ``before``, the newest first."""
+    """Return revisions of a file with positions below ``before``, the newest first.
+
+    Those that are not visible ``within`` a folder are left out.
+    """
 
     async def read_revisions(transaction: Transaction) -> list[Revision]:
-        rows = await transaction.fetch_all(_REVISIONS_BEFORE, workspace_id, file_id, before, limit)
+        if within is None:
+            return await read_before(transaction, before, limit)
+        found: list[Revision] = []
+        paths = await head_paths(workspace_id, [file_id])(transaction)
+        visible = within.covers(paths.get(file_id, ""))
+        last: Position | None = before if visible else None
+        while last is not None and len(found) < limit:
+            revisions = await read_before(transaction, last, _STEP)
+            found += [each for each in revisions if within.covers(each.path)]
+            last = revisions[-1].position if len(revisions) == _STEP else None
+        return found[:limit]
+
+    async def read_before(transaction: Transaction, last: Position, most: int) -> list[Revision]:
+        rows = await transaction.fetch_all(_REVISIONS_BEFORE, workspace_id, file_id, last, most)
         return revisions_of_rows(rows)
 
     return read_revisions
@@ -274,11 +369,21 @@ def earlier_contents(
 
 
 def revision(
-    workspace_id: WorkspaceId, file_id: FileId, revision_id: RevisionId
+    workspace_id: WorkspaceId,
+    file_id: FileId,
+    revision_id: RevisionId,
+    within: Confinement | None = None,
 ) -> Script[StoredFile | None]:
-    """Return one revision of a file with its text; None without it."""
+    """Return one revision of a file with its text.
+
+    None without it, and when it is not visible ``within`` a folder.
+    """
 
     async def read_revision(transaction: Transaction) -> StoredFile | None:
+        if within is not None:
+            seen = await _visible_revisions(transaction, workspace_id, [revision_id], within)
+            if not seen:
+                return None
         row = await transaction.fetch_one(_REVISION, workspace_id, revision_id, file_id)
         return None if row is None else _stored(row)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from octavo.model.files.confinement import Confinement
 from octavo.model.files.feed import page_end
 from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
@@ -113,21 +114,24 @@ class _LinksOfNote(NamedTuple):
         return FoundLink(self.file_id, self.path, self.title, number, kind, embed, target, heading)
 
 
-def outgoing_links(workspace_id: WorkspaceId, file_id: FileId) -> Script[list[OutgoingLink] | None]:
+def outgoing_links(
+    workspace_id: WorkspaceId, file_id: FileId, within: Confinement | None = None
+) -> Script[list[OutgoingLink] | None]:
     """Return the links of a live note, each once, in their order; None without the file.
 
+    ``within`` a folder, links are resolved as if there were no other files.
     Headings are looked up in the first notes that have no more than `MAX_HEADING_BYTES` and
     `MAX_HEADING_LINES` together.
     """
 
     async def read_outgoing(transaction: Transaction) -> list[OutgoingLink] | None:
         row = await transaction.fetch_one(_TEXT, workspace_id, file_id)
-        if row is None:
+        if row is None or not (within is None or within.covers(row[0])):
             return None
         path, data = row
         # An image has no text.
         found = links_in(text_of(data, file_id) or "", path)
-        view = await view_links(transaction, workspace_id)
+        view = await view_links(transaction, workspace_id, within)
         meant = await view.meant(key for each in found for key in each.keys)
         links = []
         for each in found:
@@ -176,7 +180,10 @@ async def _headings(
 
 
 async def _read_links(
-    transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
+    transaction: Transaction,
+    workspace_id: WorkspaceId,
+    view: LinkView,
+    file_ids: Sequence[FileId],
 ) -> tuple[list[_LinksOfNote], Sequence[FileId]]:
     """Read the links of the first notes, in order; return them, and the ids that are left."""
     step = file_ids[:_STEP]
@@ -185,7 +192,7 @@ async def _read_links(
     end = page_end([(each, sizes.get(each, 0)) for each in step], _STEP, MAX_TEXT_BYTES)
     taken = step if end is None else step[: step.index(end) + 1]
     found = await select_in(transaction, _NOTES, workspace_id, taken)
-    notes = {row[0]: row for row in found}
+    notes = {row[0]: row for row in found if view.covers(row[1])}
     return [_links_of(notes[each]) for each in taken if each in notes], file_ids[len(taken) :]
 
 
@@ -196,21 +203,26 @@ def _links_of(row: Row) -> _LinksOfNote:
 
 
 def back_links(
-    workspace_id: WorkspaceId, file_id: FileId, after: tuple[str, int], limit: int
+    workspace_id: WorkspaceId,
+    file_id: FileId,
+    after: tuple[str, int],
+    limit: int,
+    within: Confinement | None = None,
 ) -> Script[list[FoundLink] | None]:
     """Return links of other notes that lead to a live file; None without the file.
 
+    ``within`` a folder, links are resolved as if there were no other files.
     They are in the order of the ids of their notes. ``after`` has the id and the number of the
     last one before, at first an empty text and -1.
     """
 
     async def read_back_links(transaction: Transaction) -> list[FoundLink] | None:
         row = await transaction.fetch_one(_PATH, workspace_id, file_id)
-        if row is None:
+        if row is None or not (within is None or within.covers(row[0])):
             return None
         path = row[0]
         keys = keys_of_path(path)
-        view = await view_links(transaction, workspace_id)
+        view = await view_links(transaction, workspace_id, within)
         meant = await view.meant(keys)
         # Other files may have some of the keys, but not its path.
         own = {key for key, (_, name) in meant.items() if name == file_id}
@@ -220,7 +232,7 @@ def back_links(
         )
         found: list[FoundLink] = []
         while rest and len(found) < limit:
-            notes, rest = await _read_links(transaction, workspace_id, rest)
+            notes, rest = await _read_links(transaction, workspace_id, view, rest)
             # A key that is looked up before the file's own decides when another file has it.
             first = {link.keys[0] for note in notes for link in note.links if link.keys[1:]}
             taken = await _existing(view, first - {*keys})
@@ -241,12 +253,18 @@ async def _existing(view: LinkView, keys: Iterable[str]) -> set[str]:
 
 
 def unresolved_links(
-    workspace_id: WorkspaceId, after: tuple[str, int], limit: int
+    workspace_id: WorkspaceId,
+    after: tuple[str, int],
+    limit: int,
+    within: Confinement | None = None,
 ) -> Script[list[FoundLink]]:
-    """Return links that lead to no file, in the order of `back_links`."""
+    """Return links that lead to no file, in the order of `back_links`.
+
+    ``within`` a folder, links are resolved as if there were no other files.
+    """
 
     async def read_unresolved(transaction: Transaction) -> list[FoundLink]:
-        view = await view_links(transaction, workspace_id)
+        view = await view_links(transaction, workspace_id, within)
         found: list[FoundLink] = []
         if after[1] >= 0:
             # The note of the last link may have more.
@@ -274,7 +292,7 @@ async def _unresolved(
     found: list[FoundLink] = []
     rest = file_ids
     while rest:
-        notes, rest = await _read_links(transaction, workspace_id, rest)
+        notes, rest = await _read_links(transaction, workspace_id, view, rest)
         keys = {key for note in notes for link in note.links for key in link.keys}
         present = await _existing(view, keys)
         found += [

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from octavo.model.files.confinement import Confinement
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.links import place_rank
 from octavo.store.scripts.index_backlog import LINKS, live_heads, unindexed_files
@@ -47,17 +48,22 @@ _RANKED = f"""
 _MEANT = _RANKED.format(places=1)
 # All others may be outdated.
 _MEANT_OR_OUTDATED = _RANKED.format(places=MAX_FILES + 1)
+_TARGETS = f"""
+    SELECT link_targets.key, files.path, files.file_id FROM link_targets JOIN files
+    ON files.workspace = link_targets.workspace AND files.number = link_targets.file
+    WHERE link_targets.workspace = {WORKSPACE} AND link_targets.key IN ($names)
+"""
 _FILES_OF_KEYS = f"""
     SELECT key, COUNT(*) FROM link_targets
     WHERE workspace = {WORKSPACE} AND key IN ($names) GROUP BY key
 """
 _SOURCES = f"""
-    SELECT DISTINCT files.file_id FROM link_sources JOIN files
+    SELECT DISTINCT files.file_id, files.path FROM link_sources JOIN files
     ON files.workspace = link_sources.workspace AND files.number = link_sources.file
     WHERE link_sources.workspace = {WORKSPACE} AND link_sources.key IN ($names)
 """
 _NEXT_INDEXED = f"""
-    SELECT files.file_id, link_index.sources FROM files
+    SELECT files.file_id, link_index.sources, files.path FROM files
     JOIN link_index ON link_index.workspace = files.workspace AND link_index.file = files.number
     WHERE files.workspace = {WORKSPACE} AND files.file_id > $2::uuid
     ORDER BY files.file_id LIMIT $3
@@ -97,8 +103,10 @@ class LinkView:
         transaction: Transaction,
         workspace_id: WorkspaceId,
         unindexed: Mapping[FileId, UnindexedFile],
+        within: Confinement | None = None,
     ) -> None:
         self._transaction = transaction
+        self._within = within
         self._id = workspace_id
         self._unindexed = unindexed
         # How many more files have a key than the index says.
@@ -107,9 +115,15 @@ class LinkView:
             self._more_files.update(each.keys.targets)
             self._more_files.subtract(each.outdated)
 
+    def covers(self, path: str) -> bool:
+        """Return whether the view has files at ``path``."""
+        return self._within is None or self._within.covers(path)
+
     async def meant(self, keys: Iterable[str]) -> dict[str, tuple[str, FileId]]:
         """Return path and id of the file that is meant by each key that has one."""
         by_hash = {hashed(key): key for key in keys}
+        if self._within is not None:
+            return _best(by_hash, await self._targets(by_hash))
         sql = _MEANT_OR_OUTDATED if self._unindexed else _MEANT
         rows = await select_in(self._transaction, sql, self._id, [*by_hash])
         if not self._unindexed:
@@ -118,14 +132,23 @@ class LinkView:
         for file_id, each in self._unindexed.items():
             if each.path is not None:
                 found += [(each.path, file_id, key) for key in each.keys.targets & by_hash.keys()]
-        best: dict[str, tuple[str, FileId]] = {}
-        for path, file_id, key in sorted(found, key=lambda each: (place_rank(each[0]), each[1])):
-            best.setdefault(by_hash[key], (path, file_id))
-        return best
+        return _best(by_hash, found)
+
+    async def _targets(self, keys: Iterable[int]) -> list[tuple[str, FileId, int]]:
+        """Return path, id and key of each file in the folder under one of the stored keys."""
+        asked = frozenset(keys)
+        rows = await select_in(self._transaction, _TARGETS, self._id, [*asked])
+        found = [(row[1], row[2], row[0]) for row in rows if row[2] not in self._unindexed]
+        for file_id, each in self._unindexed.items():
+            if each.path is not None:
+                found += [(each.path, file_id, key) for key in each.keys.targets & asked]
+        return [each for each in found if self.covers(each[0])]
 
     async def existing(self, keys: Iterable[int]) -> set[int]:
         """Return those of the stored keys under which there are files."""
         asked = set(keys)
+        if self._within is not None:
+            return {key for _, _, key in await self._targets(asked)}
         rows = await select_in(self._transaction, _FILES_OF_KEYS, self._id, [*asked])
         files = {row[0]: row[1] for row in rows}
         return {key for key in asked if files.get(key, 0) + self._more_files[key] > 0}
@@ -134,8 +157,12 @@ class LinkView:
         """Return the notes with links that are looked up under one of the stored keys."""
         asked = frozenset(keys)
         rows = await select_in(self._transaction, _SOURCES, self._id, [*asked])
-        found = {FileId(row[0]) for row in rows} - self._unindexed.keys()
-        found.update(name for name, each in self._unindexed.items() if each.keys.sources & asked)
+        found = {FileId(row[0]) for row in rows if self.covers(row[1])} - self._unindexed.keys()
+        found.update(
+            name
+            for name, each in self._unindexed.items()
+            if each.keys.sources & asked and self.covers(each.path or "")
+        )
         return found
 
     async def sources_after(self, file_id: FileId, limit: int) -> SourceFiles:
@@ -143,21 +170,39 @@ class LinkView:
         rows = await self._transaction.fetch_all(_NEXT_INDEXED, self._id, file_id, limit)
         last = FileId(rows[-1][0]) if len(rows) == limit else None
         found: dict[FileId, Iterable[int]] = {
-            FileId(row[0]): unpacked(row[1]) for row in rows if row[0] not in self._unindexed
+            FileId(row[0]): unpacked(row[1])
+            for row in rows
+            if row[0] not in self._unindexed and self.covers(row[2])
         }
         for name, each in self._unindexed.items():
-            if each.path is not None and file_id < name and (last is None or name <= last):
+            due = file_id < name and (last is None or name <= last)
+            if due and each.path is not None and self.covers(each.path):
                 found[name] = each.keys.sources
         return SourceFiles(dict(sorted(found.items())), last)
 
 
-async def view_links(transaction: Transaction, workspace_id: WorkspaceId) -> LinkView:
-    """Return a view of the links of a workspace; raise `LinksOutdated`."""
+def _best(
+    by_hash: Mapping[int, str], found: Iterable[tuple[str, FileId, int]]
+) -> dict[str, tuple[str, FileId]]:
+    """Return path and id of the best file under each key."""
+    best: dict[str, tuple[str, FileId]] = {}
+    for path, file_id, key in sorted(found, key=lambda each: (place_rank(each[0]), each[1])):
+        best.setdefault(by_hash[key], (path, file_id))
+    return best
+
+
+async def view_links(
+    transaction: Transaction, workspace_id: WorkspaceId, within: Confinement | None = None
+) -> LinkView:
+    """Return a view of the links of a workspace; raise `LinksOutdated`.
+
+    A view ``within`` a folder has its files alone, as if there were no others.
+    """
     file_ids = await unindexed_files(transaction, workspace_id, LINKS, MAX_FILES, MAX_BYTES)
     if file_ids is None:
         raise LinksOutdated
     if not file_ids:
-        return LinkView(transaction, workspace_id, {})
+        return LinkView(transaction, workspace_id, {}, within)
     live = await live_heads(transaction, workspace_id, file_ids)
     keys = await keys_of(transaction, workspace_id, live)
     indexed = await indexed_files(transaction, workspace_id, file_ids)
@@ -172,4 +217,5 @@ async def view_links(transaction: Transaction, workspace_id: WorkspaceId) -> Lin
             )
             for each in indexed
         },
+        within,
     )

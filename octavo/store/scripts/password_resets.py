@@ -8,7 +8,7 @@ from octavo.model.accounts.attempts import Rate
 from octavo.model.accounts.refusal import InvalidResetToken
 from octavo.model.identity import AccountId
 from octavo.model.mail import QueuedMail
-from octavo.store.scripts import accounts, api_keys, outbox, sessions
+from octavo.store.scripts import accounts, api_keys, oauth_grants, outbox, sessions
 from octavo.store.transaction import Script, Transaction
 
 MAX_ROWS = 500
@@ -90,8 +90,9 @@ def use(digest: bytes, encoded: str, notice: QueuedMail, now: int) -> Script[boo
     """Replace the password of the account of a token by ``encoded``.
 
     Every token and session of the account ends, and ``notice`` is added to the outbox. The address
-    is proven by it. If it was not before, somebody else may have registered it and created keys:
-    these are revoked. Returns whether any key was revoked. Raises `InvalidResetToken`.
+    is proven by it. If it was not before, somebody else may have registered it, created keys and
+    given programs access: these end. Returns whether any key was revoked. Raises
+    `InvalidResetToken`.
     """
 
     async def use_token(transaction: Transaction) -> bool:
@@ -115,7 +116,10 @@ def use(digest: bytes, encoded: str, notice: QueuedMail, now: int) -> Script[boo
         await end_all(transaction, account_id)
         await sessions.end_all(account_id)(transaction)
         await outbox.insert(transaction, notice)
-        return first == 1 and await api_keys.revoke_all(account_id)(transaction) > 0
+        if first != 1:
+            return False
+        await oauth_grants.revoke_all(account_id)(transaction)
+        return await api_keys.revoke_all(account_id)(transaction) > 0
 
     return use_token
 

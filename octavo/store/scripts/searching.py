@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from octavo.model.files.confinement import Confinement, both_in
 from octavo.model.identity import AccountId, FileId, RevisionId, WorkspaceId
 from octavo.model.search import Candidate, Query
+from octavo.store.scripts import path_range
+from octavo.store.scripts.files import live_paths
 from octavo.store.scripts.head_texts import texts_of
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import select_in
@@ -34,7 +37,10 @@ class Candidates(NamedTuple):
 
 
 def candidates(
-    workspace_ids: Sequence[WorkspaceId], query: Query, folder: str | None
+    workspace_ids: Sequence[WorkspaceId],
+    query: Query,
+    folder: str | None,
+    within: Confinement | None = None,
 ) -> Script[Candidates]:
     """Return the live notes of workspaces that match, with their texts, to be ranked.
 
@@ -43,6 +49,7 @@ def candidates(
             first `MAX_WORKSPACES` are left out.
         query: what the notes have to contain.
         folder: in which folder they have to be; None for any.
+        within: another folder in which they have to be, in any spelling; None for any.
 
     Of many matches, those are returned whose names match, then those that were written last.
     """
@@ -50,25 +57,43 @@ def candidates(
     share = max(1, len(chosen))
     limit = max(MAX_FOUND // share, _MIN_FOUND)
     name = "" if folder is None else folder.strip("/")
-    # The character after the slash is the digit 0.
-    below = (f"{name}/", f"{name}0") if name else None
 
     async def find_candidates(transaction: Transaction) -> Candidates:
         found = []
         more = len(workspace_ids) > len(chosen)
         for workspace_id in chosen:
-            names = await transaction.match_words(
-                workspace_id, Matching(query.clauses, True, below, min(MAX_NAMED, limit))
-            )
-            whole = await transaction.match_words(
-                workspace_id, Matching(query.clauses, False, below, limit)
-            )
-            more = more or len(whole) == limit
-            file_ids = [FileId(name) for name in dict.fromkeys((*names, *whole))]
-            found += await _read(transaction, workspace_id, file_ids, MAX_BYTES // share)
+            folders = [name]
+            if within is not None:
+                folders = await _folders(transaction, workspace_id, name, within)
+            names: list[str] = []
+            whole: list[str] = []
+            for each in folders:
+                below = path_range.below(each) if each else None
+                names += await transaction.match_words(
+                    workspace_id, Matching(query.clauses, True, below, min(MAX_NAMED, limit))
+                )
+                matching = await transaction.match_words(
+                    workspace_id, Matching(query.clauses, False, below, limit)
+                )
+                more = more or len(matching) == limit
+                whole += matching
+            file_ids = [FileId(each) for each in dict.fromkeys((*names, *whole))]
+            read = await _read(transaction, workspace_id, file_ids, MAX_BYTES // share)
+            # The index may have the path that a file had before it was moved.
+            found += [each for each in read if within is None or within.covers(each.path)]
         return Candidates(found, more)
 
     return find_candidates
+
+
+async def _folders(
+    transaction: Transaction, workspace_id: WorkspaceId, folder: str, within: Confinement
+) -> list[str]:
+    """Return the folders to search: ``within`` as paths spell it, as far as in ``folder``."""
+    paths = await live_paths(workspace_id, within)(transaction)
+    spellings = sorted({within.spelling(path) for path in paths})
+    found = (both_in(folder, each) for each in spellings)
+    return [each for each in found if each is not None]
 
 
 async def _read(

@@ -66,16 +66,21 @@ def list_of(account_id: AccountId, after: str, limit: int) -> Script[list[Worksp
     return read_workspaces
 
 
-def ids_of(account_id: AccountId) -> Script[frozenset[WorkspaceId]]:
-    """Return the ids of all workspaces that an account is a member of."""
+def chosen_of(
+    account_id: AccountId, workspace_ids: Sequence[WorkspaceId]
+) -> Script[list[Workspace]]:
+    """Return those of the workspaces that the account belongs to, in the order of their ids."""
 
-    async def read_ids(transaction: Transaction) -> frozenset[WorkspaceId]:
-        rows = await transaction.fetch_all(
-            "SELECT workspace_id FROM members WHERE account_id = $1::uuid", account_id
+    async def read_chosen(transaction: Transaction) -> list[Workspace]:
+        rows = await select_in(
+            transaction,
+            f"{_SELECT} AND members.workspace_id IN ($ids)",
+            account_id,
+            workspace_ids,
         )
-        return frozenset(WorkspaceId(row[0]) for row in rows)
+        return sorted(map(_workspace, rows), key=lambda each: each.workspace_id)
 
-    return read_ids
+    return read_chosen
 
 
 def seen_by(workspace_id: WorkspaceId, account_id: AccountId) -> Script[Workspace | None]:

@@ -6,12 +6,15 @@ import pytest
 import trio
 
 from octavo.accounts.attempts import GRANTS, RATES
+from octavo.model.accounts.access_limits import WRITE, AccessLimits, parse_scopes
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import START
 from tests.fakes.users_api import FROM_HERE, UsersApi, bearer
 
 KEYS = "/api/account/keys"
 NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
+OTHER = "01900000-0000-7000-8000-eeeeeeeeeeee"
+READING = {"scopes": ["notes:read"]}
 
 
 async def test_created_key_is_returned_with_its_secret(users: UsersApi) -> None:
@@ -27,6 +30,9 @@ async def test_created_key_is_returned_with_its_secret(users: UsersApi) -> None:
         "createdAt": "2027-01-15T08:00:00.000Z",
         "expiresAt": "2027-01-15T09:00:00.000Z",
         "lastUsedAt": None,
+        "scopes": None,
+        "workspaceIds": None,
+        "folder": None,
     }
 
 
@@ -51,6 +57,9 @@ async def test_keys_are_listed_without_secrets_the_newest_first(users: UsersApi)
         "createdAt",
         "expiresAt",
         "lastUsedAt",
+        "scopes",
+        "workspaceIds",
+        "folder",
     }
 
 
@@ -118,6 +127,18 @@ async def test_key_used_is_listed_with_the_time(users: UsersApi) -> None:
         ({"name": "a", "expiresAt": "0001-01-01T00:00:00+12:00"}, "/expiresAt"),
         ({"name": "a", "expiresAt": 1_900_000_000}, "/expiresAt"),
         ({"name": "a", "secret": "b"}, "/secret"),
+        ({"name": "a", "scopes": []}, "/scopes"),
+        ({"name": "a", "scopes": ["notes:burn"]}, "/scopes/0"),
+        ({"name": "a", "workspaceIds": [NOBODYS]}, "/workspaceIds"),
+        ({"name": "a", "folder": "tea"}, "/folder"),
+        ({"name": "a", **READING, "workspaceIds": []}, "/workspaceIds"),
+        ({"name": "a", **READING, "workspaceIds": [NOBODYS] * 101}, "/workspaceIds"),
+        ({"name": "a", **READING, "workspaceIds": [NOBODYS]}, "/workspaceIds/0"),
+        ({"name": "a", **READING, "folder": "tea"}, "/folder"),
+        ({"name": "a", **READING, "folder": "tea", "workspaceIds": [NOBODYS, OTHER]}, "/folder"),
+        ({"name": "a", **READING, "folder": "tea/", "workspaceIds": [NOBODYS]}, "/folder"),
+        ({"name": "a", **READING, "folder": "../tea", "workspaceIds": [NOBODYS]}, "/folder"),
+        ({"name": "a", **READING, "folder": "", "workspaceIds": [NOBODYS]}, "/folder"),
     ],
 )
 async def test_invalid_key_request_is_refused_with_its_path(
@@ -127,6 +148,37 @@ async def test_invalid_key_request_is_refused_with_its_path(
     response = await users.post(KEYS, document, its_cookie, FROM_HERE)
     assert (response.status, response.code) == (400, "invalid_request")
     assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
+
+
+async def test_limits_without_scopes_are_refused_with_what_to_add(users: UsersApi) -> None:
+    _, its_cookie = await users.account()
+    response = await users.post(KEYS, {"name": "a", "folder": "tea"}, its_cookie, FROM_HERE)
+    [error] = response.json()["errors"]
+    assert error["message"] == "A key with full access has no other limits: give scopes, too."
+
+
+async def test_limits_of_a_key_are_shown(users: UsersApi) -> None:
+    _, its_cookie = await users.account()
+    made = await users.post("/api/workspaces", {"name": "Home"}, its_cookie, FROM_HERE)
+    limits = {"scopes": ["notes:write"], "workspaceIds": [made.json()["id"]], "folder": "tea"}
+    created = await users.post(KEYS, {"name": "a", **limits}, its_cookie, FROM_HERE)
+    assert created.status == 201
+    shown = {**limits, "scopes": ["notes:read", "notes:write"]}
+    assert created.json().items() >= shown.items()
+    [listed] = (await users.get(KEYS, its_cookie)).json()["items"]
+    assert listed.items() >= shown.items()
+
+
+async def test_limited_key_manages_no_keys(users: UsersApi) -> None:
+    made, _ = await users.account()
+    key = await users.key(made, limits=AccessLimits(parse_scopes([WRITE])))
+    for response in (
+        await users.post(KEYS, {"name": "b"}, key),
+        await users.get(KEYS, key),
+        await users.delete(f"{KEYS}/{NOBODYS}", key),
+    ):
+        assert (response.status, response.code) == (403, "insufficient_scope")
+        assert response.json()["scope"] is None
 
 
 async def test_key_with_a_body_of_ten_megabytes_is_refused(users: UsersApi) -> None:

@@ -159,3 +159,17 @@ def test_operations_are_declared_as_specified() -> None:
         possible = found.statuses | {each.status for each in possible_problems(found)}
         assert found.method == "GET"
         assert possible == READ | {429}
+
+
+async def test_limited_key_searches_its_workspaces_alone(api: NotesApi) -> None:
+    await api.note("a.md", "tea")
+    other = (await api.owner.post("/api/workspaces", {"name": "Other"})).json()["id"]
+    await api.owner.post(f"/api/workspaces/{other}/files", {"path": "b.md", "text": "tea"})
+    key = api.key("notes:read", workspaces=[other])
+    found = (await key.get("/api/search?q=tea")).json()["items"]
+    assert [each["path"] for each in found] == ["b.md"]
+    for target in (
+        f"/api/search?q=tea&workspaceId={api.workspace_id}",
+        f"{api.place}/search?q=tea",
+    ):
+        assert refusal(await key.get(target)) == (404, "not_found")

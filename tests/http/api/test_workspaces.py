@@ -2,9 +2,10 @@
 
 import pytest
 
+from octavo.model.accounts.access_limits import WRITE
 from octavo.store import Transaction
 from octavo.store.scripts.sweeping import sweep
-from tests.fakes.notes_api import ROLES, NotesApi, refusal
+from tests.fakes.notes_api import NOBODYS, ROLES, NotesApi, refusal
 
 WORKSPACES = "/api/workspaces"
 START = "2027-01-15T08:00:00.000Z"
@@ -135,3 +136,15 @@ async def rows(api: NotesApi, sql: str) -> list[object]:
         return list(await transaction.fetch_all(sql))
 
     return await api.store.read(script)
+
+
+async def test_workspaces_outside_the_limits_of_a_key_do_not_exist(api: NotesApi) -> None:
+    others = [
+        (await api.owner.post("/api/workspaces", {"name": name})).json()["id"] for name in "ABC"
+    ]
+    key = api.key(WRITE, workspaces=[others[0], others[2], NOBODYS])
+    listed = await key.pages("/api/workspaces", 1)
+    assert [each["id"] for each in listed] == [others[0], others[2]]
+    assert (await key.get(f"/api/workspaces/{others[0]}")).status == 200
+    for place in (f"/api/workspaces/{others[1]}", f"/api/workspaces/{NOBODYS}", api.files):
+        assert refusal(await key.get(place)) == (404, "not_found")

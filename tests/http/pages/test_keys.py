@@ -2,6 +2,9 @@
 
 import re
 
+import pytest
+
+from octavo.model.identity import WorkspaceId
 from tests.fakes.page_reader import Installation, PageReader
 from tests.fakes.users_api import ADDRESS
 
@@ -65,6 +68,69 @@ async def test_key_that_has_ended_is_marked(house: Installation, ann: PageReader
     house.users.identity.sources.time += 2 * 86_400
     await ann.open("/account/keys")
     assert '<span class="badge bad">ended</span>' in ann.text
+
+
+async def workspace(ann: PageReader, name: str) -> str:
+    """A new workspace, by its id."""
+    await ann.open("/workspaces")
+    await ann.submit("Create", name=name)
+    return ann.path.split("/")[2]
+
+
+@pytest.mark.parametrize(
+    ("access", "chosen", "folder", "said"),
+    [
+        ("", [], "", "Everything that you may do"),
+        ("notes:read", [], "", "Read notes in all your workspaces"),
+        ("notes:write", ["Home", "Work"], "", "Read and write notes in Home, Work"),
+        ("notes:read", ["Work"], " /tea/ ", "Read notes below tea in Work"),
+    ],
+)
+async def test_limits_of_a_key_are_chosen_and_listed_in_words(
+    ann: PageReader, access: str, chosen: list[str], folder: str, said: str
+) -> None:
+    ids = {name: await workspace(ann, name) for name in ("Home", "Work")}
+    await ann.open("/account/keys")
+    ticked = {f"workspace-{ids[name]}": "on" for name in chosen}
+    given = {"name": "laptop", "days": "", "access": access, "folder": folder, **ticked}
+    await ann.submit("Create the key", **given)
+    assert ann.status == 200
+    await ann.open("/account/keys")
+    [cell] = re.findall(r'data-name="May do">(.*?)</td>', ann.text, re.DOTALL)
+    assert " ".join(re.sub("<.*?>", "", cell).split()) == said
+
+
+@pytest.mark.parametrize(
+    ("given", "focused"),
+    [
+        ({"folder": "tea"}, ["access"]),
+        ({"access": "notes:read", "folder": "tea"}, ["folder"]),
+        ({"access": "notes:read", "folder": "a:b", "workspace-{}": "on"}, ["folder"]),
+    ],
+)
+async def test_limits_that_contradict_themselves_are_explained(
+    ann: PageReader, given: dict[str, str], focused: list[str]
+) -> None:
+    home = await workspace(ann, "Home")
+    await ann.open("/account/keys")
+    fields = {name.format(home): value for name, value in given.items()}
+    page = await ann.submit("Create the key", name="laptop", **fields)
+    assert (ann.status, page.focused) == (400, focused)
+    assert 'value="laptop"' in ann.text
+    assert ('id="workspace-' + home) in ann.text
+
+
+async def test_key_of_a_workspace_that_was_left_is_listed(
+    house: Installation, ann: PageReader
+) -> None:
+    home = await workspace(ann, "Home")
+    await ann.open("/account/keys")
+    ticked = {f"workspace-{home}": "on"}
+    await ann.submit("Create the key", name="laptop", access="notes:read", **ticked)
+    await house.users.identity.execute("DELETE FROM members")
+    house.users.access.forget(WorkspaceId(home))
+    await ann.open("/account/keys")
+    assert "Read notes in another workspace" in " ".join(ann.text.split())
 
 
 async def test_key_is_revoked_after_a_question(house: Installation, ann: PageReader) -> None:

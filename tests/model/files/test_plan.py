@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.model.files.changeset import ChangeOperation
+from octavo.model.files.confinement import Confinement
 from octavo.model.files.path import folders_of, path_key
 from octavo.model.files.tree import Tree
 from octavo.model.refusal import (
@@ -16,6 +17,7 @@ from octavo.model.refusal import (
     HeadMoved,
     InvalidGraph,
     InvalidPath,
+    OutsideFolder,
     PathConflict,
 )
 from tests.fakes.planned_workspace import PlannedWorkspace
@@ -259,3 +261,84 @@ def test_accepted_trees_are_valid_and_refused_ones_were_not(
         # The derived state is what would be computed from the heads.
         anew = Tree(workspace.tree.heads.values())
         assert (anew._by_path, anew._below) == (workspace.tree._by_path, workspace.tree._below)
+
+
+# Within a folder
+
+TEA = Confinement("tea")
+
+
+@pytest.fixture
+def confined() -> PlannedWorkspace:
+    """The files of ``workspace``, each inside and outside the folder ``tea``."""
+    workspace = PlannedWorkspace()
+    for folder, prefix in (("tea/", "in-"), ("", "out-")):
+        for state in ("live", "deleted", "purged"):
+            workspace.push(workspace.create(f"{prefix}{state}", f"{folder}{state}.md", "text"))
+        workspace.push(workspace.delete(f"{prefix}deleted"), workspace.delete(f"{prefix}purged"))
+        workspace.push(workspace.purge(f"{prefix}purged"))
+    return workspace
+
+
+@pytest.mark.parametrize("name", ["update", "delete", "restore"])
+@pytest.mark.parametrize("state", ["out-live", "out-deleted", "out-purged", "in-purged"])
+def test_file_outside_the_folder_is_missing(
+    confined: PlannedWorkspace, name: str, state: str
+) -> None:
+    with pytest.raises(FileMissing) as hidden:
+        confined.push(operation(confined, name, state), within=TEA)
+    with pytest.raises(FileMissing) as unknown:
+        confined.push(operation(confined, name, "unknown"), within=TEA)
+    assert hidden.value.detail.replace(state, "unknown") == unknown.value.detail
+
+
+@pytest.mark.parametrize("state", ["out-live", "out-deleted", "out-purged", "in-purged"])
+def test_id_of_a_file_outside_the_folder_is_taken(confined: PlannedWorkspace, state: str) -> None:
+    with pytest.raises(FileExists) as refusal:
+        confined.push(confined.create(state, "tea/new.md"), within=TEA)
+    assert refusal.value.detail == f"The id {state} belongs to a file: use another id."
+
+
+def test_nothing_is_moved_out_of_the_folder_or_purged(confined: PlannedWorkspace) -> None:
+    for refused in (
+        confined.create("new", "new.md"),
+        confined.update("in-live", path="teapot/live.md"),
+        confined.restore("in-deleted", "deleted-2.md"),
+        confined.purge("in-deleted"),
+    ):
+        with pytest.raises(OutsideFolder):
+            confined.push(refused, within=TEA)
+    assert confined.push(confined.update("in-live", path="Tea/new.md"), within=TEA) == ["updated"]
+
+
+FILES = st.sampled_from("abc")
+PLACES = st.sampled_from(["tea/a.md", "TEA/b.md", "tea/x/c.md", "a.md", "teapot/b.md", "tea.md"])
+CHANGES = st.tuples(
+    st.sampled_from(["create", "update", "move", "delete", "restore", "purge"]), FILES, PLACES
+)
+
+
+@given(st.lists(st.tuples(CHANGES, st.booleans()), max_size=20))
+def test_changes_within_a_folder_leave_the_rest_as_it_was(
+    changes: list[tuple[tuple[str, str, str], bool]],
+) -> None:
+    workspace = PlannedWorkspace()
+    for (kind, file, path), limited in changes:
+        made: ChangeOperation
+        match kind:
+            case "create":
+                made = workspace.create(file, path)
+            case "move":
+                made = workspace.update(file, path=path)
+            case _:
+                made = operation(workspace, kind, file)
+        before = dict(workspace.tree.heads)
+        try:
+            workspace.push(made, within=TEA if limited else None)
+        except DomainError:
+            assert workspace.tree.heads == before
+            continue
+        if limited:
+            changed = {n: h for n, h in workspace.tree.heads.items() if before.get(n) != h}
+            assert all(TEA.covers(head.path) for head in changed.values())
+            assert all(TEA.covers(before[name].path) for name in changed if name in before)

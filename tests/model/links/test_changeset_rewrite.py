@@ -5,11 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.model.files.changeset import ChangeOperation, Changeset, RestoreFile, UpdateFile
+from octavo.model.files.confinement import Confinement
 from octavo.model.files.content import note_text
 from octavo.model.identity import Digest, FileId, MutationId
 from octavo.model.links import links_of, paths_by_key, resolve
-from octavo.model.links.link_rewrite import relinked
-from octavo.model.refusal import DomainError
+from octavo.model.links.link_rewrite import relinked, relinked_within
+from octavo.model.refusal import DomainError, OutsideFolder
 from tests.fakes.planned_workspace import AUTHOR, PlannedWorkspace
 
 
@@ -25,6 +26,11 @@ class Notes(PlannedWorkspace):
     def relink(self, *operations: ChangeOperation) -> tuple[ChangeOperation, ...]:
         changeset = Changeset(MutationId("m"), Digest("f"), AUTHOR, operations)
         return relinked(changeset, self.tree.heads, self.texts()).operations
+
+    def relink_within(self, folder: str, *operations: ChangeOperation) -> list[ChangeOperation]:
+        within = Confinement(folder)
+        changeset = Changeset(MutationId("m"), Digest("f"), AUTHOR, operations, within=within)
+        return [*relinked_within(changeset, self.tree.heads, self.texts()).operations]
 
     def leads(self) -> dict[str, list[str | None]]:
         """The files that the links of each note lead to, in their order."""
@@ -158,3 +164,62 @@ def test_links_lead_to_the_same_files_as_before(given: tuple[Notes, list[ChangeO
 
 def tells_text(operation: ChangeOperation) -> bool:
     return not isinstance(operation, UpdateFile) or operation.content is not None
+
+
+@pytest.mark.parametrize(
+    ("outside", "text"),
+    [
+        # A link in a note outside would change.
+        ("links.md", "[[a]]"),
+        ("links.md", "[a](tea/a.md)"),
+        # A link inside would have to name the note outside that it leads to.
+        ("q/b.md", ""),
+    ],
+)
+def test_move_within_a_folder_in_which_others_have_a_part_is_refused(
+    outside: str, text: str
+) -> None:
+    notes = Notes()
+    notes.push(
+        notes.create("a", "tea/a.md"),
+        notes.create("n", "tea/n.md", "[[b]]"),
+        notes.create("o", outside, text),
+    )
+    with pytest.raises(OutsideFolder, match="move without rewriteLinks"):
+        notes.relink_within("tea", notes.move("a", "tea/b.md"))
+
+
+def test_move_within_a_folder_rewrites_its_links(notes: Notes) -> None:
+    notes.push(notes.create("a", "tea/a.md"), notes.create("n", "tea/n.md", "[[a]] [[y]]"))
+    found = notes.relink_within("TEA", notes.move("a", "tea/b.md"))
+    assert text_after(tuple(found), "n") == "[[b]] [[y]]"
+
+
+PLACES = st.sampled_from(["tea/a.md", "tea/b.md", "TEA/x/a.md", "a.md", "b.md", "x/a.md"])
+LINKS = st.sampled_from(["[[a]]", "[[b]]", "[[tea/a]]", "[l](a.md)", "[l](/x/a.md)", "text"])
+
+
+@given(
+    st.lists(st.tuples(PLACES, LINKS), min_size=1, max_size=5, unique_by=lambda each: each[0]),
+    PLACES,
+)
+def test_rewritten_notes_of_a_folder_are_in_it_and_say_nothing_of_others(
+    tree: list[tuple[str, str]], target: str
+) -> None:
+    notes, within = Notes(), Confinement("tea")
+    for number, (path, text) in enumerate(tree):
+        try:
+            notes.push(notes.create(f"f{number}", path, text))
+        except DomainError:
+            return
+    try:
+        found = notes.relink_within("tea", notes.move("f0", target))
+    except OutsideFolder:
+        return
+    alone = Notes()
+    for number, (path, text) in enumerate(tree):
+        if within.covers(path):
+            alone.push(alone.create(f"f{number}", path, text))
+    expected = alone.relink(alone.move("f0", target))
+    shown = [(each.file_id, text_after((each,), each.file_id)) for each in found]
+    assert shown == [(each.file_id, text_after((each,), each.file_id)) for each in expected]

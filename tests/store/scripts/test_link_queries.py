@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from octavo.actors.jobs.indexing import read_links
+from octavo.model.files.confinement import Confinement
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.links import links_of, paths_by_key, resolve
 from octavo.store import Store, TextDamaged, Transaction
@@ -27,20 +28,24 @@ VAULT = WorkspaceId("vault")
 OTHER = WorkspaceId("other")
 
 
-async def outgoing(notebook: Notebook, file: str) -> list[tuple[str, str | None]]:
+async def outgoing(
+    notebook: Notebook, file: str, within: Confinement | None = None
+) -> list[tuple[str, str | None]]:
     """Target and path of each link."""
-    script = link_queries.outgoing_links(notebook.workspace_id, FileId(file))
+    script = link_queries.outgoing_links(notebook.workspace_id, FileId(file), within)
     found = await read_links(notebook.store, notebook.workspace_id, script)
     assert found is not None
     return [(link.target, link.path) for link in found]
 
 
-async def incoming(notebook: Notebook, file: str, limit: int = 100) -> list[tuple[str, str]]:
+async def incoming(
+    notebook: Notebook, file: str, limit: int = 100, within: Confinement | None = None
+) -> list[tuple[str, str]]:
     """Note and target of each link that leads to a file, page by page."""
     links: list[tuple[str, str]] = []
     after = ("", -1)
     while True:
-        script = link_queries.back_links(notebook.workspace_id, FileId(file), after, limit)
+        script = link_queries.back_links(notebook.workspace_id, FileId(file), after, limit, within)
         page = await read_links(notebook.store, notebook.workspace_id, script)
         assert page is not None
         if not page:
@@ -49,14 +54,16 @@ async def incoming(notebook: Notebook, file: str, limit: int = 100) -> list[tupl
         after = (page[-1].file_id, page[-1].number)
 
 
-async def unresolved(notebook: Notebook, limit: int = 100) -> list[tuple[str, str]]:
+async def unresolved(
+    notebook: Notebook, limit: int = 100, within: Confinement | None = None
+) -> list[tuple[str, str]]:
     """Note and target of each broken link, page by page."""
     links: list[tuple[str, str]] = []
     after = ("", -1)
     while page := await read_links(
         notebook.store,
         notebook.workspace_id,
-        link_queries.unresolved_links(notebook.workspace_id, after, limit),
+        link_queries.unresolved_links(notebook.workspace_id, after, limit, within),
     ):
         links += [(link.file_id, link.target) for link in page]
         after = (page[-1].file_id, page[-1].number)
@@ -100,6 +107,35 @@ class Links:
         assert await incoming(notebook, "a") == [("b", "a.md"), ("b", "a"), ("b", "x/a")]
         assert await incoming(notebook, "b") == []
         assert await unresolved(notebook) == [("b", "../c"), ("b", "none")]
+
+    async def test_within_a_folder_links_are_those_without_other_files(
+        self, notebook: Notebook
+    ) -> None:
+        within = Confinement("x")
+        await notebook.write("a", "[[b]] [[c]] [o](/o.md) [[none]]", "x/a.md")
+        await notebook.write("b", "[[a]]", "x/y/b.md")
+        await notebook.write("o", "[[a]] [[nowhere]]", "o.md")
+        await notebook.write("c", "", "c.md")
+        await notebook.write("b2", "[[a]]", "b.md")
+        assert await outgoing(notebook, "a") == [
+            ("b", "b.md"), ("c", "c.md"), ("/o.md", "o.md"), ("none", None),
+        ]  # fmt: skip
+        assert await outgoing(notebook, "a", within) == [
+            ("b", "x/y/b.md"), ("c", None), ("/o.md", None), ("none", None),
+        ]  # fmt: skip
+        assert await incoming(notebook, "a", within=within) == [("b", "a")]
+        assert await incoming(notebook, "b", within=within) == [("a", "b")]
+        assert await incoming(notebook, "b") == []
+        lost = [("a", "c"), ("a", "/o.md"), ("a", "none")]
+        assert await unresolved(notebook, within=within) == lost
+        assert await unresolved(notebook, 1, within) == lost
+        script = link_queries.unresolved_links(VAULT, ("o", 0), 10, within)
+        assert await read_links(notebook.store, VAULT, script) == []
+        for file in ("o", "none"):
+            forwards = link_queries.outgoing_links(VAULT, FileId(file), within)
+            assert await read_links(notebook.store, VAULT, forwards) is None
+            backwards = link_queries.back_links(VAULT, FileId(file), ("", -1), 10, within)
+            assert await read_links(notebook.store, VAULT, backwards) is None
 
     async def test_links_follow_files_that_come_and_go(self, notebook: Notebook) -> None:
         await notebook.write("b", "[[a]]", "b.md")
@@ -436,21 +472,27 @@ async def _act(notebook: Notebook, data: st.DataObject) -> None:
                 await notebook.keep(notebook.change(file, "updated", path=moved, text=written))
             if data.draw(st.booleans()):
                 await _compare(notebook)
+                await _compare(notebook, Confinement("X"))
 
 
-async def _compare(notebook: Notebook) -> None:
-    live = {file: head for file, head in notebook.heads.items() if head.state == "live"}
+async def _compare(notebook: Notebook, within: Confinement | None = None) -> None:
+    live = {
+        file: head
+        for file, head in notebook.heads.items()
+        if head.state == "live" and (within is None or within.covers(head.path))
+    }
     find = paths_by_key(head.path for head in live.values()).get
     led: list[tuple[str, str, str | None]] = []
     for file, head in sorted(live.items()):
         text = await _text(notebook, head.content_id)
         links = dict.fromkeys((link.kind, link.embed, link.target) for link in links_of(text))
         expected = [(target, resolve(kind, target, head.path, find)) for kind, _, target in links]
-        assert await outgoing(notebook, file) == expected
+        assert await outgoing(notebook, file, within) == expected
         led += [(file, target, path) for target, path in expected]
-    assert await unresolved(notebook) == [(file, target) for file, target, to in led if to is None]
+    broken = [(file, target) for file, target, to in led if to is None]
+    assert await unresolved(notebook, within=within) == broken
     for file, head in live.items():
-        assert await incoming(notebook, file) == [
+        assert await incoming(notebook, file, within=within) == [
             (source, target) for source, target, to in led if to == head.path and source != file
         ]
 

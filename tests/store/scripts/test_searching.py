@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from octavo.model.files.confinement import Confinement
 from octavo.model.identity import AccountId, FileId, WorkspaceId
 from octavo.model.search import MAX_TOKENS, parse_query
 from octavo.store import TextDamaged, Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.postgres import search as postgres_search
 from octavo.store.postgres.search import MAX_POSITIONS, PIECE, pieces_of
-from octavo.store.scripts import files, workspaces
+from octavo.store.scripts import files, searching, workspaces
 from octavo.store.scripts.fulltext_index import erase_removed_words
 from octavo.store.scripts.searching import MAX_FOUND, candidates, workspaces_of
 from octavo.store.scripts.sweeping import sweep
@@ -118,6 +119,28 @@ class Searches:
         assert await notebook.search("tide", "x/y") == ["b"]
         assert len(await notebook.search("tide", "/")) == 4
         assert await notebook.search("tide", "z") == []
+
+    async def test_search_within_a_folder_knows_nothing_else(
+        self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(searching, "MAX_FOUND", 3)
+        monkeypatch.setattr(searching, "_MIN_FOUND", 3)
+        within = Confinement("x/y")
+        for file, path in {"a": "x/y/a.md", "b": "X/Y/z/b.md", "c": "x/c.md"}.items():
+            await notebook.write(file, "tide", path)
+        for number in range(5):
+            await notebook.write(f"o{number}", "tide", f"tide{number}.md")
+        assert sorted(await notebook.search("tide", within=within)) == ["a", "b"]
+        assert sorted(await notebook.search("tide", "x", within)) == ["a"]
+        assert await notebook.search("tide", "X/Y/z", within) == ["b"]
+        assert await notebook.search("tide", "q", within) == []
+        script = candidates([VAULT], parse_query("tide"), None, within)
+        assert not (await notebook.store.read_much(script)).more
+        # The index still has the path within the folder.
+        await notebook.move("a", "secret.md")
+        script = candidates([VAULT], parse_query("tide"), None, within)
+        found = await notebook.store.read_much(script)
+        assert [each.path for each in found.candidates] == ["X/Y/z/b.md"]
 
     async def test_each_commit_is_found_immediately(self, notebook: Notebook) -> None:
         await notebook.write("a", "red", "one.md")

@@ -87,6 +87,9 @@ _API_KEY: Json = {
     "createdAt": "2026-03-10T17:45:30.250Z",
     "expiresAt": "2027-03-10T00:00:00.000Z",
     "lastUsedAt": None,
+    "scopes": ["notes:read"],
+    "workspaceIds": [WORKSPACE],
+    "folder": "recipes",
 }
 _MEMBER: Json = {
     "accountId": ACCOUNT,
@@ -206,7 +209,13 @@ IDENTITY: dict[str, Example] = {
     "revokeOtherSessions": Example(response={"ended": 2}),
     "listApiKeys": Example(response={"items": [_API_KEY]}),
     "createApiKey": Example(
-        request={"name": "Backup script", "expiresAt": "2027-03-10T00:00:00Z"},
+        request={
+            "name": "Backup script",
+            "expiresAt": "2027-03-10T00:00:00Z",
+            "scopes": ["notes:read"],
+            "workspaceIds": [WORKSPACE],
+            "folder": "recipes",
+        },
         response={**_API_KEY, "secret": "octk_3nWq8VtYbK5zRfLd2XpJm7HcGs9TaE1iUo6D"},
     ),
     "revokeApiKey": REMOVED,

@@ -1,0 +1,126 @@
+"""The feed of a workspace as a credential that is limited to a folder sees it.
+
+A file that left the folder is listed as deleted, at the position at which it left; what happens to
+it afterwards is not listed. Each page looks at a limited number of revisions, so it may have few
+entries, or none, before the end.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from octavo.model.files.confinement import Confinement
+from octavo.model.files.feed import page_end
+from octavo.model.files.revision import Revision
+from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.store.scripts.feed import FeedSlice, heads_between, position_of
+from octavo.store.scripts.files import StoredFile
+from octavo.store.scripts.head_texts import texts_of
+from octavo.store.scripts.revision_rows import WORKSPACE, from_both, revision_of
+from octavo.store.scripts.select_in import select_in
+from octavo.store.transaction import Script, Transaction
+
+MAX_REVISIONS = 5_000
+"""That a page looks at; those of one position are never divided."""
+
+_POSITIONS = """
+    SELECT position FROM {table} WHERE workspace = {workspace} AND position > $2
+    ORDER BY position LIMIT $3
+"""
+_POSITIONS_OF = [
+    _POSITIONS.format(table=table, workspace=WORKSPACE) for table in ("files", "revisions")
+]
+# Files that were changed in a range of positions, and once more since; the others are heads there.
+_SUPERSEDED = f"""
+    SELECT DISTINCT files.file_id, files.path FROM revisions JOIN files
+    ON files.workspace = revisions.workspace AND files.number = revisions.file
+    WHERE revisions.workspace = {WORKSPACE}
+    AND revisions.position > $2 AND revisions.position <= $3
+"""
+_EARLIER_PATHS = f"""
+    SELECT DISTINCT files.file_id, revisions.path FROM revisions JOIN files
+    ON files.workspace = revisions.workspace AND files.number = revisions.file
+    WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
+"""
+_HISTORIES = from_both(
+    f"""SELECT {{columns}} FROM {{source}}
+    WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)"""
+)
+
+
+def folder_feed(
+    workspace_id: WorkspaceId,
+    after: Position,
+    limit: int,
+    max_bytes: int,
+    within: Confinement,
+    *,
+    texts: bool,
+) -> Script[FeedSlice | None]:
+    """Return the same as `octavo.store.scripts.feed.feed`, for the files ``within`` a folder."""
+
+    async def read_page(transaction: Transaction) -> FeedSlice | None:
+        position = await position_of(workspace_id)(transaction)
+        if position is None:
+            return None
+        until = await _looked_at(transaction, workspace_id, after) or position
+        heads = await heads_between(workspace_id, after, until)(transaction)
+        entries = [each for each in heads if within.covers(each.path)]
+        outside = {each.file_id: each.path for each in heads if not within.covers(each.path)}
+        rows = await transaction.fetch_all(_SUPERSEDED, workspace_id, after, until)
+        outside |= {FileId(row[0]): row[1] for row in rows if not within.covers(row[1])}
+        # A purged file has no paths any more.
+        names = [file_id for file_id, path in outside.items() if path]
+        left = await _departures(transaction, workspace_id, names, within)
+        entries += [each for each in left if after < each.position <= until]
+        entries.sort(key=lambda each: (each.position, each.file_id))
+        sizes = [(each.position, _text_size(each) if texts else 0) for each in entries]
+        end = page_end(sizes, limit, max_bytes)
+        page = [each for each in entries if end is None or each.position <= end]
+        whole = texts and sum(map(_text_size, page)) <= max_bytes
+        found: dict[FileId, str] = {}
+        if whole:
+            live = [each.file_id for each in page if each.state == "live"]
+            found = await texts_of(transaction, workspace_id, live)
+        stored = [StoredFile(each, found.get(each.file_id)) for each in page]
+        return FeedSlice(stored, whole, Position(until if end is None else end), position)
+
+    return read_page
+
+
+async def _looked_at(
+    transaction: Transaction, workspace_id: WorkspaceId, after: Position
+) -> Position | None:
+    """Return the position up to which a page looks; None for the end."""
+    positions: list[int] = []
+    for sql in _POSITIONS_OF:
+        rows = await transaction.fetch_all(sql, workspace_id, after, MAX_REVISIONS + 1)
+        positions += [row[0] for row in rows]
+    sizes = [(each, 0) for each in sorted(positions)[: MAX_REVISIONS + 1]]
+    end = page_end(sizes, MAX_REVISIONS, 0)
+    return None if end is None else Position(end)
+
+
+async def _departures(
+    transaction: Transaction,
+    workspace_id: WorkspaceId,
+    file_ids: Sequence[FileId],
+    within: Confinement,
+) -> list[Revision]:
+    """Return how those of the files left the folder that once were inside, and are not now."""
+    rows = await select_in(transaction, _EARLIER_PATHS, workspace_id, file_ids)
+    once = list(dict.fromkeys(FileId(row[0]) for row in rows if within.covers(row[1])))
+    histories: dict[FileId, list[Revision]] = defaultdict(list)
+    for row in await select_in(transaction, _HISTORIES, workspace_id, once):
+        revision = revision_of(row)
+        histories[revision.file_id].append(revision)
+    left = [
+        within.departure(sorted(each, key=lambda revision: revision.position))
+        for each in histories.values()
+    ]
+    return [each for each in left if each is not None]
+
+
+def _text_size(head: Revision) -> int:
+    return head.size if head.state == "live" and head.kind == "note" else 0
