@@ -85,6 +85,8 @@ class Components:
     legal: Legal
     prerequisites: Prerequisites
     portal: Mapping[str, str]
+    mcp: bool
+    mcp_write: bool
 
 
 def add_components(
@@ -248,6 +250,8 @@ def add_components(
             legal_documents=legal.documents.complete,
         ),
         portal={each.name: each.address for each in settings.portal},
+        mcp=settings.mcp,
+        mcp_write=settings.mcp_write,
     )
 
 

@@ -36,6 +36,7 @@ from octavo.http.api.keys import KeyOperations
 from octavo.http.api.legal import LegalDocumentPage, LegalOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
+from octavo.http.api.mcp import Exchange, McpOff, McpOperations, WithoutTokens
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.metering import Metering
 from octavo.http.api.notices import PATH as NOTICES
@@ -59,7 +60,7 @@ from octavo.http.api.sync import SyncOperations
 from octavo.http.api.uploaded_images import UploadedImages
 from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.application import Application
-from octavo.http.contract.in_process import Perform
+from octavo.http.contract.in_process import Perform, PerformAs
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestLog
@@ -143,6 +144,10 @@ def wire_application(
         )
         return await trio.to_thread.run_sync(make, abandon_on_cancel=True)
 
+    async def exchange() -> Exchange:
+        return mcp.made or await mcp.get()
+
+    mcp = Deferred(lambda: _mcp_exchange(application.perform, public_url))
     submitter = ChangesetSubmitter(parts.workspaces, parts.access, new_id)
     attachments = parts.attachments
     texts = RevisionTexts(store, submitter.access)
@@ -192,12 +197,14 @@ def wire_application(
                 parts.meter,
             ),
             LinkReportOperations(parts.publishing.reports, public_url=public_url),
+            McpOperations(exchange, origin=public_url),
         ],
         new_id=new_id,
         log_request=log_request,
         authenticators={
             Security.SESSION_OR_KEY: authenticator,
             Security.OPERATOR: OperatorTokens(parts.operator_tokens, audit.refused),
+            Security.MCP: WithoutTokens(public_url) if parts.mcp else McpOff(),
         },
         rate_limiter=AttemptLimiter(parts.attempts),
         failure_problem=problem_of,
@@ -209,6 +216,13 @@ def wire_application(
         public_url=public_url,
     )
     return application
+
+
+def _mcp_exchange(perform: PerformAs, public_url: str) -> Exchange:
+    # Loads the models of the protocol, which take longer than all other operations.
+    from octavo.http.api.mcp_exchange import mcp_exchange  # noqa: PLC0415
+
+    return mcp_exchange(perform, public_url=public_url)
 
 
 def _pages(

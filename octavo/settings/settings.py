@@ -232,6 +232,16 @@ class Settings(BaseSettings):
         description="pages of the operator's account portal, as name=address separated by commas, "
         "such as billing=https://billing.example.org/start",
     )
+    mcp: Annotated[bool, reads(switch)] = Field(
+        default=False,
+        description="true opens the endpoint of the Model Context Protocol at /mcp, through which "
+        "assistants read notes with the consent of their account",
+    )
+    mcp_write: Annotated[bool, reads(switch)] = Field(
+        default=False,
+        description="true offers assistants tools that change notes, for tokens with the scope "
+        "notes:write; requires mcp",
+    )
     smtp_host: Annotated[str, reads(host_name)] = Field(
         default="",
         description="name or IP address of the mail server that sends the messages of this "

@@ -132,7 +132,7 @@ def test_error_of_mcp_about_a_message_has_its_id_and_code() -> None:
     assert MCP_ERROR.body(400, "any", "Why.", about) == {
         "jsonrpc": "2.0",
         "id": "a",
-        "error": {"code": -32020, "message": "Why.", "data": None},
+        "error": {"code": -32020, "message": "Why."},
     }
 
 
