@@ -27,8 +27,8 @@ PAGE = 100
 MAX_FETCHED = 100_000
 """Maximum length in characters of a text that is fetched."""
 _LONGEST_QUERY = 500
-_LONGEST_PATH = 1024
-_LONGEST_ID = 200
+LONGEST_PATH = 1024
+LONGEST_ID = 200
 _LONGEST_CURSOR = 2048
 _WINDOW = 50
 _MAX_WINDOWS = 8
@@ -36,8 +36,8 @@ _MAX_NUMBER = 2**53 - 1
 _LAST_FILE = "~"
 _CHANGES_CURSOR = re.compile(r"([0-9]{1,15})\.([0-9a-f-]{36}|~)")
 
-NOTE_ID = text("The id of a note: octavo://{workspaceId}/{fileId}.", longest=_LONGEST_ID)
-WORKSPACE_ID = text("The id of a workspace, from list_workspaces.", longest=_LONGEST_ID)
+NOTE_ID = text("The id of a note: octavo://{workspaceId}/{fileId}.", longest=LONGEST_ID)
+WORKSPACE_ID = text("The id of a workspace, from list_workspaces.", longest=LONGEST_ID)
 _CURSOR = optional(
     text("next_cursor of the previous page; null for the first one.", longest=_LONGEST_CURSOR)
 )
@@ -340,7 +340,7 @@ _TOOLS = (
         record(
             workspace_id=WORKSPACE_ID,
             folder=optional(
-                text("A folder, including its subfolders; null for all.", longest=_LONGEST_PATH)
+                text("A folder, including its subfolders; null for all.", longest=LONGEST_PATH)
             ),
             cursor=_CURSOR,
         ),
@@ -364,7 +364,7 @@ _TOOLS = (
         record(
             note_id=NOTE_ID,
             revision_id=optional(
-                text("An earlier revision; null for the present one.", longest=_LONGEST_ID)
+                text("An earlier revision; null for the present one.", longest=LONGEST_ID)
             ),
             first_line=optional(
                 integer("The first line to return, from 1.", least=1, most=_MAX_NUMBER)

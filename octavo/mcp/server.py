@@ -271,6 +271,7 @@ def _advice(refusal: NotesRefused) -> str:
 
 
 _ADVICE = {
+    "head_moved": "Read the note again with read_note, and use its present revision_id.",
     "not_found": "Check the id: call search, list_notes or list_workspaces for valid ones. The "
     "note may have been deleted, or this access does not cover it.",
     "file_purged": "The note was erased permanently: do not ask for it again.",

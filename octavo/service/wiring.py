@@ -147,7 +147,7 @@ def wire_application(
     async def exchange() -> Exchange:
         return mcp.made or await mcp.get()
 
-    mcp = Deferred(lambda: _mcp_exchange(application.perform, public_url))
+    mcp = Deferred(lambda: _mcp_exchange(application.perform, public_url, writes=parts.mcp_write))
     submitter = ChangesetSubmitter(parts.workspaces, parts.access, new_id)
     attachments = parts.attachments
     texts = RevisionTexts(store, submitter.access)
@@ -218,11 +218,11 @@ def wire_application(
     return application
 
 
-def _mcp_exchange(perform: PerformAs, public_url: str) -> Exchange:
+def _mcp_exchange(perform: PerformAs, public_url: str, *, writes: bool) -> Exchange:
     # Loads the models of the protocol, which take longer than all other operations.
     from octavo.http.api.mcp_exchange import mcp_exchange  # noqa: PLC0415
 
-    return mcp_exchange(perform, public_url=public_url)
+    return mcp_exchange(perform, public_url=public_url, writes=writes)
 
 
 def _pages(

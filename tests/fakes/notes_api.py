@@ -472,7 +472,7 @@ async def _serving(
     texts = RevisionTexts(store, access)
 
     async def exchange() -> Exchange:
-        return mcp_exchange(application.perform, public_url=PUBLIC_URL)
+        return mcp_exchange(application.perform, public_url=PUBLIC_URL, writes=True)
 
     uploaded = UploadedImages(store, access, sources.now)
     application = Application(

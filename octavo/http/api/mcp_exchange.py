@@ -16,15 +16,19 @@ from octavo.http.contract.problems import Problem
 from octavo.mcp.protocol import UNKNOWN_METHOD, ProtocolError, RoutingHeaders
 from octavo.mcp.reading_tools import reading_tools
 from octavo.mcp.server import McpCaller, McpServer, WriteScopeMissing
+from octavo.mcp.writing_tools import writing_tools
 from octavo.model.accounts.access_limits import WRITE
 
 
-def mcp_exchange(perform: PerformAs, *, public_url: str) -> Exchange:
-    """Return what answers messages: the operations of the API are its tools.
+def mcp_exchange(perform: PerformAs, *, public_url: str, writes: bool) -> Exchange:
+    """Return what answers messages: tools perform operations of the API.
 
-    ``public_url`` is the address of the installation, without a trailing slash.
+    Args:
+        perform: performs an operation for the caller of a message.
+        public_url: address of the installation, without a trailing slash.
+        writes: whether tools that change notes are offered to tokens with the scope for it.
     """
-    server = McpServer(reading_tools())
+    server = McpServer((*reading_tools(), *(writing_tools() if writes else ())))
 
     async def exchange(call: Call, document: object, headers: McpHeaders) -> object:
         caller = call.principal_as(Caller)
