@@ -36,7 +36,7 @@ from octavo.http.api.keys import KeyOperations
 from octavo.http.api.legal import LegalDocumentPage, LegalOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
-from octavo.http.api.mcp import Exchange, McpOff, McpOperations, WithoutTokens
+from octavo.http.api.mcp import Exchange, McpOff, McpOperations, OwnOriginOnly, WithoutTokens
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.metering import Metering
 from octavo.http.api.notices import PATH as NOTICES
@@ -197,14 +197,18 @@ def wire_application(
                 parts.meter,
             ),
             LinkReportOperations(parts.publishing.reports, public_url=public_url),
-            McpOperations(exchange, origin=public_url),
+            McpOperations(exchange),
         ],
         new_id=new_id,
         log_request=log_request,
         authenticators={
             Security.SESSION_OR_KEY: authenticator,
             Security.OPERATOR: OperatorTokens(parts.operator_tokens, audit.refused),
-            Security.MCP: WithoutTokens(public_url) if parts.mcp else McpOff(),
+            Security.MCP: (
+                OwnOriginOnly(WithoutTokens(public_url), origin=public_url)
+                if parts.mcp
+                else McpOff()
+            ),
         },
         rate_limiter=AttemptLimiter(parts.attempts),
         failure_problem=problem_of,

@@ -8,6 +8,8 @@ from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOC
 from mcp_types.methods import validate_server_result
 
 from octavo.http.contract.application import Application
+from octavo.mcp.reading_tools import reading_tools
+from octavo.mcp.writing_tools import writing_tools
 from tests.fakes.asgi_client import Response, ask
 
 Json = dict[str, Any]
@@ -23,6 +25,26 @@ def meta(version: str = MODERN) -> Json:
         CLIENT_INFO_META_KEY: {"name": "tests", "version": "1"},
         CLIENT_CAPABILITIES_META_KEY: {},
     }
+
+
+def check_conforms(value: object, schema: Json, place: str) -> None:
+    """Raise if ``value`` is not of the strict ``schema`` of a tool."""
+    kinds = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+    assert type(value) in {_KINDS[each] for each in kinds}, f"{place} is {value!r}, not {kinds}"
+    if isinstance(value, dict):
+        assert list(value) == schema["required"], f"{place} has other members"
+        for name, inner in value.items():
+            check_conforms(inner, schema["properties"][name], f"{place}.{name}")
+    elif isinstance(value, list):
+        for inner in value:
+            check_conforms(inner, schema["items"], f"{place}[]")
+
+
+_KINDS = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
+_KINDS["null"] = type(None)
+_OUTPUTS: dict[str, Json] = {
+    each.name: each.output for each in (*reading_tools(), *writing_tools())
+}
 
 
 @dataclass
@@ -86,6 +108,7 @@ class McpClient:
         [block] = result["content"]
         assert not result["isError"], block["text"]
         structured: Json = result["structuredContent"]
+        check_conforms(structured, _OUTPUTS[tool], tool)
         assert json.loads(block["text"]) == structured
         return structured
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -27,7 +28,7 @@ from octavo.http.api.imports import ImportOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
-from octavo.http.api.mcp import Exchange, McpOperations, token_missing
+from octavo.http.api.mcp import Exchange, McpOperations, OwnOriginOnly, token_missing
 from octavo.http.api.mcp_exchange import mcp_exchange
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.metering import Metering
@@ -471,8 +472,12 @@ async def _serving(
     )
     texts = RevisionTexts(store, access)
 
-    async def exchange() -> Exchange:
+    @cache
+    def loaded_exchange() -> Exchange:
         return mcp_exchange(application.perform, public_url=PUBLIC_URL, writes=True)
+
+    async def exchange() -> Exchange:
+        return loaded_exchange()
 
     uploaded = UploadedImages(store, access, sources.now)
     application = Application(
@@ -514,13 +519,16 @@ async def _serving(
                 publishing.reading, publishing.reports, publishing.pages, images.blobs, meter
             ),
             LinkReportOperations(publishing.reports, public_url=PUBLIC_URL),
-            McpOperations(exchange, origin=PUBLIC_URL),
+            McpOperations(exchange),
         ],
         failure_problem=problem_of,
         problem_html=reader_problems(published_html),
         new_id=lambda: "made-here",
         log_request=lambda _: None,
-        authenticators={Security.SESSION_OR_KEY: authenticator, Security.MCP: tokens},
+        authenticators={
+            Security.SESSION_OR_KEY: authenticator,
+            Security.MCP: OwnOriginOnly(tokens, origin=PUBLIC_URL),
+        },
         rate_limiter=AttemptLimiter(attempts),
         strict=True,
     )

@@ -6,6 +6,7 @@ answered with a result, or with an error of JSON-RPC.
 """
 
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 from pydantic import ConfigDict, RootModel
@@ -15,10 +16,11 @@ from octavo.http.api.authentication import refuse_other_origin
 from octavo.http.api.metering import METERED
 from octavo.http.api.store_problems import WorkspaceBusy
 from octavo.http.contract.bodies import JsonBody
-from octavo.http.contract.call import Call
+from octavo.http.contract.call import Authenticator, Call, Principal
 from octavo.http.contract.error_format import MCP_ERROR, RPC_MEMBER
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import (
+    CredentialRefused,
     Forbidden,
     Header,
     InsufficientScope,
@@ -142,7 +144,17 @@ def challenge(public_url: str, scope: str = READ, error: str | None = None) -> H
 
 def token_missing(public_url: str) -> NotSignedIn:
     """Return the problem of a request without a token."""
-    return _challenged(NotSignedIn("Send an access token as authorization: Bearer."), public_url)
+    problem = NotSignedIn("Send an access token as authorization: Bearer.")
+    problem.headers = (challenge(public_url),)
+    return problem
+
+
+def token_refused(public_url: str) -> CredentialRefused:
+    """Return the problem of a token that is unknown, revoked, expired or of another resource."""
+    return CredentialRefused(
+        "The access token is not valid here, or no longer: refresh it, or ask for a new one.",
+        headers=[challenge(public_url, error="invalid_token")],
+    )
 
 
 def write_scope_missing(public_url: str) -> InsufficientScope:
@@ -153,9 +165,24 @@ def write_scope_missing(public_url: str) -> InsufficientScope:
     return problem
 
 
-def _challenged(problem: NotSignedIn, public_url: str) -> NotSignedIn:
-    problem.headers = (challenge(public_url),)
-    return problem
+class OwnOriginOnly:
+    """Refuses requests from the pages of other origins, before it authenticates others.
+
+    The protocol requires it against DNS rebinding; programs send no origin.
+
+    Args:
+        authenticator: checks the tokens.
+        origin: of the installation, the only one that browsers may send messages from.
+    """
+
+    def __init__(self, authenticator: Authenticator, *, origin: str) -> None:
+        self._authenticator = authenticator
+        self._origin = origin
+
+    async def authenticate(self, call: Call) -> Principal:
+        """Return the caller. Raises `WrongOrigin`, and what the authenticator raises."""
+        refuse_other_origin(call.headers, self._origin)
+        return await self._authenticator.authenticate(call)
 
 
 class McpOff:
@@ -186,12 +213,10 @@ class McpOperations:
 
     Args:
         exchange: loads what answers messages, when the first one arrives.
-        origin: of the installation, which is the only one that browsers may send messages from.
     """
 
-    def __init__(self, exchange: Callable[[], Awaitable[Exchange]], *, origin: str) -> None:
+    def __init__(self, exchange: Callable[[], Awaitable[Exchange]]) -> None:
         self._exchange = exchange
-        self._origin = origin
 
     @operation(
         id="serveMcp",
@@ -222,7 +247,8 @@ class McpOperations:
     )
     async def serve_mcp(self, call: Call, body: McpMessage) -> McpMessage | Reply[None]:
         """Return the answer to a message."""
-        headers = self._check(call)
+        _check_caller(call)
+        headers = _headers_of(call)
         answer = await (await self._exchange())(call, body.root, headers)
         if answer is None:
             return Reply(None, status=202)
@@ -243,33 +269,30 @@ class McpOperations:
     async def open_mcp(self, call: Call) -> McpMessage:
         """Refuse to open a stream."""
         _check_caller(call)
-        refuse_other_origin(call.headers, self._origin)
         raise MethodNotAllowed(
             "The endpoint opens no event stream: send messages with POST.",
             headers=[(b"allow", b"OPTIONS, POST")],
         )
 
-    def _check(self, call: Call) -> McpHeaders:
-        """Check what does not depend on the message; return the headers that do."""
-        _check_caller(call)
-        accept: list[bytes] = []
-        versions: list[str] = []
-        methods: list[str] = []
-        names: list[str] = []
-        for name, value in call.headers:
-            if name == b"accept":
-                accept.append(value)
-            elif name == b"mcp-protocol-version":
-                versions.append(value.decode("latin-1"))
-            elif name == b"mcp-method":
-                methods.append(value.decode("latin-1"))
-            elif name == b"mcp-name":
-                names.append(value.decode("latin-1"))
-            elif name == b"origin":
-                refuse_other_origin(call.headers, self._origin)
-        if accept and not accepts_json(b",".join(accept)):
-            raise NotAcceptable
-        return McpHeaders(tuple(versions), tuple(methods), tuple(names))
+
+def _headers_of(call: Call) -> McpHeaders:
+    """Return the headers that belong to the message. Raises `NotAcceptable`."""
+    accept: list[bytes] = []
+    versions: list[str] = []
+    methods: list[str] = []
+    names: list[str] = []
+    for name, value in call.headers:
+        if name == b"accept":
+            accept.append(value)
+        elif name == b"mcp-protocol-version":
+            versions.append(value.decode("latin-1"))
+        elif name == b"mcp-method":
+            methods.append(value.decode("latin-1"))
+        elif name == b"mcp-name":
+            names.append(value.decode("latin-1"))
+    if accept and not accepts_json(b",".join(accept)):
+        raise NotAcceptable
+    return McpHeaders(tuple(versions), tuple(methods), tuple(names))
 
 
 def _check_caller(call: Call) -> None:
@@ -286,6 +309,7 @@ def _check_caller(call: Call) -> None:
 _JSON_RANGES = frozenset({b"application/json", b"application/*", b"*/*"})
 
 
+@lru_cache(maxsize=64)
 def accepts_json(accept: bytes) -> bool:
     """Return whether the header ``accept`` allows ``application/json`` (RFC 9110 section 12.5.1).
 

@@ -12,6 +12,7 @@ from octavo.http.api.mcp import (
     WithoutTokens,
     accepts_json,
     challenge,
+    token_refused,
 )
 from octavo.http.contract.application import Application
 from octavo.http.contract.assembly import contract_of
@@ -189,10 +190,14 @@ async def test_account_that_is_locked_or_must_consent_is_refused(
 @pytest.mark.parametrize(
     "origin", ["https://evil.example", "null", "https://notes.example.org:444"]
 )
-async def test_other_origin_is_refused(client: McpClient, origin: str) -> None:
+@pytest.mark.parametrize("token", ["reader", None])
+async def test_other_origin_is_refused(api: NotesApi, origin: str, token: str | None) -> None:
+    client = McpClient(api.application, token=token)
     response = await client.send(PING, origin=origin)
     mcp_error(response, 403)
     assert response.json()["error"]["data"] == {"code": "wrong_origin"}
+    opened = await ask(api.application, "GET", "/mcp", headers=[(b"origin", origin.encode())])
+    mcp_error(opened, 403)
 
 
 async def test_own_origin_is_accepted(client: McpClient) -> None:
@@ -282,7 +287,7 @@ def application(authenticator: Authenticator) -> Application:
         raise AssertionError("nothing is loaded")
 
     return Application(
-        [McpOperations(never, origin="https://notes.example.org")],  # type: ignore[arg-type]
+        [McpOperations(never)],  # type: ignore[arg-type]
         new_id=lambda: "made-here",
         log_request=lambda _: None,
         authenticators={Security.MCP: authenticator},
@@ -299,6 +304,14 @@ async def test_too_many_attempts_are_429() -> None:
     response = await client.send(PING)
     mcp_error(response, 429)
     assert response.header("retry-after") == "7"
+
+
+async def test_refused_token_is_told_apart() -> None:
+    client = McpClient(application(Refusing(token_refused("https://notes.example.org"))))
+    response = await client.send(PING)
+    assert oauth_error(response, 401) == "invalid_token"
+    expected = CHALLENGE.replace("Bearer ", 'Bearer error="invalid_token", ')
+    assert response.header("www-authenticate") == expected
 
 
 @pytest.mark.parametrize("method", ["POST", "GET"])
