@@ -4,10 +4,11 @@ from octavo.accounts.attempts import Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
 from octavo.oauth.authorization import Authorization, Issuer
-from octavo.oauth.client_documents import ClientDocuments, PublicBackend, fetch_from_internet
+from octavo.oauth.client_documents import ClientDocuments, Fetch
 from octavo.oauth.clients import Clients
 from octavo.oauth.server import AuthorizationServer
 from octavo.oauth.tokens import Tokens
+from octavo.service.deferred import Deferred
 from octavo.service.entropy import new_entropy, new_id, now
 from octavo.settings import Settings
 from octavo.store import Store
@@ -22,7 +23,12 @@ def authorization_server(
 ) -> AuthorizationServer:
     """Return the authorization server of the MCP endpoint."""
     issuer = Issuer(settings.public_url, write=settings.mcp_write)
-    documents = ClientDocuments(fetch_from_internet(PublicBackend()))
+    fetching = Deferred(_fetching)
+
+    async def fetch(address: str) -> bytes:
+        return await (await fetching.get())(address)
+
+    documents = ClientDocuments(fetch)
     clients = Clients(
         store, documents, credentials, now=now, new_id=new_id, new_entropy=new_entropy
     )
@@ -47,3 +53,12 @@ def authorization_server(
         refresh_seconds=settings.mcp_refresh_days * 86_400,
     )
     return AuthorizationServer(issuer, clients, authorization, tokens)
+
+
+def _fetching() -> Fetch:
+    from octavo.oauth.public_fetch import (  # noqa: PLC0415 - loads an HTTP client
+        PublicBackend,
+        fetch_from_internet,
+    )
+
+    return fetch_from_internet(PublicBackend())

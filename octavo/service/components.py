@@ -87,6 +87,7 @@ class Components:
     prerequisites: Prerequisites
     portal: Mapping[str, str]
     authorization: "AuthorizationServer | None"
+    mcp_write: bool
 
 
 def add_components(
@@ -251,6 +252,7 @@ def add_components(
         ),
         portal={each.name: each.address for each in settings.portal},
         authorization=_authorization(settings, store, credentials, attempts, audit),
+        mcp_write=settings.mcp_write,
     )
 
 

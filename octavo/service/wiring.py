@@ -16,6 +16,7 @@ from octavo.accounts.portal import Portal
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignIn
 from octavo.http import pages
+from octavo.http.api.access_tokens import AccessTokens
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.attachments import AttachmentOperations
@@ -37,6 +38,7 @@ from octavo.http.api.keys import KeyOperations
 from octavo.http.api.legal import LegalDocumentPage, LegalOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
+from octavo.http.api.mcp import Exchange, McpOff, McpOperations, OwnOriginOnly
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.metering import Metering
 from octavo.http.api.notices import PATH as NOTICES
@@ -61,11 +63,11 @@ from octavo.http.api.sync import SyncOperations
 from octavo.http.api.uploaded_images import UploadedImages
 from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.application import Application
+from octavo.http.contract.in_process import Perform, PerformAs
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestLog
 from octavo.http.pages import API_REFERENCE
-from octavo.http.pages.api import Perform
 from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.model.accounts.consent import DocumentName, LegalDocuments
 from octavo.model.usage import InstallationUsage
@@ -146,6 +148,10 @@ def wire_application(
         )
         return await trio.to_thread.run_sync(make, abandon_on_cancel=True)
 
+    async def exchange() -> Exchange:
+        return mcp.made or await mcp.get()
+
+    mcp = Deferred(lambda: _mcp_exchange(application.perform, public_url, writes=parts.mcp_write))
     submitter = ChangesetSubmitter(parts.workspaces, parts.access, new_id)
     attachments = parts.attachments
     texts = RevisionTexts(store, submitter.access)
@@ -197,12 +203,20 @@ def wire_application(
             LinkReportOperations(parts.publishing.reports, public_url=public_url),
             OAuthOperations(parts.authorization, public_url=public_url),
             ConnectionOperations(parts.authorization, store),
+            McpOperations(exchange),
         ],
         new_id=new_id,
         log_request=log_request,
         authenticators={
             Security.SESSION_OR_KEY: authenticator,
             Security.OPERATOR: OperatorTokens(parts.operator_tokens, audit.refused),
+            Security.MCP: (
+                McpOff()
+                if parts.authorization is None
+                else OwnOriginOnly(
+                    AccessTokens(parts.credentials, public_url=public_url), origin=public_url
+                )
+            ),
         },
         rate_limiter=AttemptLimiter(parts.attempts),
         failure_problem=problem_of,
@@ -214,6 +228,13 @@ def wire_application(
         public_url=public_url,
     )
     return application
+
+
+def _mcp_exchange(perform: PerformAs, public_url: str, *, writes: bool) -> Exchange:
+    # Loads the models of the protocol, which take longer than all other operations.
+    from octavo.http.api.mcp_exchange import mcp_exchange  # noqa: PLC0415
+
+    return mcp_exchange(perform, public_url=public_url, writes=writes)
 
 
 def _pages(

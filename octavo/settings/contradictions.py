@@ -44,6 +44,11 @@ def contradictions(settings: "Settings") -> Iterator[str]:
             f"can't be idle for {settings.session_idle_days:g} days: lower "
             f"{variable('session_idle_days')} or raise {variable('session_absolute_days')}"
         )
+    if settings.mcp_write and not settings.mcp:
+        yield (
+            "assistants can change notes only where they can read them: "
+            f"switch {variable('mcp')} on, or {variable('mcp_write')} off"
+        )
     yield from _of_mail(settings)
     yield from _of_legal_documents(settings)
 

@@ -173,21 +173,6 @@ class Settings(BaseSettings):
         default=268_435_456,
         description="bytes of published notes that are kept in the database as HTML, compressed",
     )
-    mcp: Annotated[bool, reads(switch)] = Field(
-        default=False,
-        description="true lets people connect assistants and other programs through the Model "
-        "Context Protocol; each asks its person first",
-    )
-    mcp_write: Annotated[bool, reads(switch)] = Field(
-        default=False,
-        description="true lets people allow such programs to change notes, too",
-    )
-    mcp_access_time: Annotated[int, reads(count(60))] = Field(
-        default=3_600, description="seconds for which the access token of a program is valid"
-    )
-    mcp_refresh_days: _Positive = Field(
-        default=30, description="days without use after which a program must ask its person again"
-    )
     document_size: Annotated[int, reads(count(4_194_304))] = Field(
         default=16_777_216,
         description="maximum size of a note's document with its history, in bytes",
@@ -246,6 +231,22 @@ class Settings(BaseSettings):
         default=(),
         description="pages of the operator's account portal, as name=address separated by commas, "
         "such as billing=https://billing.example.org/start",
+    )
+    mcp: Annotated[bool, reads(switch)] = Field(
+        default=False,
+        description="true opens the endpoint of the Model Context Protocol at /mcp, through which "
+        "assistants read notes with the consent of their account",
+    )
+    mcp_write: Annotated[bool, reads(switch)] = Field(
+        default=False,
+        description="true offers assistants tools that change notes, for tokens with the scope "
+        "notes:write; requires mcp",
+    )
+    mcp_access_time: Annotated[int, reads(count(60))] = Field(
+        default=3_600, description="seconds for which the access token of a program is valid"
+    )
+    mcp_refresh_days: _Positive = Field(
+        default=30, description="days without use after which a program must ask its person again"
     )
     smtp_host: Annotated[str, reads(host_name)] = Field(
         default="",

@@ -68,7 +68,11 @@ class _Operation:
             if int(status) < 400:
                 yield self.id, status
                 continue
-            schema = documented["content"]["application/problem+json"]["schema"]
+            problem = documented["content"].get("application/problem+json")
+            if problem is None:
+                # Errors in the format of a protocol have its codes, not those of problems.
+                continue
+            schema = problem["schema"]
             yield from ((self.id, code) for code in schema["properties"]["code"]["enum"])
 
 

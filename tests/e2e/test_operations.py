@@ -95,6 +95,8 @@ FOR_MEMBERS_ALONE = {
 # A server with an operator token, where administrators decide on the registration policy, does not
 # produce these; test_legal.py has the second.
 OF_OTHER_SETTINGS = {"operator_off", "setting_locked"}
+# The endpoint is off here: tests/http/api/test_mcp.py and test_mcp.py have its responses.
+OFF = {"openMcp", "serveMcp"}
 # Declared for every operation of the tag auth, because the specification lists the statuses for the
 # group; these operations never respond so.
 OF_THE_GROUP = {
@@ -141,6 +143,7 @@ def needed() -> set[tuple[str, str]]:
         (operation, code)
         for operation, code in DOCUMENTED
         if code not in FROM_INSIDE | OF_OTHER_SETTINGS
+        and operation not in OFF
         and (operation, code) not in OF_OTHER_KINDS | OF_THE_GROUP
         and not (code == "forbidden" and operation not in FOR_MEMBERS_ALONE)
     }

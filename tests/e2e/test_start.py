@@ -14,6 +14,7 @@ from tests.e2e.server import PATIENCE
 from tests.project.source import ROOT
 
 PAGES = {"quart", "quart_trio", "flask", "jinja2", "werkzeug", "octavo.http.pages.application"}
+MCP = {"mcp_types", "octavo.mcp", "octavo.http.api.mcp_notes"}
 POSTGRES = {"asyncpg", "trio_asyncio", "octavo.store.postgres.store"}
 SERVER = {
     "octavo.service.running",
@@ -70,10 +71,13 @@ def test_command_imports_only_what_it_needs(
     assert len(found) <= maximum
 
 
-def test_serve_loads_pages_and_postgres_later_than_it_listens(tmp_path: Path) -> None:
-    given = ("serve", "--bind", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"))
+@pytest.mark.parametrize("options", [(), ("--mcp", "true", "--mcp-write", "true")])
+def test_serve_loads_pages_and_others_later_than_it_listens(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    given = ("serve", "--bind", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"), *options)
     found = loaded(*given, until="Octavo listens on")
-    assert found & (PAGES | POSTGRES | {"PIL", "markdown_it"}) == set()
+    assert found & (PAGES | POSTGRES | MCP | {"PIL", "markdown_it"}) == set()
     # A module loaded by `import_module` is not listed itself, but all that it imports is.
     assert {"octavo.service.wiring", "hypercorn"} <= found
     assert len(found) <= 1200

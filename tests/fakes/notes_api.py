@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -27,6 +28,8 @@ from octavo.http.api.imports import ImportOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
+from octavo.http.api.mcp import Exchange, McpOperations, OwnOriginOnly, token_missing
+from octavo.http.api.mcp_exchange import mcp_exchange
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.metering import Metering
 from octavo.http.api.publications import PublicationOperations
@@ -45,7 +48,7 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security
 from octavo.http.contract.problems import NotSignedIn
 from octavo.http.server.client_network import client_network
-from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
+from octavo.model.accounts.access_limits import READ, WRITE, AccessLimits, parse_scopes
 from octavo.model.accounts.account import Role as AccountRole
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.model.usage import NO_LIMITS, InstallationLimits
@@ -101,6 +104,28 @@ class ByName:
         role: AccountRole = "administrator" if name == ADMINISTRATOR else "member"
         limits = self.limits.get(credential)
         return Caller(account_id(name), role, name in self.locked, limits=limits)
+
+
+class ByToken:
+    """Authenticates the name in ``authorization: Bearer …`` with tokens that may only read.
+
+    ``name+write`` may change notes, too. The accounts ``locked`` are locked, and those ``due`` have
+    documents to accept.
+    """
+
+    def __init__(self) -> None:
+        self.locked: set[str] = set()
+        self.due: set[str] = set()
+
+    async def authenticate(self, call: Call) -> Caller:
+        given = (call.header(b"authorization") or b"").decode()
+        if not given.startswith("Bearer "):
+            raise token_missing(PUBLIC_URL)
+        name, _, write = given.removeprefix("Bearer ").partition("+")
+        limits = AccessLimits(frozenset({READ, WRITE} if write else {READ}))
+        return Caller(
+            account_id(name), "member", name in self.locked, name in self.due, limits=limits
+        )
 
 
 @dataclass
@@ -192,6 +217,7 @@ class NotesApi:
     directory: Directory[WorkspaceId, WorkspaceActor]
     sources: PredictableSources
     authenticator: ByName
+    tokens: ByToken
     images: ImagesRig
     archives: ArchivesRig
     publishing: PublishingRig
@@ -424,7 +450,7 @@ async def _serving(
     meter: UsageMeter,
     storage: StorageRoom,
 ) -> AsyncIterator[NotesApi]:
-    authenticator, access = ByName(), Access(store)
+    authenticator, tokens, access = ByName(), ByToken(), Access(store)
     announced: list[tuple[str, int]] = []
     gone: list[str] = []
     others = OtherWrites()
@@ -467,6 +493,14 @@ async def _serving(
         new_entropy=sources.new_entropy,
     )
     texts = RevisionTexts(store, access)
+
+    @cache
+    def loaded_exchange() -> Exchange:
+        return mcp_exchange(application.perform, public_url=PUBLIC_URL, writes=True)
+
+    async def exchange() -> Exchange:
+        return loaded_exchange()
+
     uploaded = UploadedImages(store, access, sources.now)
     application = Application(
         [
@@ -507,12 +541,16 @@ async def _serving(
                 publishing.reading, publishing.reports, publishing.pages, images.blobs, meter
             ),
             LinkReportOperations(publishing.reports, public_url=PUBLIC_URL),
+            McpOperations(exchange),
         ],
         failure_problem=problem_of,
         problem_html=reader_problems(published_html),
         new_id=lambda: "made-here",
         log_request=lambda _: None,
-        authenticators={Security.SESSION_OR_KEY: authenticator},
+        authenticators={
+            Security.SESSION_OR_KEY: authenticator,
+            Security.MCP: OwnOriginOnly(tokens, origin=PUBLIC_URL),
+        },
         rate_limiter=AttemptLimiter(attempts),
         strict=True,
     )
@@ -522,6 +560,7 @@ async def _serving(
         directory,
         sources,
         authenticator,
+        tokens,
         images,
         archives,
         publishing,

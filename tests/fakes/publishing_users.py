@@ -6,10 +6,8 @@ from octavo.actors.core import Directory, Supervisor
 from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.actors.workspace.messages import Push
 from octavo.http.api.changeset_submission import ChangesetSubmitter
-from octavo.http.api.connections import ConnectionOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.metering import Metering
-from octavo.http.api.oauth import OAuthOperations
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.reading import ReadingOperations
 from octavo.model.files.changeset import Changeset, CreateFile
@@ -19,7 +17,6 @@ from octavo.model.publishing.report import Reason
 from octavo.usage.meter import UsageMeter
 from tests.fakes.identity_fixture import IdentityFixture
 from tests.fakes.inline_documents import inline_documents
-from tests.fakes.oauth_rig import OAuthRig
 from tests.fakes.publishing_rig import publishing_rig
 from tests.fakes.users_api import ORIGIN, UsersApi
 
@@ -28,7 +25,7 @@ _NOBODY = AccountId("01900000-0000-7000-8000-dddddddddddd")
 
 
 class PublishingUsers(UsersApi):
-    """An installation whose workspaces have notes, and publish them; programs can be connected."""
+    """An installation whose workspaces have notes, and publish them."""
 
     def __init__(self, identity: IdentityFixture) -> None:
         sources = identity.sources
@@ -42,7 +39,6 @@ class PublishingUsers(UsersApi):
             new_id=sources.new_id,
             new_entropy=sources.new_entropy,
         )
-        self.oauth = OAuthRig(identity)
         super().__init__(identity, more=self._publishing)
 
     def _publishing(self, api: UsersApi) -> Sequence[object]:
@@ -58,8 +54,6 @@ class PublishingUsers(UsersApi):
                 public_url=ORIGIN,
             ),
             LinkReportOperations(self.publishing.reports, public_url=ORIGIN),
-            OAuthOperations(self.oauth.server, public_url=ORIGIN),
-            ConnectionOperations(self.oauth.server, self.identity.store),
         ]
 
     def _workspaces(self) -> tuple[Supervisor, Directory[WorkspaceId, WorkspaceActor]]:

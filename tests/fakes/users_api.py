@@ -11,10 +11,12 @@ from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.audit import AuditOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.authentication import AttemptLimiter, OperatorTokens, SessionOrKey
+from octavo.http.api.connections import ConnectionOperations
 from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
 from octavo.http.api.members import MemberOperations
+from octavo.http.api.oauth import OAuthOperations
 from octavo.http.api.operator import OperatorOperations
 from octavo.http.api.password_reset import PasswordResetOperations
 from octavo.http.api.refusals import problem_of
@@ -30,6 +32,7 @@ from octavo.model.accounts.account import Role
 from octavo.model.identity import AccountId, WorkspaceId
 from tests.fakes.asgi_client import Headers, Response, ask, ask_json
 from tests.fakes.identity_fixture import LIFE, PASSWORD, IdentityFixture
+from tests.fakes.oauth_rig import OAuthRig
 
 ORIGIN = "https://notes.example"
 FROM_HERE = (b"origin", ORIGIN.encode())
@@ -58,9 +61,12 @@ class UsersApi:
         operator_digests: Sequence[str] = (),
         *,
         more: Callable[["UsersApi"], Sequence[object]] = no_groups,
+        mcp: bool = True,
     ) -> None:
         self.identity = identity
         self.records: list[RequestRecord] = []
+        self.oauth = OAuthRig(identity)
+        server = self.oauth.server if mcp else None
         now = identity.sources.now
         self.access = Access(identity.store, fresh=5)
         self.rechecked: list[AccountId] = []
@@ -110,6 +116,8 @@ class UsersApi:
             ),
             MemberOperations(self.members, self.access),
             InvitationOperations(self.invitations, self.access, now=now, public_url=ORIGIN),
+            OAuthOperations(server, public_url=ORIGIN),
+            ConnectionOperations(server, identity.store),
             *more(self),
         ]
         self.application = Application(

@@ -2,8 +2,8 @@
 
 from octavo.accounts.caller import Caller
 from octavo.accounts.credentials import Credentials
+from octavo.http.api.mcp import token_missing, token_refused
 from octavo.http.contract.call import Call
-from octavo.http.contract.problems import CredentialRefused, NotFound, NotSignedIn
 
 _BEARER = b"bearer "
 
@@ -12,40 +12,24 @@ class AccessTokens:
     """Authenticates the operations of `Security.MCP`.
 
     Args:
-        credentials: looks up access tokens; None while the endpoint is off.
+        credentials: looks up access tokens.
         public_url: the address of the installation.
     """
 
-    def __init__(self, credentials: Credentials | None, *, public_url: str) -> None:
+    def __init__(self, credentials: Credentials, *, public_url: str) -> None:
         self._credentials = credentials
-        metadata = f"{public_url}/.well-known/oauth-protected-resource/mcp"
-        self._where = f'resource_metadata="{metadata}", scope="notes:read"'
+        self._public_url = public_url
 
     async def authenticate(self, call: Call) -> Caller:
         """Return the caller, limited to what a person allowed the program.
 
         Raises `NotSignedIn` and `CredentialRefused` with the header by which a program finds the
-        authorization server (RFC 9728 section 5.1), and `NotFound` while the endpoint is off.
+        authorization server.
         """
-        if self._credentials is None:
-            raise NotFound
         given = call.header(b"authorization")
         if given is None or given[:7].lower() != _BEARER:
-            raise _with_challenge(
-                NotSignedIn("Send an access token as authorization: Bearer."),
-                f"Bearer {self._where}",
-            )
+            raise token_missing(self._public_url)
         caller = await self._credentials.of_access_token(given[7:])
         if caller is None:
-            raise _with_challenge(
-                CredentialRefused("This access token is not valid, has expired or was revoked."),
-                f'Bearer error="invalid_token", {self._where}',
-            )
+            raise token_refused(self._public_url)
         return caller
-
-
-def _with_challenge(
-    problem: NotSignedIn | CredentialRefused, challenge: str
-) -> NotSignedIn | CredentialRefused:
-    problem.headers = (*problem.headers, (b"www-authenticate", challenge.encode()))
-    return problem

@@ -19,6 +19,7 @@ from octavo.http.api.keys import KeyOperations
 from octavo.http.api.legal import LegalOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
+from octavo.http.api.mcp import McpOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.notices import NoticeOperations
 from octavo.http.api.oauth import OAuthOperations
@@ -87,6 +88,7 @@ CONTRACT: tuple[type, ...] = (
     LinkReportOperations,
     OAuthOperations,
     ConnectionOperations,
+    McpOperations,
 )
 """Every class whose methods declare operations."""
 _OUTSIDE_OPERATIONS: tuple[type[Problem], ...] = (

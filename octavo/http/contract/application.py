@@ -17,6 +17,7 @@ from octavo.http.contract.bodies import ClientLeft
 from octavo.http.contract.call import Authenticator, Call, Principal, RateLimiter
 from octavo.http.contract.declared_responses import UndeclaredResponseError
 from octavo.http.contract.endpoint import Endpoint, FailureProblem
+from octavo.http.contract.error_format import ErrorFormat
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import ContractError, Operation, Security
 from octavo.http.contract.prepared_response import (
@@ -37,7 +38,7 @@ from octavo.http.contract.problems import (
 )
 from octavo.http.contract.request_context import RequestContext
 from octavo.http.contract.request_log import RequestLog
-from octavo.http.contract.router import Router
+from octavo.http.contract.router import Resource, Router
 from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.http.server.asgi import Receive, Scope, Send, extension_of
 from octavo.http.server.request_id import RULE
@@ -210,10 +211,12 @@ class Application:
             return self._refuse(context, InternalError())
 
     async def _route(self, context: RequestContext) -> PreparedResponse | None:
-        if not context.accepted:
-            raise InvalidRequest(RULE)
         scope = context.scope
         resource, values = self._router.find(_raw_path(scope))
+        if not context.accepted:
+            if resource is not None:
+                context.errors = _errors_at(resource)
+            raise InvalidRequest(RULE)
         if resource is None:
             path = scope["path"]
             api_only = _is_api(path) and path not in self._fallback_below_api
@@ -224,7 +227,7 @@ class Application:
             return None
         endpoint = resource.methods.get(context.method)
         if endpoint is None:
-            context.errors = next(iter(resource.methods.values())).operation.errors
+            context.errors = _errors_at(resource)
         else:
             context.errors = endpoint.operation.errors
             context.call = call = Call(context.request_id, endpoint.operation, scope)
@@ -301,6 +304,11 @@ def _endpoint(
         failure_problem=failure_problem,
         strict=strict,
     )
+
+
+def _errors_at(resource: Resource[Endpoint]) -> ErrorFormat | None:
+    """Return the format of refusals that belong to no operation of the resource."""
+    return next(iter(resource.methods.values())).operation.errors
 
 
 def _reads_html(call: Call) -> bool:

@@ -40,7 +40,9 @@ def derived_problems(declared: Declaration) -> tuple[type[Problem], ...]:
     """Return the problems that ``declared`` implies, by status."""
     found: list[type[Problem]] = [InvalidRequest, *_BY_SECURITY[declared.security]]
     if declared.security is not Security.NONE:
-        found += READ_PROBLEMS if declared.method == "GET" else STORE_PROBLEMS
+        # A tool reports in its result that a change found no room.
+        reads = declared.method == "GET" or declared.security is Security.MCP
+        found += READ_PROBLEMS if reads else STORE_PROBLEMS
     if declared.security is Security.SESSION_OR_KEY:
         if declared.method != "GET":
             found.append(WrongOrigin)

@@ -223,9 +223,11 @@ def _successes(each: Operation, schemas: Schemas, example: object) -> dict[str, 
             described["example"] = example
         content["application/json"] = described
     found: dict[str, Json] = {}
+    # Beside a document, the success without content has another status.
+    without = each.other_statuses if each.empty and each.response_type is not None else ()
     for status in sorted(each.statuses):
         response: Json = {"description": HTTPStatus(status).phrase, "headers": headers}
-        if content and status not in (204, 304):
+        if content and status not in (204, 304, *without):
             response["content"] = content
         found[str(status)] = response
     return found
@@ -243,8 +245,9 @@ def _refusals(each: Operation) -> dict[str, Json]:
 
 def _errors(operations: Sequence[Operation]) -> Json:
     """Return the schemas of the error formats, by name."""
-    formats = {each.errors.name: each.errors for each in operations if each.errors is not None}
-    return {name: dict(each.schema) for name, each in formats.items()}
+    declared = [each.errors for each in operations if each.errors is not None]
+    others = [one for each in declared for formats in each.others.values() for one in formats]
+    return {each.name: dict(each.schema) for each in (*declared, *others)}
 
 
 def _refusal(status: int, problems: Sequence[type[Problem]], errors: ErrorFormat | None) -> Json:
@@ -261,7 +264,8 @@ def _refusal(status: int, problems: Sequence[type[Problem]], errors: ErrorFormat
         }
     else:
         media_type = "application/json"
-        schema = {"$ref": f"#/components/schemas/{errors.name}"}
+        references = [{"$ref": f"#/components/schemas/{each.name}"} for each in errors.at(status)]
+        schema = {"anyOf": references} if references[1:] else {**references[0]}
     return {
         "description": "\n".join(f"- `{problem.code}`: {problem.summary}" for problem in problems),
         "headers": headers,

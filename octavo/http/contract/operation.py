@@ -129,7 +129,8 @@ class Operation(Declaration):
         query_model: of the query; None without one.
         header_model: of the headers read; None without any.
         response_type: the type of the success for pydantic; None if it is not a document.
-        empty: the handler may return None, for a success without content.
+        empty: the handler may return None, for a success without content. With a ``response_type``
+            it returns a `Reply` of None with one of ``other_statuses``.
         not_modified: the handler may return a 304.
         streams: the handler may return a `Stream`.
         page: the handler may return an `HtmlPage`.

@@ -52,7 +52,8 @@ def prepared_problem(problem: Problem, request_id: str, base: str) -> PreparedRe
 
 def formatted_problem(problem: Problem, errors: ErrorFormat) -> PreparedResponse:
     """Render ``problem`` in the format of a protocol."""
-    document = to_json(errors.body(problem.status, problem.code, problem.detail))
+    body = errors.body(problem.status, problem.code, problem.detail, problem.members)
+    document = to_json(body)
     headers = [(b"content-length", b"%d" % len(document)), *problem.headers]
     return PreparedResponse(problem.status, headers, _ERROR_HEADERS, document)
 

@@ -153,9 +153,14 @@ def _success(hint: object) -> _Success:
             contents.append(content)
     marks = get_args(hint) if union else (hint,)
     nothing = (None, type(None))
-    empty = bool(contents) and all(content in nothing for content in contents)
-    if empty or not contents:
-        response_type: object = None
+    only_nothing = bool(contents) and all(content in nothing for content in contents)
+    empty = only_nothing or Reply[None] in marks
+    if empty and not only_nothing:
+        # The status of the reply distinguishes it from the document.
+        contents = [content for content in contents if content not in nothing]
+    response_type: object
+    if only_nothing or not contents:
+        response_type = None
     elif len(contents) == 1:
         response_type = contents[0]
     else:

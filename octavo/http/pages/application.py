@@ -15,6 +15,7 @@ from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 
 from octavo.accounts.ports import Clock, NewEntropy
+from octavo.http.contract.in_process import Perform
 from octavo.http.contract.problems import (
     AccountLocked,
     ConsentRequired,
@@ -27,7 +28,6 @@ from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages import API_REFERENCE
 from octavo.http.pages.account import add_account_pages
 from octavo.http.pages.administration import add_administration_pages
-from octavo.http.pages.api import Perform
 from octavo.http.pages.audit import add_audit_page
 from octavo.http.pages.connections import add_connection_pages
 from octavo.http.pages.consent import add_consent_page

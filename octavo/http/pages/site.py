@@ -21,6 +21,7 @@ from quart_trio import QuartTrio
 from octavo.accounts.ports import NewEntropy
 from octavo.http.api.account import AccountSchema
 from octavo.http.api.session_cookie import session_token
+from octavo.http.contract.in_process import Api, Perform
 from octavo.http.contract.problems import (
     ConsentRequired,
     Forbidden,
@@ -28,7 +29,6 @@ from octavo.http.contract.problems import (
     Problem,
     WrongOrigin,
 )
-from octavo.http.pages.api import Api, Perform
 from octavo.http.pages.resubmission import Resubmissions
 from octavo.http.server.asgi import Scope, extension_of
 

@@ -6,7 +6,6 @@ from octavo.http.api.access_tokens import AccessTokens
 from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import NotFound
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import IdentityFixture, identity_fixture
 from tests.fakes.oauth_rig import URL, OAuthRig
@@ -23,15 +22,14 @@ class McpOperation:
         summary="Serve",
         security=Security.MCP,
         scope="notes:read",
-        problems=(NotFound,),
     )
     async def serve(self, call: Call) -> str:
         assert call.principal is not None
         return call.principal.name
 
 
-async def get(identity: IdentityFixture, token: str | None, *, on: bool = True) -> Response:
-    tokens = AccessTokens(identity.credentials if on else None, public_url=URL)
+async def get(identity: IdentityFixture, token: str | None) -> Response:
+    tokens = AccessTokens(identity.credentials, public_url=URL)
     application = Application(
         [McpOperation()],
         new_id=lambda: "an-id",
@@ -74,8 +72,3 @@ async def test_request_without_a_token_learns_where_to_get_one() -> None:
         response = await get(identity, None)
         assert (response.status, response.code) == (401, "not_signed_in")
         assert response.header("www-authenticate") == f"Bearer {WHERE}"
-
-
-async def test_everything_is_missing_while_the_endpoint_is_off() -> None:
-    with identity_fixture() as identity:
-        assert (await get(identity, None, on=False)).status == 404

@@ -5,7 +5,6 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from octavo.http.api.connections import ConnectionOperations
 from octavo.model.oauth.pkce import challenge_of
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import identity_fixture
@@ -120,6 +119,6 @@ async def test_request_of_another_site_is_refused(users: PublishingUsers) -> Non
 
 async def test_operations_are_missing_while_the_endpoint_is_off() -> None:
     with identity_fixture() as identity:
-        off = UsersApi(identity, more=lambda _: [ConnectionOperations(None, identity.store)])
+        off = UsersApi(identity, mcp=False)
         _, cookie = await off.account()
         assert (await off.get(CONNECTIONS, cookie)).status == 404

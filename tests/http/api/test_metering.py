@@ -79,11 +79,13 @@ WITHOUT_CONTENT = {
     *("getLinks", "listUnresolvedLinks", "getWorkspaceImport"),
     *("listPublishedLinks", "listReports", "getReportPage"),
     *("getRootMcpMetadata", "getMcpMetadata", "getAuthorizationServer", "getClient"),
-    *("listConnections", "describeAccessRequest"),
+    *("listConnections", "describeAccessRequest", "openMcp"),
 }
 """The other operations that read."""
 OF_READERS = {"getPublishedPage", "getPublishedAttachment"}
 """They count for an owner of the workspace, and hide that a limit refuses them."""
+OF_TOOLS = {"serveMcp"}
+"""Its tools perform the other operations, at their cost."""
 STORING = {"uploadAttachment", "getFileContent", "putImportPart", "completeWorkspaceImport"}
 """Operations that store images, thumbnails, or parts of archives."""
 
@@ -146,7 +148,7 @@ def test_every_operation_that_reads_is_known_to_send_content_or_not() -> None:
 
 
 def test_operations_that_send_content_declare_the_limit() -> None:
-    assert declaring(DownloadLimit) == {*METERED, "saveNote"}
+    assert declaring(DownloadLimit) == {*METERED, *OF_TOOLS, "saveNote"}
 
 
 def test_operations_that_store_images_declare_the_limit() -> None:
@@ -165,7 +167,7 @@ def test_document_has_the_header_and_its_values_for_these_problems_alone() -> No
                     assert "retry-after" in response["headers"]
                     described.add((operation["operationId"], status))
     assert described == {
-        *((name, "429") for name in (*METERED, "saveNote")),
+        *((name, "429") for name in (*METERED, *OF_TOOLS, "saveNote")),
         *((name, "503") for name in STORING),
     }
 

@@ -6,7 +6,6 @@ from urllib.parse import urlencode
 
 import pytest
 
-from octavo.http.api.oauth import OAuthOperations
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import identity_fixture
 from tests.fakes.oauth_rig import CALLBACK, PROGRAM, URL, VERIFIER
@@ -159,6 +158,6 @@ async def test_metadata_name_the_scopes_that_are_offered(users: PublishingUsers)
 
 async def test_operations_are_missing_while_the_endpoint_is_off() -> None:
     with identity_fixture() as identity:
-        off = UsersApi(identity, more=lambda _: [OAuthOperations(None, public_url=URL)])
+        off = UsersApi(identity, mcp=False)
         assert (await off.get("/.well-known/oauth-authorization-server")).status == 404
         assert (await off.post("/oauth/register", PROGRAM)).status == 404

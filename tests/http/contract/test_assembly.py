@@ -305,6 +305,7 @@ def test_handler_declared_twice_serves_two_operations() -> None:
         (Reply[None], None, True, False, False, False),
         (NoteMade | Reply[NoteMade], NoteMade, False, False, False, False),
         (NoteMade | None, NoteMade | None, False, False, False, False),
+        (NoteMade | Reply[None], NoteMade, True, False, False, False),
         (Reply[NoteMade] | NotModified, NoteMade, False, True, False, False),
         (list[NoteMade], list[NoteMade], False, False, False, False),
         (Stream | NotModified, None, False, True, True, False),

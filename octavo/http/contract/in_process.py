@@ -1,16 +1,17 @@
-"""Calls of API operations by pages, in the same process.
+"""Calls of API operations by other operations and by pages, in the same process.
 
-A page is a client of the API: what it shows and changes passes through the same operations, with
-their checks of input, rights, origin and rates, as the requests of any other client.
+The caller is a client of the API: what it reads and changes passes through the same operations,
+with their checks of input, rights, origin and rates, as the requests of any other client.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
 import trio
 from pydantic_core import to_json
 
+from octavo.http.contract.call import Principal
 from octavo.http.contract.problems import Header
 from octavo.http.contract.reply import Reply
 from octavo.http.server.asgi import Event, Receive, Scope
@@ -19,6 +20,8 @@ M = TypeVar("M")
 
 Perform = Callable[[Scope, Receive, str], Awaitable[object]]
 """Performs the operation that a scope requests, as `Application.perform` does."""
+PerformAs = Callable[[Scope, Receive, str, Principal], Awaitable[object]]
+"""Performs an operation for a caller that was authenticated already."""
 
 _FORWARDED = frozenset({b"cookie", b"user-agent", b"origin"})
 
@@ -31,20 +34,21 @@ class Performed(NamedTuple):
 
 
 class Api:
-    """The operations of the API, called for the person who requests a page.
+    """The operations of the API, called for whoever sent another request.
 
     Every call raises the `Problem` of a refusal.
 
     Args:
         perform: performs an operation.
-        scope: of the request of the page; its cookie, origin and client are those of the call.
-        request_id: of the request of the page.
+        scope: of the other request; its cookie, origin and client are those of the calls.
+        request_id: of the other request.
     """
 
     def __init__(self, perform: Perform, scope: Scope, request_id: str) -> None:
         self._perform = perform
         self._scope = scope
         self._request_id = request_id
+        self._headers = [each for each in scope["headers"] if each[0] in _FORWARDED]
 
     async def get(self, kind: type[M], path: str, /, **query: str | None) -> M:
         """Return the response of a GET operation, of type ``kind``.
@@ -52,7 +56,7 @@ class Api:
         Members of ``query`` that are None are left out.
         """
         given = {name: value for name, value in query.items() if value is not None}
-        return _typed(kind, (await self.call("GET", path, query=given)).result)
+        return typed(kind, (await self.call("GET", path, query=given)).result)
 
     async def send(
         self, kind: type[M], method: str, path: str, body: Mapping[str, object] | None = None
@@ -61,7 +65,7 @@ class Api:
 
         If cancelled, it may have been performed.
         """
-        return _typed(kind, (await self.call(method, path, body)).result)
+        return typed(kind, (await self.call(method, path, body)).result)
 
     async def call(
         self,
@@ -70,23 +74,24 @@ class Api:
         body: Mapping[str, object] | None = None,
         *,
         query: Mapping[str, str] | None = None,
+        headers: Sequence[Header] = (),
     ) -> Performed:
         """Perform an operation; return its result and the headers that it sets.
 
-        If cancelled, it may have been performed.
+        ``headers`` are sent in addition. If cancelled, it may have been performed.
         """
         content = b"" if body is None else to_json(body)
-        headers = [each for each in self._scope["headers"] if each[0] in _FORWARDED]
+        sent = [*self._headers, *headers]
         if body is not None:
-            headers.append((b"content-type", b"application/json"))
-            headers.append((b"content-length", b"%d" % len(content)))
+            sent.append((b"content-type", b"application/json"))
+            sent.append((b"content-length", b"%d" % len(content)))
         scope = {
             **self._scope,
             "method": method,
             "path": path,
             "raw_path": quote(path).encode(),
             "query_string": urlencode(query or {}).encode(),
-            "headers": headers,
+            "headers": sent,
         }
         result = await self._perform(scope, _receiving(content), self._request_id)
         if isinstance(result, Reply):
@@ -94,7 +99,17 @@ class Api:
         return Performed(result, ())
 
 
-def _typed(kind: type[M], result: object) -> M:
+def api_as(principal: Principal, perform: PerformAs, scope: Scope, request_id: str) -> Api:
+    """Return the API for a caller that was authenticated already: no credential is sent again."""
+
+    async def perform_as(scope: Scope, receive: Receive, request_id: str) -> object:
+        return await perform(scope, receive, request_id, principal)
+
+    return Api(perform_as, {**scope, "headers": []}, request_id)
+
+
+def typed(kind: type[M], result: object) -> M:
+    """Return ``result`` as a ``kind``. Raises TypeError if it is none, which is a bug."""
     if not isinstance(result, kind):
         raise TypeError(f"the operation returned {type(result).__name__}, not {kind.__name__}")
     return result

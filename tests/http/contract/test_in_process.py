@@ -1,14 +1,22 @@
-"""Calls of operations by pages."""
+"""Calls of operations in the same process."""
+
+from collections.abc import Iterator
 
 import pytest
 
 from octavo.http.api.account import AccountSchema
 from octavo.http.api.keys import ApiKeyList
+from octavo.http.contract.in_process import Api, api_as
 from octavo.http.contract.problems import InvalidRequest, NotSignedIn, WrongOrigin
-from octavo.http.pages.api import Api
 from octavo.http.server.asgi import Scope
-from tests.fakes.page_reader import Installation
+from tests.fakes.page_reader import Installation, installation
 from tests.fakes.users_api import ADDRESS, ORIGIN
+
+
+@pytest.fixture
+def house() -> Iterator[Installation]:
+    with installation() as made:
+        yield made
 
 
 async def api_of(house: Installation, origin: str = ORIGIN) -> Api:
@@ -81,3 +89,14 @@ async def test_headers_that_an_operation_sets_are_returned(house: Installation) 
 async def test_calls_are_not_logged_as_requests(house: Installation) -> None:
     await (await api_of(house)).get(AccountSchema, "/api/account")
     assert house.users.records == []
+
+
+async def test_caller_that_is_known_already_sends_no_credential(house: Installation) -> None:
+    signed_in = await house.users.identity.account()
+    caller = await house.users.identity.credentials.of_session(signed_in.token.encode())
+    assert caller is not None
+    stranger: Scope = {"type": "http", "headers": [(b"cookie", b"__Host-octavo=other")]}
+    api = api_as(caller, house.users.application.perform, stranger, "r-1")
+    assert (await api.get(AccountSchema, "/api/account")).address == ADDRESS
+    changed = await api.send(AccountSchema, "PATCH", "/api/account", {"displayName": "Anne"})
+    assert changed.display_name == "Anne"

@@ -1,0 +1,320 @@
+"""The endpoint of the Model Context Protocol: assistants read notes, and may change them.
+
+It is stateless and answers each message with a JSON document: it opens no event stream and keeps no
+session. What it refuses before a message is read has the errors of MCP; a message that was read is
+answered with a result, or with an error of JSON-RPC.
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from pydantic import ConfigDict, RootModel
+
+from octavo.accounts.caller import Caller
+from octavo.http.api.authentication import refuse_other_origin
+from octavo.http.api.metering import METERED
+from octavo.http.api.store_problems import WorkspaceBusy
+from octavo.http.contract.bodies import JsonBody
+from octavo.http.contract.call import Authenticator, Call, Principal
+from octavo.http.contract.error_format import MCP_ERROR, RPC_MEMBER
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.problems import (
+    CredentialRefused,
+    Forbidden,
+    Header,
+    InsufficientScope,
+    InvalidRequest,
+    MethodNotAllowed,
+    NotFound,
+    NotSignedIn,
+    Problem,
+    RateLimited,
+    WrongOrigin,
+)
+from octavo.http.contract.reply import Reply
+from octavo.model.accounts.access_limits import READ, WRITE
+
+PATH = "/mcp"
+METADATA_PATH = "/.well-known/oauth-protected-resource/mcp"
+"""The metadata of the protected resource (RFC 9728), to which challenges refer."""
+LONGEST_MESSAGE = 1024 * 1024
+"""Maximum size of a message in bytes."""
+_PARSE_ERROR = -32700
+_SECONDS = 30.0
+
+
+class NotAcceptable(Problem):
+    """The client accepts no JSON, which is all that the endpoint answers with."""
+
+    status, code = 406, "not_acceptable"
+    summary = "The response is application/json, which the header accept excludes."
+    remedy = "Send accept: application/json, text/event-stream, as the protocol requires."
+
+
+class McpMessageRefused(Problem):
+    """A message that breaks a rule of the protocol; the error of JSON-RPC has the rule."""
+
+    status, code = 400, "mcp_message_refused"
+    summary = "The message does not follow the Model Context Protocol."
+    remedy = (
+        "The message of the error says which rule is broken, and its code is one of JSON-RPC or of "
+        "the protocol. If you use a client of others, update it."
+    )
+
+
+class McpMethodUnknown(Problem):
+    """A method that this server does not have."""
+
+    status, code = 404, "mcp_method_unknown"
+    summary = "There is no method of this name at this endpoint."
+    remedy = "Call server/discover, which lists what the server can do."
+
+
+class McpHeaders(NamedTuple):
+    """The headers of a message, each with all its values."""
+
+    versions: tuple[str, ...]
+    methods: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+Exchange = Callable[[Call, object, McpHeaders], Awaitable[object]]
+"""Returns the answer to a message, None if it expects none.
+
+The call has the caller. Raises `McpMessageRefused`, `McpMethodUnknown`, `InsufficientScope` and the
+problems of operations that tools perform.
+"""
+
+
+class McpMessage(RootModel[object]):
+    """A message of the Model Context Protocol: a request, a notification or a response.
+
+    Revisions before 2025-06-18 also have batches of messages.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "type": ["object", "array"],
+            "properties": {
+                "jsonrpc": {"const": "2.0"},
+                "id": {"type": ["string", "integer"]},
+                "method": {"type": "string"},
+                "params": {"type": "object"},
+                "result": {"type": "object"},
+                "error": {"type": "object"},
+            },
+            "required": ["jsonrpc"],
+            "items": {"type": "object"},
+        }
+    )
+
+
+class _MessageBody(JsonBody[McpMessage]):
+    """A message; what is no JSON gets the error code of JSON-RPC for it."""
+
+    __slots__ = ()
+
+    def parse(self, body: bytes) -> McpMessage:
+        try:
+            return super().parse(body)
+        except InvalidRequest as fault:
+            raise McpMessageRefused(
+                _located(fault), members={RPC_MEMBER: {"code": _PARSE_ERROR, "data": None}}
+            ) from None
+
+
+def _located(fault: InvalidRequest) -> str:
+    errors = fault.members.get("errors")
+    if not isinstance(errors, list) or not errors:
+        return fault.detail
+    return str(errors[0]["message"])
+
+
+def challenge(public_url: str, scope: str = READ, error: str | None = None) -> Header:
+    """Return the header that tells a client how to get a token (RFC 9728 section 5.1).
+
+    ``scope`` is the scope to ask for, separated by spaces; ``error`` is a code of RFC 6750, for a
+    request that had a token.
+    """
+    given = f'error="{error}", ' if error else ""
+    metadata = f'resource_metadata="{public_url}{METADATA_PATH}"'
+    return (b"www-authenticate", f'Bearer {given}{metadata}, scope="{scope}"'.encode())
+
+
+def token_missing(public_url: str) -> NotSignedIn:
+    """Return the problem of a request without a token."""
+    problem = NotSignedIn("Send an access token as authorization: Bearer.")
+    problem.headers = (challenge(public_url),)
+    return problem
+
+
+def token_refused(public_url: str) -> CredentialRefused:
+    """Return the problem of a token that is unknown, revoked, expired or of another resource."""
+    return CredentialRefused(
+        "The access token is not valid here, or no longer: refresh it, or ask for a new one.",
+        headers=[challenge(public_url, error="invalid_token")],
+    )
+
+
+def write_scope_missing(public_url: str) -> InsufficientScope:
+    """Return the problem of a token that may only read."""
+    scope = f"{READ} {WRITE}"
+    problem = InsufficientScope(WRITE, "The access token may read notes, but not change them.")
+    problem.headers = (challenge(public_url, scope, "insufficient_scope"),)
+    return problem
+
+
+class OwnOriginOnly:
+    """Refuses requests from the pages of other origins, before it authenticates others.
+
+    The protocol requires it against DNS rebinding; programs send no origin.
+
+    Args:
+        authenticator: checks the tokens.
+        origin: of the installation, the only one that browsers may send messages from.
+    """
+
+    def __init__(self, authenticator: Authenticator, *, origin: str) -> None:
+        self._authenticator = authenticator
+        self._origin = origin
+
+    async def authenticate(self, call: Call) -> Principal:
+        """Return the caller. Raises `WrongOrigin`, and what the authenticator raises."""
+        refuse_other_origin(call.headers, self._origin)
+        return await self._authenticator.authenticate(call)
+
+
+class McpOff:
+    """Authenticates the operations of `Security.MCP` where the endpoint is off: nobody."""
+
+    async def authenticate(self, call: Call) -> Caller:
+        """Raise `NotFound`."""
+        raise NotFound("The MCP endpoint is off: the setting mcp enables it.")
+
+
+class McpOperations:
+    """The endpoint.
+
+    Args:
+        exchange: loads what answers messages, when the first one arrives.
+    """
+
+    def __init__(self, exchange: Callable[[], Awaitable[Exchange]]) -> None:
+        self._exchange = exchange
+
+    @operation(
+        id="serveMcp",
+        method="POST",
+        path=PATH,
+        tag="mcp",
+        summary="Send a message of the Model Context Protocol",
+        description="Revisions 2024-11-05 to 2026-07-28. The endpoint keeps no session and opens "
+        "no event stream: a request is answered with a JSON document, and a notification with 202. "
+        "Where the endpoint is off, this is 404.",
+        security=Security.MCP,
+        scope=READ,
+        other_statuses=(202,),
+        problems=(
+            McpMessageRefused,
+            Forbidden,
+            WrongOrigin,
+            NotFound,
+            McpMethodUnknown,
+            NotAcceptable,
+            RateLimited,
+            WorkspaceBusy,
+            *METERED,
+        ),
+        body=_MessageBody(McpMessage, LONGEST_MESSAGE, None),
+        time=_SECONDS,
+        errors=MCP_ERROR,
+    )
+    async def serve_mcp(self, call: Call, body: McpMessage) -> McpMessage | Reply[None]:
+        """Return the answer to a message."""
+        _check_caller(call)
+        headers = _headers_of(call)
+        answer = await (await self._exchange())(call, body.root, headers)
+        if answer is None:
+            return Reply(None, status=202)
+        return McpMessage.model_construct(answer)
+
+    @operation(
+        id="openMcp",
+        method="GET",
+        path=PATH,
+        tag="mcp",
+        summary="Open an event stream, which the endpoint refuses",
+        description="Clients of earlier revisions try it, and continue without a stream after 405.",
+        security=Security.MCP,
+        scope=READ,
+        problems=(Forbidden, WrongOrigin, NotFound, MethodNotAllowed, NotAcceptable, RateLimited),
+        errors=MCP_ERROR,
+    )
+    async def open_mcp(self, call: Call) -> McpMessage:
+        """Refuse to open a stream."""
+        _check_caller(call)
+        raise MethodNotAllowed(
+            "The endpoint opens no event stream: send messages with POST.",
+            headers=[(b"allow", b"OPTIONS, POST")],
+        )
+
+
+def _headers_of(call: Call) -> McpHeaders:
+    """Return the headers that belong to the message. Raises `NotAcceptable`."""
+    accept: list[bytes] = []
+    versions: list[str] = []
+    methods: list[str] = []
+    names: list[str] = []
+    for name, value in call.headers:
+        if name == b"accept":
+            accept.append(value)
+        elif name == b"mcp-protocol-version":
+            versions.append(value.decode("latin-1"))
+        elif name == b"mcp-method":
+            methods.append(value.decode("latin-1"))
+        elif name == b"mcp-name":
+            names.append(value.decode("latin-1"))
+    if accept and not accepts_json(b",".join(accept)):
+        raise NotAcceptable
+    return McpHeaders(tuple(versions), tuple(methods), tuple(names))
+
+
+def _check_caller(call: Call) -> None:
+    caller = call.principal_as(Caller)
+    if caller.locked:
+        raise Forbidden("The account is locked: an administrator of the installation can say why.")
+    if caller.consent_due:
+        raise Forbidden(
+            "The account must accept the terms and the privacy notice in force first: sign in to "
+            "the pages of the installation."
+        )
+
+
+_JSON_RANGES = frozenset({b"application/json", b"application/*", b"*/*"})
+
+
+@lru_cache(maxsize=64)
+def accepts_json(accept: bytes) -> bool:
+    """Return whether the header ``accept`` allows ``application/json`` (RFC 9110 section 12.5.1).
+
+    The most specific of its ranges decides; a weight of 0 excludes what the range matches.
+    """
+    weights: dict[bytes, bool] = {}
+    for item in accept.lower().split(b","):
+        essence, *parameters = item.split(b";")
+        media_range = essence.strip()
+        if media_range in _JSON_RANGES:
+            weights[media_range] = weights.get(media_range, False) or not _excluded(parameters)
+    for media_range in (b"application/json", b"application/*", b"*/*"):
+        if media_range in weights:
+            return weights[media_range]
+    return False
+
+
+def _excluded(parameters: list[bytes]) -> bool:
+    for parameter in parameters:
+        name, _, value = parameter.strip().partition(b"=")
+        if name.strip() == b"q":
+            return value.strip() in (b"0", b"0.", b"0.0", b"0.00", b"0.000")
+    return False

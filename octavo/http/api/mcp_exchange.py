@@ -1,0 +1,52 @@
+"""Answer the messages of the MCP endpoint; loaded only where the endpoint is on."""
+
+from octavo.accounts.caller import Caller
+from octavo.http.api.mcp import (
+    Exchange,
+    McpHeaders,
+    McpMessageRefused,
+    McpMethodUnknown,
+    write_scope_missing,
+)
+from octavo.http.api.mcp_notes import NotesOfApi
+from octavo.http.contract.call import Call
+from octavo.http.contract.error_format import RPC_MEMBER
+from octavo.http.contract.in_process import PerformAs, api_as
+from octavo.http.contract.problems import Problem
+from octavo.mcp.protocol import UNKNOWN_METHOD, ProtocolError, RoutingHeaders
+from octavo.mcp.reading_tools import reading_tools
+from octavo.mcp.server import McpCaller, McpServer, WriteScopeMissing
+from octavo.mcp.writing_tools import writing_tools
+from octavo.model.accounts.access_limits import WRITE
+
+
+def mcp_exchange(perform: PerformAs, *, public_url: str, writes: bool) -> Exchange:
+    """Return what answers messages: tools perform operations of the API.
+
+    Args:
+        perform: performs an operation for the caller of a message.
+        public_url: address of the installation, without a trailing slash.
+        writes: whether tools that change notes are offered to tokens with the scope for it.
+    """
+    server = McpServer((*reading_tools(), *(writing_tools() if writes else ())))
+
+    async def exchange(call: Call, document: object, headers: McpHeaders) -> object:
+        caller = call.principal_as(Caller)
+        api = api_as(caller, perform, call.scope, call.request_id)
+        sender = McpCaller(
+            NotesOfApi(api, public_url), may_write=caller.scopes is None or WRITE in caller.scopes
+        )
+        try:
+            return await server.answer(document, RoutingHeaders(*headers), sender)
+        except ProtocolError as error:
+            raise _problem_of(error) from None
+        except WriteScopeMissing:
+            raise write_scope_missing(public_url) from None
+
+    return exchange
+
+
+def _problem_of(error: ProtocolError) -> Problem:
+    kind = McpMethodUnknown if error.status == UNKNOWN_METHOD else McpMessageRefused
+    about = {"id": error.id, "code": error.code, "data": error.data}
+    return kind(error.message, members={RPC_MEMBER: about})

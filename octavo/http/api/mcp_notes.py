@@ -1,0 +1,197 @@
+"""The notes that tools of the Model Context Protocol reach: operations of the API, in process."""
+
+from collections.abc import Awaitable, Sequence
+from typing import TypeVar
+
+from octavo.http.api.file_schemas import FileChangeSchema, WorkspaceFile
+from octavo.http.api.links import FileLinksSchema
+from octavo.http.api.reading import FileList, RevisionList
+from octavo.http.api.search import SearchResults
+from octavo.http.api.sync import FeedPageSchema
+from octavo.http.api.workspaces import WorkspaceList
+from octavo.http.contract.in_process import Api, Performed, typed
+from octavo.http.contract.problems import NotFound, Problem
+from octavo.mcp.notes import (
+    Changes,
+    EntryPage,
+    ListedNote,
+    NoteBackLink,
+    NoteChange,
+    NoteContent,
+    NotesRefused,
+    PastRevision,
+    RecentChange,
+    SearchHit,
+    WorkspaceEntry,
+)
+from octavo.model.etag import entity_tag
+from octavo.model.identity import RevisionId
+
+T = TypeVar("T")
+
+ACTIONABLE = frozenset({400, 403, 404, 409, 410, 412, 413, 422, 507})
+"""The statuses of refusals that a model can act on; any other ends the request."""
+_TEXT = {"content": "text"}
+
+
+class NotesOfApi:
+    """`octavo.mcp.notes.Notes` for one request.
+
+    Args:
+        api: the operations, performed for the caller of the request.
+        public_url: address of the installation, without a trailing slash.
+    """
+
+    def __init__(self, api: Api, public_url: str) -> None:
+        self._api = api
+        self._public_url = public_url
+
+    async def workspaces(self, after: str | None, limit: int) -> EntryPage[WorkspaceEntry]:
+        """Return a page of listWorkspaces."""
+        page = await self._get(WorkspaceList, "/api/workspaces", after=after, limit=str(limit))
+        found = [WorkspaceEntry(each.id, each.name, each.role) for each in page.items]
+        return EntryPage(found, page.next)
+
+    async def notes(
+        self, workspace_id: str, prefix: str, after: str | None, limit: int
+    ) -> EntryPage[ListedNote]:
+        """Return a page of listFiles."""
+        path = f"/api/workspaces/{workspace_id}/files"
+        page = await self._get(FileList, path, prefix=prefix, after=after, limit=str(limit))
+        found = [
+            ListedNote(each.id, each.path, each.head.id, each.head.size, each.head.created_at)
+            for each in page.items
+            if each.kind == "note"
+        ]
+        return EntryPage(found, page.next)
+
+    async def note(self, workspace_id: str, file_id: str) -> NoteContent:
+        """Return getFile, without the document."""
+        path = _file(workspace_id, file_id)
+        performed = await _converted(self._api.call("GET", path, query=_TEXT))
+        return _content(typed(WorkspaceFile, performed.result))
+
+    async def revision(self, workspace_id: str, file_id: str, revision_id: str) -> NoteContent:
+        """Return getRevision."""
+        path = f"{_file(workspace_id, file_id)}/revisions/{revision_id}"
+        return _content(await self._get(WorkspaceFile, path))
+
+    async def search(self, query: str, limit: int) -> Sequence[SearchHit]:
+        """Return search."""
+        found = await self._get(SearchResults, "/api/search", q=query, limit=str(limit))
+        return [
+            SearchHit(each.workspace_id, each.file_id, each.path, each.title)
+            for each in found.items
+        ]
+
+    async def back_links(
+        self, workspace_id: str, file_id: str, after: str | None, limit: int
+    ) -> EntryPage[NoteBackLink]:
+        """Return the incoming links of getLinks."""
+        path = f"{_file(workspace_id, file_id)}/links"
+        page = await self._get(FileLinksSchema, path, after=after, limit=str(limit))
+        found = [
+            NoteBackLink(each.file_id, each.path, each.title, each.target, each.heading)
+            for each in page.incoming
+        ]
+        return EntryPage(found, page.next)
+
+    async def changes(self, workspace_id: str, after: int, limit: int) -> Changes:
+        """Return getFeed, without texts."""
+        path = f"/api/workspaces/{workspace_id}/feed"
+        page = await self._get(FeedPageSchema, path, after=str(after), limit=str(limit))
+        found = [
+            RecentChange(
+                each.position,
+                each.file_id,
+                each.path,
+                each.kind == "note",
+                each.state,
+                each.revision_id,
+                each.changed_at,
+            )
+            for each in page.entries
+        ]
+        return Changes(found, page.next, page.position)
+
+    async def revisions(
+        self, workspace_id: str, file_id: str, after: str | None, limit: int
+    ) -> EntryPage[PastRevision]:
+        """Return a page of listRevisions."""
+        path = f"{_file(workspace_id, file_id)}/revisions"
+        page = await self._get(RevisionList, path, after=after, limit=str(limit))
+        found = [
+            PastRevision(
+                each.id, each.path, each.size, each.author_name, each.origin, each.created_at
+            )
+            for each in page.items
+        ]
+        return EntryPage(found, page.next)
+
+    async def create(self, workspace_id: str, path: str, text: str) -> NoteChange:
+        """Perform createFile."""
+        body = {"path": path, "text": text}
+        place = f"/api/workspaces/{workspace_id}/files"
+        return _changed(await _converted(self._api.call("POST", place, body)))
+
+    async def update(self, workspace_id: str, file_id: str, expected: str, text: str) -> NoteChange:
+        """Perform updateFile with a text."""
+        return await self._put(workspace_id, file_id, expected, {"text": text})
+
+    async def move(self, workspace_id: str, file_id: str, expected: str, path: str) -> NoteChange:
+        """Perform updateFile with a path; links are rewritten."""
+        body = {"path": path, "rewriteLinks": True}
+        return await self._put(workspace_id, file_id, expected, body)
+
+    async def delete(self, workspace_id: str, file_id: str, expected: str) -> NoteChange:
+        """Perform deleteFile."""
+        headers = [(b"if-match", entity_tag(RevisionId(expected)))]
+        call = self._api.call("DELETE", _file(workspace_id, file_id), headers=headers)
+        return _changed(await _converted(call))
+
+    def address(self, workspace_id: str, file_id: str) -> str:
+        """Return the URL of getFile."""
+        return f"{self._public_url}{_file(workspace_id, file_id)}"
+
+    async def _put(
+        self, workspace_id: str, file_id: str, expected: str, body: dict[str, object]
+    ) -> NoteChange:
+        headers = [(b"if-match", entity_tag(RevisionId(expected)))]
+        call = self._api.call("PUT", _file(workspace_id, file_id), body, headers=headers)
+        return _changed(await _converted(call))
+
+    async def _get(self, kind: type[T], path: str, **query: str | None) -> T:
+        return await _converted(self._api.get(kind, path, **query))
+
+
+async def _converted(call: Awaitable[T]) -> T:
+    try:
+        return await call
+    except Problem as problem:
+        if problem.status not in ACTIONABLE:
+            raise
+        detail = _located(problem)
+        raise NotesRefused(problem.code, detail, problem.members) from None
+
+
+def _located(problem: Problem) -> str:
+    """Return the detail of a problem, with the messages of its faults."""
+    errors = problem.members.get("errors")
+    if not isinstance(errors, list):
+        return problem.detail
+    return " ".join(str(each["message"]) for each in errors)
+
+
+def _file(workspace_id: str, file_id: str) -> str:
+    return f"/api/workspaces/{workspace_id}/files/{file_id}"
+
+
+def _content(file: WorkspaceFile) -> NoteContent:
+    if file.text is None or file.path is None:
+        raise NotesRefused(NotFound.code, "This file is no note: it has no text.", {})
+    return NoteContent(file.id, file.path, file.head.id, file.head.created_at, file.text)
+
+
+def _changed(performed: Performed) -> NoteChange:
+    changed = typed(FileChangeSchema, performed.result)
+    return NoteChange(changed.file_id, changed.path, changed.revision.id, changed.outcome)

@@ -1,0 +1,434 @@
+"""The tools that read notes."""
+
+import re
+from typing import cast
+
+from octavo.mcp.excerpt import MAX_CHARACTERS, excerpt
+from octavo.mcp.identifiers import note_uri
+from octavo.mcp.notes import NoteContent, Notes, RecentChange
+from octavo.mcp.schema import Arguments, Schema, boolean, integer, items, optional, record, text
+from octavo.mcp.tool import (
+    DATA_NOTICE,
+    Structured,
+    Tool,
+    ToolRefused,
+    note_argument,
+    optional_number,
+    optional_text,
+    revision_argument,
+    workspace_argument,
+)
+from octavo.model.search.ranking import title_of
+
+MAX_RESULTS = 20
+"""Maximum number of results of a search."""
+PAGE = 100
+"""Maximum number of items in a page."""
+MAX_FETCHED = 100_000
+"""Maximum length in characters of a text that is fetched."""
+_LONGEST_QUERY = 500
+LONGEST_PATH = 1024
+LONGEST_ID = 200
+_LONGEST_CURSOR = 2048
+_WINDOW = 50
+_MAX_WINDOWS = 8
+_MAX_NUMBER = 2**53 - 1
+_LAST_FILE = "~"
+_CHANGES_CURSOR = re.compile(r"([0-9]{1,15})\.([0-9a-f-]{36}|~)")
+
+NOTE_ID = text("The id of a note: octavo://{workspaceId}/{fileId}.", longest=LONGEST_ID)
+WORKSPACE_ID = text("The id of a workspace, from list_workspaces.", longest=LONGEST_ID)
+_CURSOR = optional(
+    text("next_cursor of the previous page; null for the first one.", longest=_LONGEST_CURSOR)
+)
+_NEXT = optional(text("The cursor of the next page; null on the last one."))
+_REVISION_ID = text("The id of the revision.")
+_PATH = text("The path of the note in its workspace.")
+_NOTICE = text("How to treat the text.")
+_TIME = text("When it was made (RFC 3339).")
+
+
+def reading_tools() -> tuple[Tool, ...]:
+    """Return the tools, in the order in which clients list them."""
+    return _TOOLS
+
+
+async def _list_workspaces(notes: Notes, arguments: Arguments) -> Structured:
+    page = await notes.workspaces(optional_text(arguments, "cursor"), PAGE)
+    return {
+        "workspaces": [
+            {"workspace_id": each.workspace_id, "name": each.name, "role": each.role}
+            for each in page.items
+        ],
+        "next_cursor": page.next,
+    }
+
+
+async def _list_notes(notes: Notes, arguments: Arguments) -> Structured:
+    workspace_id = workspace_argument(arguments)
+    folder = (optional_text(arguments, "folder") or "").strip("/")
+    prefix = f"{folder}/" if folder else ""
+    page = await notes.notes(workspace_id, prefix, optional_text(arguments, "cursor"), PAGE)
+    return {
+        "notes": [
+            {
+                "note_id": note_uri(workspace_id, each.file_id),
+                "path": each.path,
+                "revision_id": each.revision_id,
+                "size": each.size,
+                "changed_at": each.changed_at,
+            }
+            for each in page.items
+        ],
+        "next_cursor": page.next,
+    }
+
+
+async def _search(notes: Notes, arguments: Arguments) -> Structured:
+    hits = await notes.search(cast("str", arguments["query"]), MAX_RESULTS)
+    return {
+        "results": [
+            {
+                "id": note_uri(each.workspace_id, each.file_id),
+                "title": each.title or name_of(each.path),
+                "url": notes.address(each.workspace_id, each.file_id),
+            }
+            for each in hits
+        ]
+    }
+
+
+async def _fetch(notes: Notes, arguments: Arguments) -> Structured:
+    workspace_id, file_id = note_argument(arguments, "id")
+    note = await notes.note(workspace_id, file_id)
+    part = excerpt(note.text, limit=MAX_FETCHED)
+    return {
+        "id": note_uri(workspace_id, file_id),
+        "title": title_of(note.text) or name_of(note.path),
+        "text": part.text,
+        "url": notes.address(workspace_id, file_id),
+        "metadata": {
+            "path": note.path,
+            "workspace_id": workspace_id,
+            "revision_id": note.revision_id,
+            "changed_at": note.changed_at,
+            "truncated": part.next is not None,
+            "notice": DATA_NOTICE,
+        },
+    }
+
+
+async def _read_note(notes: Notes, arguments: Arguments) -> Structured:
+    workspace_id, file_id = note_argument(arguments)
+    if arguments["revision_id"] is None:
+        note = await notes.note(workspace_id, file_id)
+    else:
+        note = await notes.revision(workspace_id, file_id, revision_argument(arguments))
+    return note_result(workspace_id, note, arguments)
+
+
+def note_result(workspace_id: str, note: NoteContent, arguments: Arguments) -> Structured:
+    """Return a note in the form of ``read_note``. Raises `ToolRefused`."""
+    try:
+        part = excerpt(
+            note.text,
+            first_line=optional_number(arguments, "first_line"),
+            last_line=optional_number(arguments, "last_line"),
+            start=optional_number(arguments, "start_character"),
+        )
+    except ValueError as error:
+        raise ToolRefused(str(error)) from None
+    return {
+        "note_id": note_uri(workspace_id, note.file_id),
+        "path": note.path,
+        "revision_id": note.revision_id,
+        "changed_at": note.changed_at,
+        "notice": DATA_NOTICE,
+        "text": part.text,
+        "first_line": part.first_line,
+        "last_line": part.last_line,
+        "total_lines": part.total_lines,
+        "start_character": part.start_character,
+        "total_characters": part.total_characters,
+        "next_character": part.next,
+    }
+
+
+async def _backlinks(notes: Notes, arguments: Arguments) -> Structured:
+    workspace_id, file_id = note_argument(arguments)
+    after = optional_text(arguments, "cursor")
+    page = await notes.back_links(workspace_id, file_id, after, PAGE)
+    return {
+        "links": [
+            {
+                "note_id": note_uri(workspace_id, each.file_id),
+                "path": each.path,
+                "title": each.title or name_of(each.path),
+                "target": each.target,
+                "heading": each.heading,
+            }
+            for each in page.items
+        ],
+        "next_cursor": page.next,
+    }
+
+
+async def _recent_changes(notes: Notes, arguments: Arguments) -> Structured:
+    workspace_id = workspace_argument(arguments)
+    given = optional_text(arguments, "cursor")
+    if given is None:
+        before = ((await notes.changes(workspace_id, 0, 1)).position, _LAST_FILE)
+    else:
+        before = _read_place(given)
+    found: list[RecentChange] = []
+    lower = before[0]
+    # Of a busy workspace most positions are superseded: the window grows until it has notes.
+    for number in range(_MAX_WINDOWS):
+        if found or not lower:
+            break
+        upper, lower = lower, max(0, lower - _WINDOW * 2**number)
+        between = await _between(notes, workspace_id, lower, upper)
+        found = [each for each in between if _place(each) < before]
+    found.sort(key=_place, reverse=True)
+    page = found[:PAGE]
+    following = _place(page[-1]) if len(found) > PAGE else (lower, _LAST_FILE)
+    return {
+        "changes": [
+            {
+                "note_id": note_uri(workspace_id, each.file_id),
+                "path": each.path,
+                "state": each.state,
+                "revision_id": each.revision_id,
+                "changed_at": each.changed_at,
+            }
+            for each in page
+        ],
+        "next_cursor": f"{following[0]}.{following[1]}" if following[0] else None,
+    }
+
+
+def _place(changed: RecentChange) -> tuple[int, str]:
+    return changed.position, changed.file_id
+
+
+def _read_place(cursor: str) -> tuple[int, str]:
+    found = _CHANGES_CURSOR.fullmatch(cursor)
+    if found is None:
+        raise ToolRefused("cursor must be next_cursor of the previous page, or null.")
+    return int(found[1]), found[2]
+
+
+async def _between(notes: Notes, workspace_id: str, after: int, last: int) -> list[RecentChange]:
+    """Return the notes whose last changes are after a position and not after another."""
+    found: list[RecentChange] = []
+    while after < last:
+        page = await notes.changes(workspace_id, after, PAGE)
+        found += [each for each in page.files if each.is_note and each.position <= last]
+        if page.next <= after:
+            break
+        after = page.next
+    return found
+
+
+async def _note_history(notes: Notes, arguments: Arguments) -> Structured:
+    workspace_id, file_id = note_argument(arguments)
+    page = await notes.revisions(workspace_id, file_id, optional_text(arguments, "cursor"), PAGE)
+    return {
+        "note_id": note_uri(workspace_id, file_id),
+        "revisions": [
+            {
+                "revision_id": each.revision_id,
+                "path": each.path,
+                "size": each.size,
+                "author": each.author,
+                "origin": each.origin,
+                "created_at": each.created_at,
+            }
+            for each in page.items
+        ],
+        "next_cursor": page.next,
+    }
+
+
+def name_of(path: str) -> str:
+    """Return the name of a note without a heading: the last segment of its path."""
+    return path.rpartition("/")[2].removesuffix(".md")
+
+
+def _listed(name: str, description: str, /, **properties: Schema) -> Schema:
+    return record(**{name: items(description, record(**properties)), "next_cursor": _NEXT})
+
+
+READ_NOTE_OUTPUT = record(
+    note_id=NOTE_ID,
+    path=_PATH,
+    revision_id=text("The revision that was read: give it to tools that change the note."),
+    changed_at=_TIME,
+    notice=_NOTICE,
+    text=text("The Markdown of the note, or the requested part of it."),
+    first_line=integer("The first line of the text, from 1."),
+    last_line=integer("The last line of the text."),
+    total_lines=integer("The number of lines of the whole note."),
+    start_character=integer("The first character of the text, from 0."),
+    total_characters=integer("The number of characters of the whole note."),
+    next_character=optional(
+        integer("The start_character of the next part; null when the note ends here.")
+    ),
+)
+_TOOLS = (
+    Tool(
+        "search",
+        "Search notes",
+        "Search the notes of all workspaces by words in their text, title or path; all words must "
+        "occur, and quotes mark a phrase. Returns the best matches with their ids: read them with "
+        "fetch or read_note.",
+        record(query=text("Words, and phrases in quotes.", shortest=1, longest=_LONGEST_QUERY)),
+        record(
+            results=items(
+                "Matching notes, best first.",
+                record(
+                    id=NOTE_ID,
+                    title=text("The first heading of the note, or its name."),
+                    url=text("The address of the note."),
+                ),
+            )
+        ),
+        _search,
+    ),
+    Tool(
+        "fetch",
+        "Fetch a note",
+        f"Return a note with its text (at most {MAX_FETCHED:,} characters) by an id from search. "
+        f"{DATA_NOTICE}",
+        record(id=NOTE_ID),
+        record(
+            id=NOTE_ID,
+            title=text("The first heading of the note, or its name."),
+            text=text("The Markdown of the note."),
+            url=text("The address of the note."),
+            metadata=record(
+                "More about the note.",
+                path=_PATH,
+                workspace_id=WORKSPACE_ID,
+                revision_id=_REVISION_ID,
+                changed_at=_TIME,
+                truncated=boolean("Whether the note is longer: read the rest with read_note."),
+                notice=_NOTICE,
+            ),
+        ),
+        _fetch,
+    ),
+    Tool(
+        "list_workspaces",
+        "List workspaces",
+        "List the workspaces that this access covers, with their ids for the other tools.",
+        record(cursor=_CURSOR),
+        _listed(
+            "workspaces",
+            "Workspaces, oldest first.",
+            workspace_id=WORKSPACE_ID,
+            name=text("Its name."),
+            role=text("The role of the account in it: owner, administrator, editor or reader."),
+        ),
+        _list_workspaces,
+    ),
+    Tool(
+        "list_notes",
+        "List notes",
+        "List the notes of a workspace, or of one of its folders, by path. To find notes by their "
+        "content, use search.",
+        record(
+            workspace_id=WORKSPACE_ID,
+            folder=optional(
+                text("A folder, including its subfolders; null for all.", longest=LONGEST_PATH)
+            ),
+            cursor=_CURSOR,
+        ),
+        _listed(
+            "notes",
+            "Notes, sorted by path.",
+            note_id=NOTE_ID,
+            path=_PATH,
+            revision_id=_REVISION_ID,
+            size=integer("The size of its text in bytes."),
+            changed_at=_TIME,
+        ),
+        _list_notes,
+    ),
+    Tool(
+        "read_note",
+        "Read a note",
+        f"Return the text of a note and its present revision, at most {MAX_CHARACTERS:,} "
+        "characters at a time: continue a longer one with start_character, or choose lines. "
+        f"{DATA_NOTICE}",
+        record(
+            note_id=NOTE_ID,
+            revision_id=optional(
+                text("An earlier revision; null for the present one.", longest=LONGEST_ID)
+            ),
+            first_line=optional(
+                integer("The first line to return, from 1.", least=1, most=_MAX_NUMBER)
+            ),
+            last_line=optional(integer("The last line to return.", least=1, most=_MAX_NUMBER)),
+            start_character=optional(
+                integer("The character to start at, from 0.", least=0, most=_MAX_NUMBER)
+            ),
+        ),
+        READ_NOTE_OUTPUT,
+        _read_note,
+    ),
+    Tool(
+        "backlinks",
+        "Find links to a note",
+        "List the links from other notes to a note.",
+        record(note_id=NOTE_ID, cursor=_CURSOR),
+        _listed(
+            "links",
+            "Links, each with the note that contains it.",
+            note_id=NOTE_ID,
+            path=_PATH,
+            title=text("The first heading of that note, or its name."),
+            target=text("The target as written in the link."),
+            heading=optional(text("The heading that the link names.")),
+        ),
+        _backlinks,
+    ),
+    Tool(
+        "recent_changes",
+        "List recent changes",
+        "List the notes of a workspace that changed last, newest first, including deleted ones.",
+        record(workspace_id=WORKSPACE_ID, cursor=_CURSOR),
+        _listed(
+            "changes",
+            "Changed notes, newest first.",
+            note_id=NOTE_ID,
+            path=optional(_PATH),
+            state=text("live, deleted or purged."),
+            revision_id=_REVISION_ID,
+            changed_at=_TIME,
+        ),
+        _recent_changes,
+    ),
+    Tool(
+        "note_history",
+        "List the revisions of a note",
+        "List the revisions of a note, newest first; read one with read_note and its revision_id.",
+        record(note_id=NOTE_ID, cursor=_CURSOR),
+        record(
+            note_id=NOTE_ID,
+            revisions=items(
+                "Revisions, newest first.",
+                record(
+                    revision_id=_REVISION_ID,
+                    path=optional(_PATH),
+                    size=integer("The size of its text in bytes."),
+                    author=optional(text("Who made it; null for a removed account.")),
+                    origin=text("How it was made, such as on a device or with a key."),
+                    created_at=_TIME,
+                ),
+            ),
+            next_cursor=_NEXT,
+        ),
+        _note_history,
+    ),
+)
