@@ -9,7 +9,8 @@ its responses. It costs:
 - search, searchWorkspace: the bytes of the snippets; no objects, since a search is sent while a
   person types;
 - getFileContent: the bytes of the content, of its part, or of the thumbnail, and an object;
-- saveNote: the bytes of the update that the device lacks, and an object; nothing if it lacks none.
+- saveNote: the bytes of the update that the device lacks, and an object; nothing if it lacks none;
+- serveMcp: what the operations cost that a tool performs.
 
 HEAD and 304 cost nothing, and are refused like the response with the content. A limit that is used
 up refuses every metered operation, but not a save that lacks nothing, nor one that changes the

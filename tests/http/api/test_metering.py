@@ -26,6 +26,7 @@ from octavo.store.scripts import usage
 from octavo.store.scripts.usage import InstallationAmount
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
+from tests.fakes.mcp_client import McpClient
 from tests.fakes.notes_api import Note, NotesApi, account_id, opened, refusal, tag_of
 from tests.fakes.yjs_device import Device
 from tests.http.api.test_imports import archive, start
@@ -77,15 +78,15 @@ WITHOUT_CONTENT = {
     *("findOperatorAccount", "readOperatorAccount", "listWorkspaces", "getWorkspace"),
     *("listMembers", "listWorkspaceInvitations", "getReceipt", "listFiles", "listRevisions"),
     *("getLinks", "listUnresolvedLinks", "getWorkspaceImport"),
-    *("listPublishedLinks", "listReports", "getReportPage"),
+    *("listPublishedLinks", "listReports", "getReportPage", "openMcp"),
     *("getRootMcpMetadata", "getMcpMetadata", "getAuthorizationServer", "getClient"),
-    *("listConnections", "describeAccessRequest", "openMcp"),
+    *("listConnections", "describeAccessRequest"),
 }
 """The other operations that read."""
 OF_READERS = {"getPublishedPage", "getPublishedAttachment"}
 """They count for an owner of the workspace, and hide that a limit refuses them."""
-OF_TOOLS = {"serveMcp"}
-"""Its tools perform the other operations, at their cost."""
+THROUGH_TOOLS = {"serveMcp"}
+"""Its tools perform the operations that send content."""
 STORING = {"uploadAttachment", "getFileContent", "putImportPart", "completeWorkspaceImport"}
 """Operations that store images, thumbnails, or parts of archives."""
 
@@ -148,7 +149,22 @@ def test_every_operation_that_reads_is_known_to_send_content_or_not() -> None:
 
 
 def test_operations_that_send_content_declare_the_limit() -> None:
-    assert declaring(DownloadLimit) == {*METERED, *OF_TOOLS, "saveNote"}
+    assert declaring(DownloadLimit) == {*METERED, *THROUGH_TOOLS, "saveNote"}
+
+
+async def test_tools_cost_what_the_operations_cost_that_they_perform(api: NotesApi) -> None:
+    note = await tea(api)
+    client = McpClient(api.application, token="owner")
+    uri = f"octavo://{api.workspace_id}/{note.id}"
+    for number, (tool, arguments) in enumerate(
+        (("read_note", {"note_id": uri}), ("fetch", {"id": uri})), 1
+    ):
+        await client.call(tool, **arguments)
+        assert (await read_by(api))[0] == Amount(SIZE * number, number)
+    await client.call("search", query="milk")
+    assert (await read_by(api))[0] == Amount(2 * SIZE + SNIPPET.size, 2)
+    await client.call("list_notes", workspace_id=api.workspace_id)
+    assert (await read_by(api))[0] == Amount(2 * SIZE + SNIPPET.size, 2)
 
 
 def test_operations_that_store_images_declare_the_limit() -> None:
@@ -167,7 +183,7 @@ def test_document_has_the_header_and_its_values_for_these_problems_alone() -> No
                     assert "retry-after" in response["headers"]
                     described.add((operation["operationId"], status))
     assert described == {
-        *((name, "429") for name in (*METERED, *OF_TOOLS, "saveNote")),
+        *((name, "429") for name in (*METERED, *THROUGH_TOOLS, "saveNote")),
         *((name, "503") for name in STORING),
     }
 
