@@ -24,6 +24,7 @@ from octavo.model.identity import (
 from octavo.model.search import parse_query, ranked
 from octavo.store import Script, Store, Transaction, Value
 from octavo.store.scripts.changesets import store_changes
+from octavo.store.scripts.folder_purges import record_purges
 from octavo.store.scripts.index_backlog import (
     LINKS,
     WORDS,
@@ -145,6 +146,7 @@ class Notebook:
             purged = [change.head.file_id for change in changes if change.outcome == "purged"]
             if purged:
                 await unindex_files(transaction, self.workspace_id, purged)
+                await record_purges(transaction, self.workspace_id, found[2], purged)
 
         return script
 

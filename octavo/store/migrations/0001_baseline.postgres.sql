@@ -158,6 +158,7 @@ CREATE TABLE api_keys (
     folder TEXT
 );
 CREATE INDEX api_keys_by_account ON api_keys (account_id);
+CREATE INDEX api_keys_by_folder ON api_keys (workspaces) WHERE folder IS NOT NULL;
 
 -- The number of a workspace is its key in the tables below; numbers are not reused.
 CREATE TABLE workspaces (
@@ -263,6 +264,16 @@ CREATE TABLE revisions (
 );
 CREATE INDEX revisions_by_file ON revisions (workspace, file, position);
 CREATE INDEX revisions_by_id ON revisions (workspace, revision_id);
+
+-- Purged files that were below the folders of limited keys. Their paths are erased, and devices with
+-- these keys must hear of the purge.
+CREATE TABLE folder_purges (
+    workspace BIGINT NOT NULL,
+    file BIGINT NOT NULL,
+    key_id UUID NOT NULL REFERENCES api_keys (id) ON DELETE CASCADE,
+    PRIMARY KEY (workspace, file, key_id)
+);
+CREATE INDEX folder_purges_by_key ON folder_purges (key_id);
 
 -- Texts in the order of time, as UTF-8, compressed with Zstandard. Revisions refer to them by
 -- their numbers.

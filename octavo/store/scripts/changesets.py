@@ -17,6 +17,7 @@ from octavo.store import identifiers
 from octavo.store.compression import compressed
 from octavo.store.scripts.contents import insert_images
 from octavo.store.scripts.folder_links import follow_folders
+from octavo.store.scripts.folder_purges import record_purges
 from octavo.store.scripts.fulltext_index import keep_indexed_paths
 from octavo.store.scripts.index_removal import unindex_files
 from octavo.store.scripts.process_notices import notify_position
@@ -160,6 +161,7 @@ def commit_changesets(
         purged = [change.head.file_id for change in changed if change.outcome == "purged"]
         if purged:
             await unindex_files(transaction, workspace_id, purged)
+            await record_purges(transaction, workspace_id, workspace, purged)
             files = [(workspace, file_id) for file_id in purged]
             await execute_each(transaction, _DELETE_DOCUMENT, files)
             await execute_each(transaction, _QUEUE_CONTENTS_FOR_SWEEPING, files)

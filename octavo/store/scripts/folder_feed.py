@@ -1,8 +1,8 @@
 """The feed of a workspace as a credential that is limited to a folder sees it.
 
 A file that left the folder is listed as deleted, at the position at which it left; what happens to
-it afterwards is not listed. Each page looks at a limited number of revisions, so it may have few
-entries, or none, before the end.
+it afterwards is not listed, but for a purge. Each page looks at a limited number of revisions, so
+it may have few entries, or none, before the end.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.store.scripts.feed import FeedSlice, heads_between, position_of
 from octavo.store.scripts.files import StoredFile
+from octavo.store.scripts.folder_purges import purged_within
 from octavo.store.scripts.head_texts import texts_of
 from octavo.store.scripts.revision_rows import WORKSPACE, from_both, revision_of
 from octavo.store.scripts.select_in import select_in
@@ -70,6 +71,10 @@ def folder_feed(
         outside = {each.file_id: each.path for each in heads if not within.covers(each.path)}
         rows = await transaction.fetch_all(_SUPERSEDED, workspace_id, after, until)
         outside |= {FileId(row[0]): row[1] for row in rows if not within.covers(row[1])}
+        purged = [each for each in heads if each.state == "purged"]
+        if purged:
+            known = await purged_within(transaction, workspace_id, within, after, until)
+            entries += [each for each in purged if each.file_id in known]
         # A purged file has no paths any more.
         names = [file_id for file_id, path in outside.items() if path]
         left = await _departures(transaction, workspace_id, names, within)

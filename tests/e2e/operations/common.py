@@ -88,6 +88,10 @@ def by_who_owes_consent(world: World, described: Documented) -> httpx.Response:
     return ask(world, described, world.due.by_key, valid(described["operationId"]))
 
 
+def with_a_key_that_reads(world: World, described: Documented) -> httpx.Response:
+    return ask(world, described, world.limited, valid(described["operationId"]))
+
+
 def with_text(world: World, described: Documented) -> httpx.Response:
     return ask(world, described, {**credentials(world, described), "content-type": "text/plain"})
 
@@ -158,6 +162,7 @@ ALIKE: dict[str, Callable[[World, Documented], httpx.Response]] = {
     "key_refused": with_an_unknown_key,
     "wrong_origin": from_elsewhere,
     "forbidden": by_a_reader,
+    "insufficient_scope": with_a_key_that_reads,
     "not_found": by_a_stranger,
     "account_locked": by_who_is_locked,
     "consent_required": by_who_owes_consent,

@@ -37,6 +37,7 @@ class World:
         stranger: is not a member.
         locked: a locked account that is a member.
         due: a member that has to accept newer terms first.
+        limited: the headers of a key of the owner that may only read.
         workspace: its id.
         invitation: makes the token of a new invitation.
         newcomer: makes a new account, which has accepted the versions in force.
@@ -53,6 +54,7 @@ class World:
     stranger: Person
     locked: Person
     due: Person
+    limited: dict[str, str]
     workspace: str
     invitation: Callable[[], str]
     newcomer: Callable[[], Person]

@@ -5,16 +5,21 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from octavo.model.accounts.access_limits import READ, AccessLimits, parse_scopes
+from octavo.model.accounts.api_key import ApiKey, KeyId
 from octavo.model.files.confinement import Confinement
-from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.model.identity import AccountId, FileId, Position, WorkspaceId
 from octavo.store.postgres import open_postgres
-from octavo.store.scripts import files, folder_feed
+from octavo.store.scripts import api_keys, files, folder_feed
 from octavo.store.scripts.feed import FeedSlice, live_at
 from tests.fakes.notebook import Notebook
 from tests.store.scripts.test_changesets import Opened, on_sqlite
 
 VAULT = WorkspaceId("vault")
 TEA = Confinement("tea")
+ANN = AccountId("ann")
+LIMITS = AccessLimits(parse_scopes([READ]), frozenset({VAULT}), TEA.folder)
+OTHERS = AccessLimits(parse_scopes([READ]), frozenset({WorkspaceId("other")}), TEA.folder)
 PLACES = ["tea/{}.md", "TEA/green/{}.md", "teapot/{}.md", "{}.md"]
 ROOMY = 1 << 30
 
@@ -45,7 +50,7 @@ class Device:
             )
             for each in found.entries:
                 revision = each.revision
-                assert TEA.covers(revision.path)
+                assert TEA.covers(revision.path) or revision.state == "purged"
                 assert self.after < revision.position <= found.following
                 self.heard.add(revision.file_id)
                 if revision.state == "live":
@@ -63,7 +68,17 @@ class FolderFeeds:
     @pytest.fixture
     async def notebook(self, opened: Opened) -> AsyncIterator[Notebook]:
         async with opened() as store:
-            yield await Notebook(store, VAULT).open()
+            notebook = await Notebook(store, VAULT).open()
+            await notebook.execute(
+                "INSERT INTO accounts (id, address, display_name, password, role, state,"
+                " created_at, updated_at)"
+                " VALUES ($1::uuid, 'a', 'a', '', 'member', 'enabled', 0, 0)",
+                ANN,
+            )
+            for number, limits in enumerate((LIMITS, None, OTHERS)):
+                key = ApiKey(KeyId(f"k{number}"), ANN, "a", 0, None, None, limits)
+                await store.write(api_keys.create(key, b"%d" % number))
+            yield notebook
 
     @pytest.mark.parametrize("seed", range(12))
     async def test_device_has_what_is_in_the_folder_whenever_it_follows(
@@ -76,8 +91,10 @@ class FolderFeeds:
         for _ in range(60):
             file = chance.choice("abcdef")
             head = notebook.heads.get(file)
+            if head is not None and head.state == "purged":
+                continue
             if head is not None and head.state == "deleted":
-                await notebook.restore(file)
+                await (notebook.purge(file) if chance.random() < 0.3 else notebook.restore(file))
             elif head is not None and chance.random() < 0.2:
                 await notebook.delete(file)
             elif head is None or chance.random() < 0.5:
@@ -107,6 +124,23 @@ class FolderFeeds:
         assert (gone.revision.position, gone.text) == (2, None)
         after = await page(notebook, 2)
         assert (after.entries, after.following, after.position) == ([], 3, 3)
+
+    async def test_purge_is_listed_for_those_who_knew_the_file(self, notebook: Notebook) -> None:
+        for file, path in {"a": "TEA/a.md", "b": "b.md", "c": "tea/c.md"}.items():
+            await notebook.write(file, "", path)
+        await notebook.move("c", "c.md")
+        for file in "abc":
+            await notebook.delete(file)
+            await notebook.purge(file)
+        found = (await page(notebook, 4)).entries
+        assert [(each.revision.file_id, each.revision.state) for each in found] == [
+            ("a", "purged"),
+            ("c", "purged"),
+        ]
+        assert await notebook.count("folder_purges") == 2
+        await notebook.store.write(api_keys.revoke(ANN, KeyId("k0")))
+        assert await notebook.count("folder_purges") == 0
+        assert (await page(notebook, 4)).entries == []
 
     async def test_page_with_texts_is_limited_by_their_size(self, notebook: Notebook) -> None:
         for file in "abc":
