@@ -43,7 +43,7 @@ class ServedContract:
         if "x-request-id" not in response.headers:
             raise Undocumented(f"{shown}: no x-request-id")
         content_type = response.headers.get("content-type")
-        if response.status_code in _STATUS_WITHOUT_BODY:
+        if response.status_code in _STATUS_WITHOUT_BODY or "content" not in documented:
             if response.content or content_type is not None:
                 raise Undocumented(f"{shown}: a body")
             return

@@ -25,6 +25,7 @@ from tests.e2e.operations import (
     members,
     operator,
     password_reset,
+    programs,
     publishing,
     usage,
 )
@@ -101,8 +102,25 @@ FOR_MEMBERS_ALONE = {
 # A server with an operator token, where administrators decide on the registration policy, does not
 # produce these; test_legal.py has the second.
 OF_OTHER_SETTINGS = {"operator_off", "setting_locked"}
-# The endpoint is off here: tests/http/api/test_mcp.py and test_mcp.py have its responses.
-OFF = {"openMcp", "serveMcp"}
+# It opens no event stream: tests/http/api/test_mcp.py has its refusals.
+NEVER = {"openMcp"}
+# While the MCP endpoint is off: test_oauth.py has the rest. And what a metadata document elsewhere
+# says wrong: tests/oauth/test_client_documents.py.
+OF_PROGRAMS = {
+    *(
+        (operation, "not_found")
+        for operation in (
+            "decideAccessRequest",
+            "describeAccessRequest",
+            "getAuthorizationServer",
+            "getMcpMetadata",
+            "getRootMcpMetadata",
+            "listConnections",
+        )
+    ),
+    ("decideAccessRequest", "invalid_client_metadata"),
+    ("describeAccessRequest", "invalid_client_metadata"),
+}
 # Declared for every operation of the tag auth, because the specification lists the statuses for the
 # group; these operations never respond so.
 OF_THE_GROUP = {
@@ -149,8 +167,8 @@ def needed() -> set[tuple[str, str]]:
         (operation, code)
         for operation, code in DOCUMENTED
         if code not in FROM_INSIDE | OF_OTHER_SETTINGS
-        and operation not in OFF
-        and (operation, code) not in OF_OTHER_KINDS | OF_THE_GROUP
+        and operation not in NEVER
+        and (operation, code) not in OF_OTHER_KINDS | OF_THE_GROUP | OF_PROGRAMS
         and not (code == "forbidden" and operation not in FOR_MEMBERS_ALONE)
         and not (code == "insufficient_scope" and operation in FOR_EVERY_KEY)
     }
@@ -183,6 +201,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
         options += ("--privacy-version", str(ACCEPTED.privacy), "--portal", f"billing={PORTAL}")
         token = operator_token(bytes(32))
         options += ("--write-objects-per-month", str(usage.LIMIT))
+        options += ("--mcp", "true", "--mcp-write", "true")
         options += ("--operator-tokens", digest_of(token.encode()).hex())
         database = None
         if request.param == "postgres":
@@ -273,6 +292,7 @@ def test_no_case_covers_an_undocumented_response() -> None:
         finding,
         attachments,
         archives,
+        programs,
         publishing,
         usage,
     ],
