@@ -258,6 +258,80 @@ def test_access_token_is_for_the_endpoint_alone(flow: Flow) -> None:
     assert flow.http.get("/api/workspaces", headers=by_token).json()["code"] == "key_refused"
 
 
+def call(flow: Flow, token: str, tool: str, **arguments: object) -> httpx.Response:
+    message = {"name": tool, "arguments": arguments}
+    return flow.http.post(
+        "/mcp",
+        json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": message},
+        headers={
+            "authorization": f"Bearer {token}",
+            "accept": "application/json, text/event-stream",
+            "mcp-protocol-version": "2025-11-25",
+        },
+    )
+
+
+def content(response: httpx.Response) -> dict[str, object]:
+    assert response.status_code == 200, response.text
+    result = response.json()["result"]
+    assert not result.get("isError"), result
+    found: dict[str, object] = result["structuredContent"]
+    return found
+
+
+def workspace(flow: Flow, name: str) -> str:
+    made = flow.http.post("/api/workspaces", json={"name": name}, headers=flow.person.by_key)
+    found: str = made.json()["id"]
+    return found
+
+
+def test_program_changes_notes_in_its_own_name(flow: Flow) -> None:
+    base = workspace(flow, "Written by a program")
+    token = flow.exchange(flow.allow({"write": "on"})["code"][0]).json()["access_token"]
+    given = {"workspace_id": base, "path": "tea.md", "text": "# Tea"}
+    content(call(flow, token, "create_note", **given))
+    listed = flow.http.get(f"/api/workspaces/{base}/files", headers=flow.person.by_key).json()
+    [note] = listed["items"]
+    path = f"/api/workspaces/{base}/files/{note['id']}/revisions"
+    [revision] = flow.http.get(path, headers=flow.person.by_key).json()["items"]
+    assert revision["origin"] == "mcp"
+
+
+def test_program_that_may_read_does_not_write(flow: Flow) -> None:
+    base = workspace(flow, "Read by a program")
+    token = flow.exchange(flow.allow()["code"][0]).json()["access_token"]
+    refused = call(flow, token, "create_note", workspace_id=base, path="tea.md", text="# Tea")
+    assert (refused.status_code, refused.json()["error"]) == (403, "insufficient_scope")
+    assert "notes:write" in refused.headers["www-authenticate"]
+
+
+def test_program_sees_the_chosen_workspaces_alone(flow: Flow) -> None:
+    chosen, other = workspace(flow, "Chosen"), workspace(flow, "Other")
+    choice = {"workspaces": "chosen", f"workspace-{chosen}": "on"}
+    token = flow.exchange(flow.allow(choice)["code"][0]).json()["access_token"]
+    found = str(content(call(flow, token, "list_workspaces")))
+    assert chosen in found
+    assert other not in found
+    refused = call(flow, token, "list_notes", workspace_id=other).json()["result"]
+    assert refused["isError"]
+
+
+def test_access_that_a_person_ends_is_refused_at_once(flow: Flow) -> None:
+    token = flow.exchange(flow.allow()["code"][0]).json()["access_token"]
+    content(call(flow, token, "list_workspaces"))
+    listed = flow.http.get("/api/account/connections", headers=flow.person.by_key).json()["items"]
+    path = f"/api/account/connections/{listed[0]['id']}"
+    assert flow.http.delete(path, headers=flow.person.by_key).status_code == 200
+    refused = call(flow, token, "list_workspaces")
+    assert (refused.status_code, refused.json()["error"]) == (401, "invalid_token")
+    assert "resource_metadata=" in refused.headers["www-authenticate"]
+
+
+def test_key_and_session_are_no_access_tokens(flow: Flow) -> None:
+    key = flow.person.by_key["authorization"].removeprefix("Bearer ")
+    assert call(flow, key, "list_workspaces").status_code == 401
+
+
 def test_everything_is_missing_while_the_endpoint_is_off() -> None:
     with data_folder() as folder, running(folder) as octavo, client(octavo.url) as http:
         person = settle(octavo)

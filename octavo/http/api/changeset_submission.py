@@ -18,6 +18,7 @@ from octavo.model.documents.initial_document import NOTHING
 from octavo.model.etag import parse_entity_tags
 from octavo.model.files.changeset import ChangeOperation, Changeset, fingerprint
 from octavo.model.files.receipt import Receipt
+from octavo.model.files.revision import Origin
 from octavo.model.identity import Digest, Epoch, FileId, MutationId, WorkspaceId
 
 Workspaces = Directory[WorkspaceId, WorkspaceActor]
@@ -66,7 +67,7 @@ class ChangesetSubmitter(NamedTuple):
             caller.account_id,
             operations,
             repeatable=mutation_id is not MISSING,
-            origin="device" if caller.key_id is None else "key",
+            origin=_origin_of(caller),
             within=caller.confinement,
         )
         receipt = await self.workspaces.ask(workspace, Push(changeset))
@@ -92,6 +93,12 @@ class ChangesetSubmitter(NamedTuple):
             if head is None or not within.covers(head.path):
                 return nothing
         return nothing if found is None else found
+
+
+def _origin_of(caller: Caller) -> Origin:
+    if caller.grant_id is not None:
+        return "mcp"
+    return "device" if caller.key_id is None else "key"
 
 
 def visible_receipt(call: Call, receipt: Receipt) -> Receipt:
