@@ -13,6 +13,7 @@ from octavo.accounts.audit import RefusedAttempts
 from octavo.accounts.invitations import FIRST_INVITATION_LASTS
 from octavo.accounts.passwords import HASH_SECONDS, Passwords
 from octavo.attachments import image_work
+from octavo.http.api.oauth import REGISTRATIONS
 from octavo.http.api.session_cookie import cleared_cookie
 from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
 from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
@@ -29,6 +30,8 @@ from octavo.model.accounts.session import DAY, SessionLife
 from octavo.model.mail import BUDGET_SECONDS, REQUEST_DELAY_SECONDS
 from octavo.model.publishing.link import TOKEN_BYTES
 from octavo.model.publishing.ticket import TICKET_SECONDS
+from octavo.oauth.public_fetch import MAX_BYTES
+from octavo.oauth.public_fetch import SECONDS as DOCUMENT_SECONDS
 from octavo.render.html_writer import MAX_DEPTH
 from octavo.service.legal import LARGEST
 from octavo.settings import Settings
@@ -65,6 +68,7 @@ assert OF_LINK.account is not None
 OF_ACCOUNT = SIGN_IN.account
 assert OF_ACCOUNT is not None
 
+OF_PROGRAMS = RATES[REGISTRATIONS].client
 QUOTED = [
     (
         f"with {image_work.MAX_MEMORY // MIB} MiB of address space and "
@@ -89,6 +93,11 @@ QUOTED = [
     (
         f"{OF_REPORTS.count} from a client within {OF_REPORTS.period:g} seconds; {MAX_OPEN} open "
         "ones of a link are kept"
+    ),
+    f"without redirects, within {DOCUMENT_SECONDS:g} seconds and {MAX_BYTES // 1024} KiB",
+    (
+        f"{OF_PROGRAMS.count} from a client within {OF_PROGRAMS.period:g} seconds; those that "
+        "nobody allowed anything"
     ),
     f"keys have {KEY_BITS} random bits",
     f"tokens have {BITS} random bits",
