@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test storm simulate fuzz siege lint check demo bench lock screenshots clean dev yjs better-auth axe
+.PHONY: help install run test storm simulate fuzz siege lint check demo bench lock screenshots clean dev yjs better-auth axe mcp-conformance
 
 help: ## say what each command does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 22
@@ -30,7 +30,10 @@ axe:
 better-auth:
 	@tools/npm.sh better_auth BETTER-AUTH
 
-test: dev yjs better-auth axe ## run every test, in two processes; ARGS='-n 0' takes one
+mcp-conformance:
+	@tools/npm.sh mcp_conformance 'THE CONFORMANCE SUITE OF MCP'
+
+test: dev yjs better-auth axe mcp-conformance ## run every test, in two processes; ARGS='-n 0' takes one
 	@$(BIN)/pytest -q -n 2 --dist worksteal $(ARGS)
 
 storm: dev ## run the storms of the core under 50,000 schedules each

@@ -11,7 +11,12 @@ import pytest
 
 from tests.project.source import ROOT
 
-FOLDERS = {"axe": "axe-core", "better_auth": "better-auth", "yjs": "yjs"}
+FOLDERS = {
+    "axe": "axe-core",
+    "better_auth": "better-auth",
+    "mcp_conformance": "@modelcontextprotocol/conformance",
+    "yjs": "yjs",
+}
 """The folders below tests with npm packages, and what each needs."""
 
 
@@ -35,7 +40,7 @@ def test_lock_names_every_package_by_version_and_hash_and_no_location(
     packages = {name: each for name, each in locked.items() if name}
     assert f"node_modules/{package}" in packages
     for name, each in packages.items():
-        assert re.fullmatch(r"\d+\.\d+\.\d+", each["version"]), name
+        assert re.fullmatch(r"\d+\.\d+\.\d+(-[a-z]+\.\d+)?", each["version"]), name
         assert each["integrity"].startswith("sha512-"), name
         assert "resolved" not in each, name
 
