@@ -15,6 +15,7 @@ MODULES = {path: ast.parse((ROOT / path).read_text()) for path in modules("octav
 FOLDERS_OF_THEIR_OWN = {
     "axe",
     "better_auth",
+    "mcp_conformance",
     "e2e",
     "fakes",
     "histories",
