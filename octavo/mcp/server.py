@@ -1,4 +1,4 @@
-"""Answer the messages of the protocol: its methods, and the results of tools.
+"""Process the messages of the protocol: its methods, and the results of tools.
 
 Stateless: an answer depends on the message and its caller alone. Lists of tools and templates are
 made once, by the models of the protocol; results of tools are plain documents, since checking each

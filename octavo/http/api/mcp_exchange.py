@@ -1,4 +1,4 @@
-"""Answer the messages of the MCP endpoint; loaded only where the endpoint is on."""
+"""Process the messages of the MCP endpoint; loaded only where the endpoint is on."""
 
 from octavo.accounts.caller import Caller
 from octavo.http.api.mcp import (

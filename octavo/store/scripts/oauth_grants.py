@@ -162,20 +162,13 @@ def exchange(digest: bytes, tokens: tuple[NewToken, ...], now: int) -> Script[bo
 
     Of concurrent exchanges one succeeds.
     """
-
-    async def exchange_code(transaction: Transaction) -> bool:
-        row = await transaction.fetch_one(
-            "UPDATE oauth_codes SET used_at = $2 WHERE digest = $1 AND used_at IS NULL"
-            " AND expires_at > $2 RETURNING grant_id",
-            digest,
-            now,
-        )
-        if row is None:
-            return False
-        await _insert(transaction, GrantId(row[0]), tokens)
-        return True
-
-    return exchange_code
+    return _replace(
+        "UPDATE oauth_codes SET used_at = $2 WHERE digest = $1 AND used_at IS NULL"
+        " AND expires_at > $2 RETURNING grant_id",
+        digest,
+        tokens,
+        now,
+    )
 
 
 def rotate(digest: bytes, tokens: tuple[NewToken, ...], now: int) -> Script[bool]:
@@ -183,20 +176,26 @@ def rotate(digest: bytes, tokens: tuple[NewToken, ...], now: int) -> Script[bool
 
     Of concurrent uses one succeeds.
     """
+    return _replace(
+        "UPDATE oauth_tokens SET used_at = $2 WHERE digest = $1 AND kind = 'refresh'"
+        " AND used_at IS NULL AND expires_at > $2 RETURNING grant_id",
+        digest,
+        tokens,
+        now,
+    )
 
-    async def rotate_token(transaction: Transaction) -> bool:
-        row = await transaction.fetch_one(
-            "UPDATE oauth_tokens SET used_at = $2 WHERE digest = $1 AND kind = 'refresh'"
-            " AND used_at IS NULL AND expires_at > $2 RETURNING grant_id",
-            digest,
-            now,
-        )
+
+def _replace(use: str, digest: bytes, tokens: tuple[NewToken, ...], now: int) -> Script[bool]:
+    """Use up what has the digest, by the statement ``use``, and insert tokens in its place."""
+
+    async def replace_once(transaction: Transaction) -> bool:
+        row = await transaction.fetch_one(use, digest, now)
         if row is None:
             return False
         await _insert(transaction, GrantId(row[0]), tokens)
         return True
 
-    return rotate_token
+    return replace_once
 
 
 def token_of(digest: bytes, kind: TokenKind) -> Script[StoredToken | None]:
