@@ -3,7 +3,7 @@
 A change names the revision that the model has read. If the note has moved on, nothing is changed,
 and the refusal has the present text and revision, so that the model can decide anew.
 
-The changesets have the origin of any other key or device so far.
+Changesets of an access token have the origin ``mcp``.
 """
 
 from typing import cast
