@@ -230,7 +230,6 @@ async def test_disabled_account_has_no_tokens(rig: OAuthRig) -> None:
 async def test_most_grants_of_an_account_are_kept(rig: OAuthRig) -> None:
     account_id = await account(rig)
     client_id = await rig.program()
-    rig.identity.attempts = rig.authorization._attempts
     for number in range(103):
         rig.identity.sources.time = START + number * 10
         await rig.code(account_id, client_id)
