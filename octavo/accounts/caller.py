@@ -8,7 +8,7 @@ from octavo.model.accounts.api_key import KeyId
 from octavo.model.accounts.consent import LegalDocuments
 from octavo.model.accounts.session import SessionId
 from octavo.model.files.confinement import Confinement
-from octavo.model.identity import AccountId
+from octavo.model.identity import AccountId, ProgramNumber
 from octavo.model.oauth.grant import Grant, GrantId
 
 
@@ -21,7 +21,7 @@ class Caller:
         consent_due: whether it must accept the legal documents first.
         limits: those of a limited credential; None with full access.
         grant_id: the grant of an access token, and
-        client_name: how the program that has it called itself.
+        program: the program that has it.
     """
 
     account_id: AccountId
@@ -32,7 +32,7 @@ class Caller:
     key_id: KeyId | None = None
     limits: AccessLimits | None = None
     grant_id: GrantId | None = None
-    client_name: str | None = None
+    program: ProgramNumber | None = None
 
     @property
     def name(self) -> str:
@@ -74,7 +74,7 @@ def caller_of(
         key_id,
         limits,
         None if grant is None else grant.grant_id,
-        None if grant is None else grant.client_name,
+        None if grant is None else grant.program,
     )
 
 

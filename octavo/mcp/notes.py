@@ -106,13 +106,17 @@ class Changes(NamedTuple):
 
 
 class PastRevision(NamedTuple):
-    """A revision of a note; the author is None for a removed account."""
+    """A revision of a note; the author is None for a removed account.
+
+    The program is the one that made it by this endpoint, None for any other origin.
+    """
 
     revision_id: str
     path: str | None
     size: int
     author: str | None
     origin: str
+    program: str | None
     created_at: str
 
 

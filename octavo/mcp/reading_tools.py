@@ -242,6 +242,7 @@ async def _note_history(notes: Notes, arguments: Arguments) -> Structured:
                 "size": each.size,
                 "author": each.author,
                 "origin": each.origin,
+                "program": each.program,
                 "created_at": each.created_at,
             }
             for each in page.items
@@ -424,6 +425,7 @@ _TOOLS = (
                     size=integer("The size of its text in bytes."),
                     author=optional(text("Who made it; null for a removed account.")),
                     origin=text("How it was made, such as on a device or with a key."),
+                    program=optional(text("The program that made it, if one did.")),
                     created_at=_TIME,
                 ),
             ),

@@ -15,6 +15,8 @@ ContentId = NewType("ContentId", str)
 MutationId = NewType("MutationId", str)
 Position = NewType("Position", int)
 """The place of a changeset in its workspace: 1, 2, 3, … without gaps; 0 means before the first."""
+ProgramNumber = NewType("ProgramNumber", int)
+"""A program that changes notes by the MCP endpoint, under the name that it had then."""
 Epoch = NewType("Epoch", str)
 """An epoch of a note's document: the id of the revision that started it."""
 Digest = NewType("Digest", str)

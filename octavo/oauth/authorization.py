@@ -138,7 +138,6 @@ class Authorization:
             allowed,
             now,
             None if days is None else now + days * _DAY,
-            None,
         )
         token = opaque_token(self._new_entropy())
         code = oauth_grants.NewCode(

@@ -31,6 +31,7 @@ from octavo.model.documents.initial_document import client_of
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.render.limits import check_renderable
+from octavo.restoration.undo import ProgramUndo
 from octavo.service.archives import Archives, add_archives
 from octavo.service.attachments import Attachments, BlobFolders, add_attachments
 from octavo.service.auditing import server_audit
@@ -39,7 +40,7 @@ from octavo.service.entropy import new_entropy, new_id, now
 from octavo.service.legal import Legal
 from octavo.service.mail import mail_delivery
 from octavo.service.publishing import Publishing, add_publishing
-from octavo.service.retention import retention_job
+from octavo.service.retention import all_kept, retention_job
 from octavo.service.usage import add_usage
 from octavo.settings import Settings
 from octavo.store import Store, StoreUnavailable
@@ -76,6 +77,7 @@ class Components:
     attachments: Attachments
     archives: Archives
     publishing: Publishing
+    undo: ProgramUndo
     mail: MailDelivery
     access: Access
     credentials: Credentials
@@ -237,6 +239,7 @@ def add_components(
         attachments=attachments,
         archives=archives,
         publishing=publishing,
+        undo=ProgramUndo(store, directory, now=now, kept=all_kept(settings)),
         mail=mail,
         access=Access(store, fresh=fresh),
         credentials=credentials,

@@ -40,10 +40,15 @@ USAGE_WRITER_DAYS = 2
 """Days after which a process that has counted nothing is forgotten; it may count again."""
 
 
+def all_kept(settings: Settings) -> int:
+    """Return the milliseconds for which every revision is kept."""
+    return int(settings.history_all_days * DAY * 1000)
+
+
 def retention_job(store: Store, settings: Settings, life: SessionLife) -> RetentionJob:
     """Return the job that prunes histories and removes what has expired."""
     retention = Retention(
-        all_of=int(settings.history_all_days * DAY * 1000),
+        all_of=all_kept(settings),
         hourly=int(settings.history_hourly_days * DAY * 1000),
         least=settings.history_least,
     )

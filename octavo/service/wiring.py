@@ -25,6 +25,7 @@ from octavo.http.api.auth import AuthOperations
 from octavo.http.api.authentication import AttemptLimiter, OperatorTokens, SessionOrKey
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.changesets import ChangesetOperations
+from octavo.http.api.client_changes import ClientChangeOperations
 from octavo.http.api.connections import ConnectionOperations
 from octavo.http.api.contents import ContentOperations
 from octavo.http.api.contract_document import ContractOperations, encoded
@@ -179,6 +180,7 @@ def wire_application(
             ChangesetOperations(submitter, store, images),
             ReadingOperations(submitter, store, metering),
             HistoryOperations(store, parts.access, metering),
+            ClientChangeOperations(submitter, parts.undo, store),
             LinkOperations(store, parts.access),
             SearchOperations(store, parts.access, metering),
             SyncOperations(store, parts.access, authenticator, metering),

@@ -64,6 +64,9 @@ PAGES = [
     ("Ann", "/workspaces/{quiet}/links/new"),
     ("Ann", "/workspaces/{workspace}/links/new?folder=Tea"),
     ("Ann", "/workspaces/{workspace}/links/{link}/revoke"),
+    ("Ann", "/workspaces/{workspace}/programs"),
+    ("Ann", "/workspaces/{workspace}/programs/undo?{undo}"),
+    ("Ann", "/workspaces/{quiet}/programs"),
     ("Ann", "/workspaces/{workspace}/settings"),
     ("Ann", "/workspaces/{workspace}/delete"),
     ("Ann", "/account"),
@@ -419,6 +422,7 @@ def _furnish(site: PageSite, values: dict[str, str]) -> None:
     key = site.api("Ann", "POST", "/api/account/keys", {"name": "backup script"})
     values["key"] = str(key["id"])
     values["asked"] = urlencode(connect(site, "Ann", "An assistant", [str(made["id"])]))
+    values["undo"] = _change_as_program(site, str(made["id"]))
     connected = site.api("Ann", "GET", "/api/account/connections")
     values["connection"] = cast("list[dict[str, str]]", connected["items"])[0]["id"]
     values["bob"] = site.people["Bob"].account_id
@@ -442,6 +446,28 @@ def _furnish(site: PageSite, values: dict[str, str]) -> None:
     controls = {"revision": 1, "locked": True, "lockReason": "The bill of March is open."}
     path = f"/api/accounts/{site.people['Cid'].account_id}"
     site.api("Ann", "PATCH", path, {"controls": controls})
+
+
+def _change_as_program(site: PageSite, workspace_id: str) -> str:
+    """Record two of Ann's notes as changes of her program; return the query of their undo.
+
+    One of them she changes afterwards.
+    """
+    base = f"/api/workspaces/{workspace_id}/files"
+    for path in ("Garden/Watering.md", "Garden/Compost.md"):
+        text = "# By an assistant\n\nEvery second evening.\n"
+        site.api("Ann", "POST", base, {"path": path, "text": text})
+    number = "(SELECT MAX(number) FROM oauth_programs)"
+    change(
+        site.folder,
+        None,
+        f"UPDATE files SET program = {number}, origin = 'mcp' WHERE path LIKE 'Garden/%o%'",
+    )
+    [client] = cast(
+        "list[dict[str, str]]",
+        site.api("Ann", "GET", f"/api/workspaces/{workspace_id}/clients")["items"],
+    )
+    return urlencode({"client": client["client"], "account": client["accountId"]})
 
 
 def _publish(site: PageSite, values: dict[str, str]) -> None:

@@ -72,6 +72,7 @@ FOR_MEMBERS_ALONE = {
     "finalizeAttachment",
     "dismissReport",
     "getInstallation",
+    "getUndo",
     "getWorkspaceImport",
     "listAccounts",
     "listAuditEntries",
@@ -92,6 +93,7 @@ FOR_MEMBERS_ALONE = {
     "saveNote",
     "startWorkspaceImport",
     "takeDownReportedLink",
+    "undoClientChanges",
     "updateAccount",
     "updateFile",
     "updateInstallation",
@@ -158,6 +160,7 @@ OF_OTHER_KINDS = {
     ("diffRevisions", "invalid_content"),
     ("restoreFile", "invalid_content"),
     ("restoreFile", "unrenderable_note"),
+    ("undoClientChanges", "unrenderable_note"),
 }
 
 

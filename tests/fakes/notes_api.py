@@ -20,6 +20,7 @@ from octavo.http.api.attachments import AttachmentOperations
 from octavo.http.api.authentication import AttemptLimiter
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.changesets import ChangesetOperations
+from octavo.http.api.client_changes import ClientChangeOperations
 from octavo.http.api.contents import ContentOperations
 from octavo.http.api.exports import ExportOperations
 from octavo.http.api.files import FileOperations
@@ -50,9 +51,13 @@ from octavo.http.contract.problems import NotSignedIn
 from octavo.http.server.client_network import client_network
 from octavo.model.accounts.access_limits import READ, WRITE, AccessLimits, parse_scopes
 from octavo.model.accounts.account import Role as AccountRole
-from octavo.model.identity import AccountId, Position, WorkspaceId
+from octavo.model.identity import AccountId, Position, ProgramNumber, WorkspaceId
+from octavo.model.oauth.client import ClientId
+from octavo.model.oauth.grant import GrantId
 from octavo.model.usage import NO_LIMITS, InstallationLimits
+from octavo.restoration.undo import ProgramUndo
 from octavo.store import Transaction, Value
+from octavo.store.scripts.oauth_programs import number_of
 from octavo.store.sqlite import open_inline
 from octavo.transfers.other_writes import OtherWrites
 from octavo.usage.meter import UsageMeter
@@ -75,6 +80,8 @@ ROLES = ("owner", "administrator", "editor", "reader")
 NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
 ADMINISTRATOR = "root"
 """The administrator of the installation."""
+ALL_KEPT = 30 * 86_400_000
+"""Milliseconds for which all revisions are kept."""
 WRITER = "01900000-0000-7000-8000-cccccccccccc"
 
 
@@ -88,12 +95,14 @@ def account_id(name: str) -> AccountId:
 class ByName:
     """Authenticates the name in ``authorization``; the accounts ``locked`` are locked.
 
-    A name followed by a space and a word is a key of the account, with ``limits``.
+    A name followed by a space and a word is a key of the account, with ``limits``, or an access
+    token of the program in ``programs``.
     """
 
     def __init__(self) -> None:
         self.locked: set[str] = set()
         self.limits: dict[str, AccessLimits] = {}
+        self.programs: dict[str, ProgramNumber] = {}
 
     async def authenticate(self, call: Call) -> Caller:
         given = call.header(b"authorization")
@@ -103,7 +112,15 @@ class ByName:
         name = credential.partition(" ")[0]
         role: AccountRole = "administrator" if name == ADMINISTRATOR else "member"
         limits = self.limits.get(credential)
-        return Caller(account_id(name), role, name in self.locked, limits=limits)
+        program = self.programs.get(credential)
+        return Caller(
+            account_id(name),
+            role,
+            name in self.locked,
+            limits=limits,
+            grant_id=None if program is None else GrantId(NOBODYS),
+            program=program,
+        )
 
 
 class ByToken:
@@ -244,6 +261,16 @@ class NotesApi:
         credential = f"{account} key-{len(self.authenticator.limits)}"
         limits = AccessLimits(parse_scopes(scopes), chosen, folder)
         self.authenticator.limits[credential] = limits
+        return self.client(credential)
+
+    async def program(self, client_id: str, name: str, account: str = "owner") -> Client:
+        """A program that acts for an account, as by the MCP endpoint."""
+
+        async def script(transaction: Transaction) -> ProgramNumber:
+            return await number_of(transaction, ClientId(client_id), name)
+
+        credential = f"{account} program-{len(self.authenticator.programs)}"
+        self.authenticator.programs[credential] = await self.store.write(script)
         return self.client(credential)
 
     @property
@@ -533,6 +560,9 @@ async def _serving(
             ExportOperations(archives.exports, access, authenticator, metering),
             ReadingOperations(pushing, store, metering),
             HistoryOperations(store, access, metering),
+            ClientChangeOperations(
+                pushing, ProgramUndo(store, directory, now=sources.now, kept=ALL_KEPT), store
+            ),
             LinkOperations(store, access),
             SearchOperations(store, access, metering),
             SyncOperations(store, access, authenticator, metering),

@@ -1,22 +1,36 @@
 """The operations of identity and of published links, with notes that can be published."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 
-from octavo.actors.core import Directory, Supervisor
-from octavo.actors.workspace.actor import WorkspaceActor, workspaces
+from octavo.actors.core import Supervisor
+from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.messages import Push
 from octavo.http.api.changeset_submission import ChangesetSubmitter
+from octavo.http.api.client_changes import ClientChangeOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.metering import Metering
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.reading import ReadingOperations
-from octavo.model.files.changeset import Changeset, CreateFile
+from octavo.model.files.changeset import ChangeOperation, Changeset, CreateFile
 from octavo.model.files.content import note_text
-from octavo.model.identity import AccountId, Digest, FileId, MutationId, WorkspaceId
+from octavo.model.identity import (
+    AccountId,
+    Digest,
+    FileId,
+    MutationId,
+    ProgramNumber,
+    WorkspaceId,
+)
+from octavo.model.oauth.client import ClientId
 from octavo.model.publishing.report import Reason
+from octavo.restoration.undo import ProgramUndo
+from octavo.store import Transaction
+from octavo.store.scripts.oauth_programs import number_of
 from octavo.usage.meter import UsageMeter
 from tests.fakes.identity_fixture import IdentityFixture
 from tests.fakes.inline_documents import inline_documents
+from tests.fakes.notes_api import ALL_KEPT
 from tests.fakes.publishing_rig import publishing_rig
 from tests.fakes.users_api import ORIGIN, UsersApi
 
@@ -39,47 +53,73 @@ class PublishingUsers(UsersApi):
             new_id=sources.new_id,
             new_entropy=sources.new_entropy,
         )
-        super().__init__(identity, more=self._publishing)
+        self._root = Supervisor("test")
+        self._directory = self._root.add(
+            workspaces(
+                identity.store,
+                now=sources.now,
+                new_id=sources.new_id,
+                announce=lambda *_: None,
+                shared=False,
+                documents=inline_documents(),
+            )
+        )
+        super().__init__(identity, more=self._of_notes)
 
-    def _publishing(self, api: UsersApi) -> Sequence[object]:
-        _, directory = self._workspaces()
-        submitter = ChangesetSubmitter(directory, api.access, self.identity.sources.new_id)
+    def _of_notes(self, api: UsersApi) -> Sequence[object]:
+        sources, store = self.identity.sources, self.identity.store
+        submitter = ChangesetSubmitter(self._directory, api.access, sources.new_id)
+        undo = ProgramUndo(store, self._directory, now=sources.now, kept=ALL_KEPT)
         return [
-            # Lists of files ask no actor.
-            ReadingOperations(submitter, self.identity.store, Metering(self.meter)),
+            ReadingOperations(submitter, store, Metering(self.meter)),
+            ClientChangeOperations(submitter, undo, store),
             PublicationOperations(
-                self.publishing.links,
-                api.access,
-                now=self.identity.sources.now,
-                public_url=ORIGIN,
+                self.publishing.links, api.access, now=sources.now, public_url=ORIGIN
             ),
             LinkReportOperations(self.publishing.reports, public_url=ORIGIN),
         ]
 
-    def _workspaces(self) -> tuple[Supervisor, Directory[WorkspaceId, WorkspaceActor]]:
-        root = Supervisor("test")
-        spec = workspaces(
-            self.identity.store,
-            now=self.identity.sources.now,
-            new_id=self.identity.sources.new_id,
-            announce=lambda *_: None,
-            shared=False,
-            documents=inline_documents(),
-        )
-        return root, root.add(spec)
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Run the actors of the workspaces, for the operations that ask them."""
+        async with self._root.running():
+            yield
 
     async def write_notes(self, workspace_id: str, *paths: str) -> None:
-        """Create notes at paths of a workspace."""
+        """Create notes at paths of a workspace, while no actor runs."""
         new_id = self.identity.sources.new_id
         creations = tuple(
             CreateFile(FileId(new_id()), path, note_text(f"The text of {path}.")) for path in paths
         )
+        async with self.running():
+            await self.push(workspace_id, *creations)
+
+    async def push(
+        self,
+        workspace_id: str,
+        *operations: ChangeOperation,
+        author: str = _NOBODY,
+        program: ProgramNumber | None = None,
+    ) -> None:
+        """Commit a changeset, while the actors run."""
         changeset = Changeset(
-            MutationId(new_id()), Digest(""), _NOBODY, creations, repeatable=False
+            MutationId(self.identity.sources.new_id()),
+            Digest(""),
+            AccountId(author),
+            operations,
+            repeatable=False,
+            origin="device" if program is None else "mcp",
+            program=program,
         )
-        root, directory = self._workspaces()
-        async with root.running():
-            await directory.ask(WorkspaceId(workspace_id), Push(changeset))
+        await self._directory.ask(WorkspaceId(workspace_id), Push(changeset))
+
+    async def program(self, client_id: str, name: str) -> ProgramNumber:
+        """Return the number of a program, which may be new."""
+
+        async def script(transaction: Transaction) -> ProgramNumber:
+            return await number_of(transaction, ClientId(client_id), name)
+
+        return await self.identity.store.write(script)
 
     async def report(self, address: str, reason: Reason, note: str | None = None) -> None:
         """Report the link of an address, as a reader."""

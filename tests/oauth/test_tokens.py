@@ -8,10 +8,11 @@ import pytest
 import trio
 
 from octavo.model.accounts.access_limits import READ, AccessLimits, Scope
-from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.identity import AccountId, ProgramNumber, WorkspaceId
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.refusal import OAuthRefusal
 from octavo.oauth.tokens import IssuedTokens
+from octavo.store.scripts.oauth_programs import RecordedProgram, programs_of
 from tests.fakes.identity_fixture import START
 from tests.fakes.oauth_rig import ALL, CALLBACK, URL, VERIFIER, OAuthRig
 
@@ -42,7 +43,8 @@ async def test_access_token_authenticates_within_the_limits_of_its_grant(rig: OA
     caller = await rig.identity.credentials.of_access_token(tokens.access.encode())
     assert caller is not None
     assert (caller.account_id, caller.limits) == (account_id, limits)
-    assert caller.client_name == "An assistant"
+    programs = await rig.identity.store.read(programs_of([caller.program or ProgramNumber(0)]))
+    assert [*programs.values()] == [RecordedProgram(client_id, "An assistant")]
     assert tokens.scopes == {READ}
 
 

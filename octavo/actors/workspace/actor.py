@@ -14,7 +14,14 @@ import trio
 
 from octavo.actors.core import Actor, DirectorySpec, Envelope
 from octavo.actors.workspace.document_services import DocumentServices
-from octavo.actors.workspace.messages import CommitFailed, HeadOf, MissingUpdate, NoWorkspace, Push
+from octavo.actors.workspace.messages import (
+    CommitFailed,
+    HeadOf,
+    MissingUpdate,
+    NoWorkspace,
+    Push,
+    Unplaceable,
+)
 from octavo.actors.workspace.planning import PendingPush, Planner, PushVerdicts, WorkspaceState
 from octavo.model.files.batch import Batch, portions
 from octavo.model.files.changeset import MAX_OPERATIONS
@@ -43,13 +50,14 @@ MAX_ATTEMPTS = 20
 """How often a batch is planned while other writers change the workspace, before it fails."""
 
 
-_Request = Envelope[Push | HeadOf | MissingUpdate]
+_Message = Push | HeadOf | MissingUpdate | Unplaceable
+_Request = Envelope[_Message]
 
 
 Announce = Callable[[WorkspaceId, Position], None]
 
 
-class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
+class WorkspaceActor(Actor[_Message]):
     """Accepts the changesets of one workspace and answers queries about its files.
 
     Args:
@@ -102,6 +110,9 @@ class WorkspaceActor(Actor[Push | HeadOf | MissingUpdate]):
                 message = envelope.message
                 if isinstance(message, HeadOf):
                     envelope.reply(message.reply(state.tree.heads.get(message.file_id)))
+                elif isinstance(message, Unplaceable):
+                    heads = {head.file_id: head for head in message.heads}
+                    envelope.reply(message.reply(state.tree.unplaceable(heads)))
                 elif isinstance(message, MissingUpdate):
                     queries.append((envelope, message))
                 else:

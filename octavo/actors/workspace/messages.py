@@ -46,6 +46,13 @@ class MissingUpdate(Message["WorkspaceActor", DocumentUpdate | None]):
     vector: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Unplaceable(Message["WorkspaceActor", frozenset[FileId]]):
+    """Return the files of ``heads`` that could not have their paths if all were accepted."""
+
+    heads: tuple[Revision, ...]
+
+
 class ChangesetRefused(ActorRefusal):
     """The changeset was rejected and not applied; ``refusal`` gives the reason."""
 

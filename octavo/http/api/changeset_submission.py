@@ -44,12 +44,15 @@ class ChangesetSubmitter(NamedTuple):
         operations: tuple[ChangeOperation, ...],
         mutation_id: str | MISSING = MISSING,
         *,
-        requested: tuple[ChangeOperation, ...] | None = None,
+        requested: tuple[ChangeOperation, ...] | Digest | None = None,
+        restores: bool = False,
     ) -> Receipt:
         """Submit ``operations`` to the workspace on behalf of an editor.
 
-        ``requested`` are the operations as the client sent them, if the server added to them; a
-        repetition is recognised by them. Raises the problems of `octavo.http.api.refusals`. If
+        ``requested`` are the operations as the client sent them, if the server added to them, or
+        the fingerprint of a request without operations; a repetition is recognised by it. All
+        revisions have the origin ``restore`` if the changeset ``restores`` earlier states. Raises
+        the problems of `octavo.http.api.refusals`. If
         cancelled before the actor received it, the change is not made; later it may be made, and
         then has a receipt. The receipt has what is visible to the caller.
         """
@@ -60,14 +63,19 @@ class ChangesetSubmitter(NamedTuple):
             mutation, digest = self.new_id(), Digest("")
         else:
             mutation = mutation_id
-            digest = fingerprint(operations if requested is None else requested)
+            digest = (
+                Digest(requested)
+                if isinstance(requested, str)
+                else fingerprint(operations if requested is None else requested)
+            )
         changeset = Changeset(
             MutationId(mutation),
             digest,
             caller.account_id,
             operations,
             repeatable=mutation_id is not MISSING,
-            origin=_origin_of(caller),
+            origin="restore" if restores else _origin_of(caller),
+            program=caller.program,
             within=caller.confinement,
         )
         receipt = await self.workspaces.ask(workspace, Push(changeset))

@@ -122,7 +122,13 @@ class NotesOfApi:
         page = await self._get(RevisionList, path, after=after, limit=str(limit))
         found = [
             PastRevision(
-                each.id, each.path, each.size, each.author_name, each.origin, each.created_at
+                each.id,
+                each.path,
+                each.size,
+                each.author_name,
+                each.origin,
+                None if each.client is None else each.client.name,
+                each.created_at,
             )
             for each in page.items
         ]

@@ -1,5 +1,6 @@
 """Read files: heads, many at once, lists, revisions."""
 
+from collections.abc import Mapping
 from typing import Literal
 from uuid import UUID
 
@@ -40,11 +41,12 @@ from octavo.model.accounts.access_limits import READ
 from octavo.model.etag import entity_tag
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
+from octavo.model.identity import FileId, Position, ProgramNumber, RevisionId, WorkspaceId
 from octavo.model.refusal import FilePurged, TooManyFiles
 from octavo.model.usage import Amount
 from octavo.store import Store
 from octavo.store.scripts import accounts, files
+from octavo.store.scripts.oauth_programs import RecordedProgram, programs_of
 
 MAX_READ = 500
 """Maximum number of files in a request."""
@@ -75,11 +77,22 @@ class FileList(ListPage[ListedFileSchema]):
     """A page of files, sorted by path."""
 
 
+class RevisionClient(ContractModel):
+    """A program that made a revision by the MCP endpoint."""
+
+    id: str
+    """Its client id: undoClientChanges undoes what it did."""
+    name: str
+    """How it called itself then; nobody has verified it."""
+
+
 class ListedRevision(RevisionDocument):
     """A revision, and who made it."""
 
     author_name: str | None
     """The present display name of the author; null for a removed account."""
+    client: RevisionClient | None
+    """The program that made it for the author; null for any other origin than ``mcp``."""
 
 
 class RevisionList(ListPage[ListedRevision]):
@@ -215,9 +228,13 @@ class ReadingOperations:
             raise NotFound
         page, following = split_page(found, query.limit, lambda each: (str(each.position),))
         names = await self._store.read(accounts.display_names([each.author for each in page]))
+        numbers = [each.program for each in page if each.program is not None]
+        programs = await self._store.read(programs_of(numbers)) if numbers else {}
         items = [
             ListedRevision.model_construct(
-                **dict(revision_document(each)), author_name=names.get(each.author)
+                **dict(revision_document(each)),
+                author_name=names.get(each.author),
+                client=revision_client(programs, each),
             )
             for each in page
         ]
@@ -297,6 +314,14 @@ class ReadingOperations:
 def _whole(workspace_id: WorkspaceId, whole: files.WholeFile) -> WorkspaceFile:
     document = None if whole.document is None else note_document(whole.document)
     return workspace_file(workspace_id, whole.stored, document)
+
+
+def revision_client(
+    programs: Mapping[ProgramNumber, RecordedProgram], revision: Revision
+) -> RevisionClient | None:
+    """Return the program that made a revision in its API form; None without one."""
+    found = None if revision.program is None else programs.get(revision.program)
+    return None if found is None else RevisionClient(id=found.client_id, name=found.name)
 
 
 def _live(head: Revision | None, within: Confinement | None) -> Revision:

@@ -6,6 +6,7 @@ from octavo.http.api.attachments import AttachmentOperations
 from octavo.http.api.audit import AuditOperations
 from octavo.http.api.auth import AuthOperations
 from octavo.http.api.changesets import ChangesetOperations
+from octavo.http.api.client_changes import ClientChangeOperations
 from octavo.http.api.connections import ConnectionOperations
 from octavo.http.api.contents import ContentOperations
 from octavo.http.api.contract_document import ContractOperations
@@ -74,6 +75,7 @@ CONTRACT: tuple[type, ...] = (
     ChangesetOperations,
     ReadingOperations,
     HistoryOperations,
+    ClientChangeOperations,
     LinkOperations,
     SearchOperations,
     SyncOperations,

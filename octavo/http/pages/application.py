@@ -36,6 +36,7 @@ from octavo.http.pages.keys import add_key_pages, add_session_pages
 from octavo.http.pages.members import add_member_pages
 from octavo.http.pages.password_reset import ResetOpens, add_password_reset_pages
 from octavo.http.pages.portal import add_portal_page, portal_links
+from octavo.http.pages.program_changes import add_program_pages
 from octavo.http.pages.publications import add_publication_pages
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
@@ -182,6 +183,7 @@ def pages(
     add_key_pages(site, now)
     if mcp:
         add_connection_pages(site)
+        add_program_pages(site, now)
     add_workspace_pages(site)
     add_member_pages(site)
     add_publication_pages(site, now)

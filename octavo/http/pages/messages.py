@@ -36,6 +36,7 @@ MESSAGES: Mapping[str, str] = {
     "member-removed": "The member is removed.",
     "invitation-revoked": "The invitation is revoked. Its link opens nothing any more.",
     "link-revoked": "The link is revoked. It opens nothing any more.",
+    "changes-undone": "The changes of the program are undone.",
     "report-dismissed": "The report is dismissed. The link stays as it is.",
     "report-closed": "This report was closed already, so nothing was changed.",
     "link-taken-down": "The link is taken down, and every report of it is closed.",

@@ -10,7 +10,15 @@ from octavo.model.files.confinement import Confinement
 from octavo.model.files.content import NoteContent, NoteText
 from octavo.model.files.image import UploadedImage
 from octavo.model.files.revision import Origin
-from octavo.model.identity import AccountId, Digest, Epoch, FileId, MutationId, RevisionId
+from octavo.model.identity import (
+    AccountId,
+    Digest,
+    Epoch,
+    FileId,
+    MutationId,
+    ProgramNumber,
+    RevisionId,
+)
 
 MAX_OPERATIONS = 500
 
@@ -105,8 +113,8 @@ class Changeset:
 
     ``mutation_id`` identifies the changeset permanently; ``fingerprint`` is the digest of the
     client's request, which tells a repetition from another change with the same id. Only a
-    client that chose the id can repeat the changeset: ``repeatable``. Its credential is limited to
-    the folder ``within``; None for all files.
+    client that chose the id can repeat the changeset: ``repeatable``. ``program`` made it by the
+    MCP endpoint. Its credential is limited to the folder ``within``; None for all files.
     """
 
     mutation_id: MutationId
@@ -115,6 +123,7 @@ class Changeset:
     operations: tuple[ChangeOperation, ...]
     repeatable: bool = True
     origin: Origin = "device"
+    program: ProgramNumber | None = None
     within: Confinement | None = None
 
 

@@ -293,6 +293,7 @@ class _ChangesetPlanner:
             mutation_id=self.changeset.mutation_id,
             created_at=self.now,
             origin=self.changeset.origin,
+            program=self.changeset.program,
         )
         return Change("created", head, content)
 
@@ -319,6 +320,7 @@ class _ChangesetPlanner:
             mutation_id=self.changeset.mutation_id,
             created_at=self.now,
             origin=self.changeset.origin,
+            program=self.changeset.program,
         )
         return Change("created" if old is None else "updated", head, image=image)
 
@@ -389,6 +391,7 @@ class _ChangesetPlanner:
             mutation_id=self.changeset.mutation_id,
             created_at=self.now,
             origin=self.changeset.origin,
+            program=self.changeset.program,
         )
 
 

@@ -11,6 +11,7 @@ from octavo.model.identity import (
     FileId,
     MutationId,
     Position,
+    ProgramNumber,
     RevisionId,
 )
 
@@ -32,6 +33,7 @@ class Revision:
         content_id: the id of the revision that introduced the content.
         size: the size of the content, in bytes.
         created_at: Unix time in milliseconds.
+        program: the program that made it by the MCP endpoint; None for any other origin.
     """
 
     file_id: FileId
@@ -48,3 +50,4 @@ class Revision:
     mutation_id: MutationId
     created_at: int
     origin: Origin = "device"
+    program: ProgramNumber | None = None

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from octavo.model.files.path import PathKey, folders_of, path_key
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId
-from octavo.model.refusal import InvalidGraph, PathConflict
+from octavo.model.refusal import DomainError, InvalidGraph, PathConflict
 
 # A few files after each other are in the same folders, often.
 _FOLDERS_REMEMBERED = 1024
@@ -66,7 +66,7 @@ class Tree:
         """Check the tree that would result from the heads ``changed``, without changing it.
 
         Raises `PathConflict` if two live files would have the same path, and `InvalidGraph` if a
-        file would have the path of another's folder.
+        file would have the path of another's folder; both name a file of ``changed``.
         """
         left: set[PathKey] = set()
         taken: dict[PathKey, Revision] = {}
@@ -84,20 +84,42 @@ class Tree:
             if head.state == "live":
                 key = path_key(head.path)
                 if key in taken:
-                    raise PathConflict(
-                        f"Two files of the changeset have the path {head.path}: choose"
-                        " another path for one of them."
+                    raise _of_file(
+                        head,
+                        PathConflict(
+                            f"Two files of the changeset have the path {head.path}: choose"
+                            " another path for one of them."
+                        ),
                     )
                 taken[key] = head
                 folder = _folder(key)
                 moved[folder] = moved.get(folder, 0) + 1
-        for key in taken:
+        for key, head in taken.items():
             if key in self._by_path and key not in left:
                 there = self.heads[self._by_path[key]]
-                raise PathConflict(
-                    f"The file {there.file_id} has the path {there.path}: choose another path."
+                raise _of_file(
+                    head,
+                    PathConflict(
+                        f"The file {there.file_id} has the path {there.path}: choose another path."
+                    ),
                 )
         self._check_folders(taken, left, _with_folders_above(moved))
+
+    def unplaceable(self, changed: Mapping[FileId, Revision]) -> frozenset[FileId]:
+        """Return the files of the heads ``changed`` that can't have their paths.
+
+        Without these, `check` accepts the others.
+        """
+        rest = dict(changed)
+        while True:
+            try:
+                self.check(rest)
+            except (PathConflict, InvalidGraph) as refusal:
+                if refusal.file_id is None:
+                    raise
+                del rest[refusal.file_id]
+            else:
+                return frozenset(changed.keys() - rest.keys())
 
     def _check_folders(
         self,
@@ -109,14 +131,25 @@ class Tree:
         for key, head in taken.items():
             mark = _mark(key)
             if self._below.get(mark, 0) + moved.get(mark, 0) > 0:
-                raise InvalidGraph(f"{head.path} is a folder of other files, and can't be a file.")
+                raise _of_file(
+                    head,
+                    InvalidGraph(f"{head.path} is a folder of other files, and can't be a file."),
+                )
             folder = _folder(key)
             if folder in free:
                 continue
             for each in folders_of(key):
                 if each in taken or (each in self._by_path and each not in left):
-                    raise InvalidGraph(f"A folder above {head.path} is a file: choose another.")
+                    raise _of_file(
+                        head,
+                        InvalidGraph(f"A folder above {head.path} is a file: choose another."),
+                    )
             free.add(folder)
+
+
+def _of_file(head: Revision, refusal: DomainError) -> DomainError:
+    refusal.file_id = head.file_id
+    return refusal
 
 
 def _folder(key: PathKey) -> PathKey:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, NewType
 
 from octavo.model.accounts.access_limits import AccessLimits
-from octavo.model.identity import AccountId
+from octavo.model.identity import AccountId, ProgramNumber
 from octavo.model.oauth.client import ClientId
 
 GrantId = NewType("GrantId", str)
@@ -25,6 +25,7 @@ class Grant:
         client_name: how the client called itself then.
         expires_at: when it ends; None if it lasts until it is revoked.
         used_at: the time of its last use, to the minute; None if it was never used.
+        program: what the history of notes records for the client; None for a new grant.
     """
 
     grant_id: GrantId
@@ -34,7 +35,8 @@ class Grant:
     limits: AccessLimits
     created_at: int
     expires_at: int | None
-    used_at: int | None
+    used_at: int | None = None
+    program: ProgramNumber | None = None
 
 
 def ends_at(now: int, seconds: int, grant: Grant) -> int:

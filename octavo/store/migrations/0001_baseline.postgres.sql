@@ -218,6 +218,8 @@ CREATE TABLE deleted_workspaces (
 --
 -- The number of the text or image is in the column content, NULL for purged files. The revision that
 -- brought it is in the column content_id, NULL if it is this one.
+--
+-- The number of the program that made the revision by the MCP endpoint is in the column program.
 CREATE TABLE files (
     workspace BIGINT NOT NULL,
     number BIGINT NOT NULL,
@@ -236,12 +238,14 @@ CREATE TABLE files (
     mutation_id UUID NOT NULL,
     changed_at BIGINT NOT NULL,
     origin TEXT NOT NULL,
+    program BIGINT,
     PRIMARY KEY (workspace, number)
 );
 CREATE UNIQUE INDEX files_by_id ON files (workspace, file_id);
 CREATE INDEX files_by_position ON files (workspace, position);
 CREATE INDEX files_by_path ON files (workspace, state, path);
 CREATE INDEX files_by_revision ON files (workspace, revision_id);
+CREATE INDEX files_by_program ON files (workspace, program) WHERE program IS NOT NULL;
 
 -- The revisions before the heads, in the order of time: a save adds to the end of the table.
 CREATE TABLE revisions (
@@ -260,10 +264,12 @@ CREATE TABLE revisions (
     mutation_id UUID NOT NULL,
     changed_at BIGINT NOT NULL,
     origin TEXT NOT NULL,
+    program BIGINT,
     PRIMARY KEY (workspace, position, file)
 );
 CREATE INDEX revisions_by_file ON revisions (workspace, file, position);
 CREATE INDEX revisions_by_id ON revisions (workspace, revision_id);
+CREATE INDEX revisions_by_program ON revisions (workspace, program) WHERE program IS NOT NULL;
 
 -- Purged files that were below the folders of limited keys. Their paths are erased, and devices with
 -- these keys must hear of the purge.
@@ -563,13 +569,21 @@ CREATE TABLE oauth_clients (
 );
 CREATE INDEX oauth_clients_without_grant ON oauth_clients (created_at) WHERE granted_at IS NULL;
 
+-- Programs as they called themselves when a person allowed them something. Revisions refer to them by
+-- their numbers, also after the access ended.
+CREATE TABLE oauth_programs (
+    number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    -- The id of a registered program, or the address of a metadata document.
+    client TEXT NOT NULL,
+    name TEXT NOT NULL,
+    UNIQUE (client, name)
+);
+
 -- What people allowed programs.
 CREATE TABLE oauth_grants (
     id UUID NOT NULL PRIMARY KEY,
     account_id UUID NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
-    -- The id of a registered program, or the address of a metadata document.
-    client TEXT NOT NULL,
-    client_name TEXT NOT NULL,
+    program BIGINT NOT NULL REFERENCES oauth_programs (number),
     -- Divided by spaces.
     scopes TEXT NOT NULL,
     -- Ids divided by spaces; null for all workspaces.
@@ -579,7 +593,7 @@ CREATE TABLE oauth_grants (
     used_at BIGINT
 );
 CREATE INDEX oauth_grants_by_account ON oauth_grants (account_id);
-CREATE INDEX oauth_grants_by_client ON oauth_grants (client);
+CREATE INDEX oauth_grants_by_program ON oauth_grants (program);
 
 -- Codes that programs exchange for tokens. A used one is kept until it expires.
 CREATE TABLE oauth_codes (

@@ -221,6 +221,8 @@ CREATE TABLE deleted_workspaces (
 --
 -- The number of the text or image is in the column content, NULL for purged files. The revision that
 -- brought it is in the column content_id, NULL if it is this one.
+--
+-- The number of the program that made the revision by the MCP endpoint is in the column program.
 CREATE TABLE files (
     workspace INTEGER NOT NULL,
     number INTEGER NOT NULL,
@@ -239,12 +241,14 @@ CREATE TABLE files (
     mutation_id BLOB NOT NULL,
     changed_at INTEGER NOT NULL,
     origin TEXT NOT NULL,
+    program INTEGER,
     PRIMARY KEY (workspace, number)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX files_by_id ON files (workspace, file_id);
 CREATE INDEX files_by_position ON files (workspace, position);
 CREATE INDEX files_by_path ON files (workspace, state, path);
 CREATE INDEX files_by_revision ON files (workspace, revision_id);
+CREATE INDEX files_by_program ON files (workspace, program) WHERE program IS NOT NULL;
 
 -- The revisions before the heads, in the order of time: a save adds to the end of the table.
 CREATE TABLE revisions (
@@ -263,10 +267,12 @@ CREATE TABLE revisions (
     mutation_id BLOB NOT NULL,
     changed_at INTEGER NOT NULL,
     origin TEXT NOT NULL,
+    program INTEGER,
     PRIMARY KEY (workspace, position, file)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX revisions_by_file ON revisions (workspace, file, position);
 CREATE INDEX revisions_by_id ON revisions (workspace, revision_id);
+CREATE INDEX revisions_by_program ON revisions (workspace, program) WHERE program IS NOT NULL;
 
 -- Purged files that were below the folders of limited keys. Their paths are erased, and devices with
 -- these keys must hear of the purge.
@@ -562,13 +568,21 @@ CREATE TABLE oauth_clients (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX oauth_clients_without_grant ON oauth_clients (created_at) WHERE granted_at IS NULL;
 
+-- Programs as they called themselves when a person allowed them something. Revisions refer to them by
+-- their numbers, also after the access ended.
+CREATE TABLE oauth_programs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    -- The id of a registered program, or the address of a metadata document.
+    client TEXT NOT NULL,
+    name TEXT NOT NULL,
+    UNIQUE (client, name)
+) STRICT;
+
 -- What people allowed programs.
 CREATE TABLE oauth_grants (
     id BLOB NOT NULL PRIMARY KEY,
     account_id BLOB NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
-    -- The id of a registered program, or the address of a metadata document.
-    client TEXT NOT NULL,
-    client_name TEXT NOT NULL,
+    program INTEGER NOT NULL REFERENCES oauth_programs (number),
     -- Divided by spaces.
     scopes TEXT NOT NULL,
     -- Ids divided by spaces; null for all workspaces.
@@ -578,7 +592,7 @@ CREATE TABLE oauth_grants (
     used_at INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX oauth_grants_by_account ON oauth_grants (account_id);
-CREATE INDEX oauth_grants_by_client ON oauth_grants (client);
+CREATE INDEX oauth_grants_by_program ON oauth_grants (program);
 
 -- Codes that programs exchange for tokens. A used one is kept until it expires.
 CREATE TABLE oauth_codes (

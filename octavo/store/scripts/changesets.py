@@ -50,14 +50,14 @@ _SUPERSEDE_HEAD = f"""
 _REPLACE_HEAD = """
     UPDATE files SET revision_id = $6::uuid, position = $7, content_id = $8::uuid, digest = $9,
         size = $10, media_type = $11, author_id = $12::uuid, mutation_id = $13::uuid,
-        changed_at = $14, origin = $15, {content}{place}
+        changed_at = $14, origin = $15, program = $16, {content}{place}
     WHERE workspace = $1 AND file_id = $2::uuid AND kind = $4{same}
 """
 _REPLACE_IN_PLACE = _REPLACE_HEAD.format(
-    content="content = COALESCE($16, content)", place="", same=" AND state = $3 AND path = $5"
+    content="content = COALESCE($17, content)", place="", same=" AND state = $3 AND path = $5"
 )
 _REPLACE_AND_MOVE = _REPLACE_HEAD.format(
-    content="content = CASE WHEN $3 <> 'purged' THEN COALESCE($16, content) END",
+    content="content = CASE WHEN $3 <> 'purged' THEN COALESCE($17, content) END",
     place=", state = $3, path = $5",
     same="",
 )

@@ -89,7 +89,9 @@ def remove(client_id: ClientId) -> Script[frozenset[AccountId]]:
 
     async def remove_client(transaction: Transaction) -> frozenset[AccountId]:
         rows = await transaction.fetch_all(
-            "DELETE FROM oauth_grants WHERE client = $1 RETURNING account_id", client_id
+            "DELETE FROM oauth_grants WHERE program IN"
+            " (SELECT number FROM oauth_programs WHERE client = $1) RETURNING account_id",
+            client_id,
         )
         await transaction.execute("DELETE FROM oauth_clients WHERE id = $1::uuid", client_id)
         accounts = frozenset(AccountId(row[0]) for row in rows)

@@ -9,20 +9,21 @@ from typing import NamedTuple
 from octavo.model.accounts.access_limits import AccessLimits, Scope, parse_scopes
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.refusal import AccountGone
-from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.identity import AccountId, ProgramNumber, WorkspaceId
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import MAX_GRANTS, Grant, GrantId, TokenKind
-from octavo.store.scripts import accounts
+from octavo.store.scripts import accounts, oauth_programs
 from octavo.store.scripts.expiry import MAX_ROWS
 from octavo.store.scripts.process_notices import notify_access
 from octavo.store.transaction import Row, Script, Transaction
 
 _COLUMNS = (
-    "oauth_grants.id, oauth_grants.account_id, oauth_grants.client, oauth_grants.client_name, "
+    "oauth_grants.id, oauth_grants.account_id, oauth_programs.client, oauth_programs.name, "
     "oauth_grants.scopes, oauth_grants.workspaces, oauth_grants.created_at, "
-    "oauth_grants.expires_at, oauth_grants.used_at"
+    "oauth_grants.expires_at, oauth_grants.used_at, oauth_programs.number"
 )
-_COUNT = 9
+_COUNT = 10
+_WITH_PROGRAM = "JOIN oauth_programs ON oauth_programs.number = oauth_grants.program"
 _ENDED = (
     """
     DELETE FROM oauth_codes WHERE digest IN
@@ -105,12 +106,11 @@ def create(grant: Grant, code: NewCode) -> Script[None]:
             raise AccountGone
         limits = grant.limits
         await transaction.execute(
-            "INSERT INTO oauth_grants (id, account_id, client, client_name, scopes, workspaces,"
-            " created_at, expires_at) VALUES ($1::uuid, $2::uuid, $3, $4, $5, $6, $7, $8)",
+            "INSERT INTO oauth_grants (id, account_id, program, scopes, workspaces, created_at,"
+            " expires_at) VALUES ($1::uuid, $2::uuid, $3, $4, $5, $6, $7)",
             grant.grant_id,
             grant.account_id,
-            grant.client_id,
-            grant.client_name,
+            await oauth_programs.number_of(transaction, grant.client_id, grant.client_name),
             _scope_text(limits.scopes),
             None if limits.workspaces is None else " ".join(sorted(limits.workspaces)),
             grant.created_at,
@@ -145,7 +145,7 @@ def code_of(digest: bytes) -> Script[StoredCode | None]:
         row = await transaction.fetch_one(
             f"SELECT {_COLUMNS}, oauth_codes.redirect_uri, oauth_codes.challenge,"
             " oauth_codes.expires_at, oauth_codes.used_at FROM oauth_codes"
-            " JOIN oauth_grants ON oauth_grants.id = oauth_codes.grant_id"
+            f" JOIN oauth_grants ON oauth_grants.id = oauth_codes.grant_id {_WITH_PROGRAM}"
             " WHERE oauth_codes.digest = $1",
             digest,
         )
@@ -205,7 +205,7 @@ def token_of(digest: bytes, kind: TokenKind) -> Script[StoredToken | None]:
         row = await transaction.fetch_one(
             f"SELECT {_COLUMNS}, oauth_tokens.scopes, oauth_tokens.expires_at,"
             f" oauth_tokens.used_at, {accounts.COLUMNS} FROM oauth_tokens"
-            " JOIN oauth_grants ON oauth_grants.id = oauth_tokens.grant_id"
+            f" JOIN oauth_grants ON oauth_grants.id = oauth_tokens.grant_id {_WITH_PROGRAM}"
             " JOIN accounts ON accounts.id = oauth_grants.account_id"
             " WHERE oauth_tokens.digest = $1 AND oauth_tokens.kind = $2",
             digest,
@@ -227,8 +227,8 @@ def list_of(account_id: AccountId, now: int) -> Script[list[Grant]]:
 
     async def read_grants(transaction: Transaction) -> list[Grant]:
         rows = await transaction.fetch_all(
-            f"SELECT {_COLUMNS} FROM oauth_grants WHERE account_id = $1::uuid"
-            " AND (expires_at IS NULL OR expires_at > $2) ORDER BY id DESC",
+            f"SELECT {_COLUMNS} FROM oauth_grants {_WITH_PROGRAM} WHERE account_id = $1::uuid"
+            " AND (expires_at IS NULL OR expires_at > $2) ORDER BY oauth_grants.id DESC",
             account_id,
             now,
         )
@@ -324,9 +324,8 @@ def _scope_text(scopes: frozenset[Scope]) -> str:
 
 
 def _grant(row: Row) -> Grant:
-    grant_id, account_id, client, name, scopes, workspaces, created_at, expires_at, used_at = row[
-        :_COUNT
-    ]
+    grant_id, account_id, client, name, scopes, workspaces, *times, program = row[:_COUNT]
+    created_at, expires_at, used_at = times
     chosen = None if workspaces is None else frozenset(map(WorkspaceId, workspaces.split()))
     limits = AccessLimits(parse_scopes(scopes.split()), chosen)
     return Grant(
@@ -338,4 +337,5 @@ def _grant(row: Row) -> Grant:
         created_at,
         expires_at,
         used_at,
+        ProgramNumber(program),
     )

@@ -27,6 +27,7 @@ _NAMES = (
     "mutation_id",
     "changed_at",
     "origin",
+    "program",
 )
 COLUMNS = ", ".join(_NAMES)
 """Of heads, in the order of the fields of `Revision`."""
@@ -129,4 +130,5 @@ def values_of(revision: Revision) -> tuple[Value, ...]:
         revision.mutation_id,
         revision.created_at,
         revision.origin,
+        revision.program,
     )

@@ -19,6 +19,11 @@ Documented = dict[str, Any]
 """An operation as documented, with its ``method`` and its ``path``."""
 
 
+AFTER_ALL = "2100-01-01T00:00:00Z"
+QUERIES = {"getUndo": f"?client=a&since={AFTER_ALL}"}
+"""Valid queries of operations that require one, where they check the caller before it."""
+
+
 def operations(document: dict[str, Any]) -> list[Documented]:
     """The operations of a document."""
     return [
@@ -31,7 +36,7 @@ def operations(document: dict[str, Any]) -> list[Documented]:
 def target(described: Documented, workspace: str) -> str:
     """A URL of the operation, in ``workspace`` and with unknown ids otherwise."""
     path = described["path"].replace("{workspaceId}", workspace).replace("{number}", "1")
-    return re.sub(r"\{\w+\}", UNKNOWN, path)
+    return re.sub(r"\{\w+\}", UNKNOWN, path) + QUERIES.get(described["operationId"], "")
 
 
 def ask(
@@ -191,6 +196,8 @@ def valid(operation_id: str) -> bytes:
         body = {"epoch": UNKNOWN, "update": "AAA="}
     elif operation_id == "createPublishedLink":
         body = {"target": {"kind": "folder", "path": ""}}
+    elif operation_id == "undoClientChanges":
+        body = {"client": "a", "since": AFTER_ALL}
     elif operation_id == "pushChangeset":
         change = {"op": "purge", "fileId": UNKNOWN}
         body = {"mutationId": UNKNOWN, "operations": [change]}

@@ -1,13 +1,17 @@
 """Cases of programs: their registration, their access, and their messages."""
 
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 
+from octavo.model.files.changeset import MAX_OPERATIONS
 from octavo.model.oauth.pkce import challenge_of
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.identity import hasty
-from tests.e2e.operations.world import UNKNOWN, Json, World
+from tests.e2e.operations.usage import Limited, person
+from tests.e2e.operations.world import UNKNOWN, Json, World, fresh_id
 
 CALLBACK = "http://127.0.0.1:4711/callback"
 VERIFIER = "v" * 43
@@ -27,25 +31,32 @@ def registered(world: World) -> Json:
 
 
 def asked(world: World, **changed: str) -> dict[str, str]:
-    """What a new program asks for."""
+    """What a new program asks for, by default everything."""
     return {
         "response_type": "code",
         "client_id": registered(world)["client_id"],
         "redirect_uri": CALLBACK,
         "code_challenge": challenge_of(VERIFIER),
         "code_challenge_method": "S256",
+        "scope": "notes:read notes:write",
         **changed,
     }
 
 
-def decide(world: World, parameters: dict[str, str]) -> httpx.Response:
-    return world.ask("POST", REQUESTS, json={"parameters": parameters, "allow": True})
+def decide(
+    world: World, parameters: dict[str, str], ask: Callable[..., httpx.Response] | None = None
+) -> httpx.Response:
+    """Allow access, as the owner or as who asks by ``ask``."""
+    body = {"parameters": parameters, "allow": True}
+    return (ask or world.ask)("POST", REQUESTS, json=body)
 
 
-def connected(world: World) -> tuple[str, httpx.Response]:
+def connected(
+    world: World, ask: Callable[..., httpx.Response] | None = None
+) -> tuple[str, httpx.Response]:
     """The id of a new program, and the response with its tokens."""
     parameters = asked(world)
-    redirect = urlsplit(decide(world, parameters).json()["redirect"])
+    redirect = urlsplit(decide(world, parameters, ask).json()["redirect"])
     fields = {
         "grant_type": "authorization_code",
         "client_id": parameters["client_id"],
@@ -196,7 +207,10 @@ def request_allowed_too_often(world: World) -> httpx.Response:
 
 def send(world: World, message: Json) -> httpx.Response:
     """A message of a new program with access."""
-    token = connected(world)[1].json()["access_token"]
+    return send_as(connected(world)[1].json()["access_token"], world, message)
+
+
+def send_as(token: str, world: World, message: Json) -> httpx.Response:
     headers = {
         "authorization": f"Bearer {token}",
         "accept": "application/json, text/event-stream",
@@ -216,3 +230,127 @@ def message_answered(world: World) -> httpx.Response:
 @produces("serveMcp", "202")
 def notification_accepted(world: World) -> httpx.Response:
     return send(world, {"method": "notifications/initialized"})
+
+
+def changed_by_program(world: World, text: str = "By a program.") -> tuple[str, Json]:
+    """The client id of a new program, and a note whose text it has replaced."""
+    client_id, tokens = connected(world)
+    note = world.note("By a person.")
+    arguments = {
+        "note_id": f"octavo://{world.workspace}/{note['fileId']}",
+        "revision_id": note["revision"]["id"],
+        "text": text,
+    }
+    params = {"name": "update_note", "arguments": arguments}
+    token = tokens.json()["access_token"]
+    message: Json = {"id": 1, "method": "tools/call", "params": params}
+    changed = send_as(token, world, message).json()["result"]
+    assert not changed["isError"], changed
+    return client_id, note
+
+
+def recently() -> str:
+    return (datetime.now(UTC) - timedelta(days=1)).isoformat()
+
+
+def undo(world: World, client_id: str, **more: object) -> httpx.Response:
+    body = {"client": client_id, "since": recently(), **more}
+    return world.ask("POST", f"{world.base}/undo", json=body)
+
+
+@produces("listClientChanges", "200")
+def programs_with_changes_listed(world: World) -> httpx.Response:
+    client_id, note = changed_by_program(world)
+    response = world.ask("GET", f"{world.base}/clients")
+    found = {each["client"]: each["name"] for each in response.json()["items"]}
+    assert found[client_id] == "A program"
+    [newest, _] = world.ask("GET", f"{world.file(note)}/revisions").json()["items"]
+    assert (newest["origin"], newest["client"]) == ("mcp", {"id": client_id, "name": "A program"})
+    return response
+
+
+@produces("listClientChanges", "insufficient_scope")
+def programs_listed_with_a_key_of_a_folder(world: World) -> httpx.Response:
+    given = {"name": "folder", "scopes": ["notes:read"], "folder": "a"}
+    limited = person(world)
+    workspace_id = limited.base.rpartition("/")[2]
+    body = {**given, "workspaceIds": [workspace_id]}
+    key = limited.ask("POST", "/api/account/keys", json=body).json()["secret"]
+    headers = {"authorization": f"Bearer {key}"}
+    return world.anybody("GET", f"{limited.base}/clients", headers=headers)
+
+
+@produces("getUndo", "200")
+def undo_previewed(world: World) -> httpx.Response:
+    client_id, note = changed_by_program(world)
+    query = urlencode({"client": client_id, "since": recently()})
+    response = world.ask("GET", f"{world.base}/undo?{query}")
+    assert [each["fileId"] for each in response.json()["changes"]] == [note["fileId"]]
+    return response
+
+
+@produces("undoClientChanges", "200")
+def changes_of_program_undone(world: World) -> httpx.Response:
+    client_id, note = changed_by_program(world)
+    response = undo(world, client_id)
+    text = world.ask("GET", world.file(note), params={"content": "text"}).json()["text"]
+    assert text == "By a person."
+    return response
+
+
+@produces("undoClientChanges", "mutation_reused")
+def changes_undone_with_a_mutation_that_was_used(world: World) -> httpx.Response:
+    client_id, note = changed_by_program(world)
+    return undo(world, client_id, mutationId=note["revision"]["mutationId"])
+
+
+@produces("undoClientChanges", "storage_limit")
+def changes_undone_without_room(world: World) -> httpx.Response:
+    limited = person(world)
+    note = limited.note("x" * 10)
+    client_id, tokens = connected(world, limited.ask)
+    arguments = {
+        "note_id": f"octavo://{limited.base.rpartition('/')[2]}/{note['fileId']}",
+        "revision_id": note["revision"]["id"],
+        "text": "x",
+    }
+    params = {"name": "update_note", "arguments": arguments}
+    message: Json = {"id": 1, "method": "tools/call", "params": params}
+    assert send_as(tokens.json()["access_token"], world, message).status_code == 200
+    limited.limit(storageBytes=5)
+    body = {"client": client_id, "since": recently()}
+    return limited.ask("POST", f"{limited.base}/undo", json=body)
+
+
+def too_many_changed(world: World) -> tuple[Limited, Json]:
+    """A person, and the undo of a program that has created more notes than one undo takes back."""
+    limited = person(world)
+    client_id, _ = connected(world, limited.ask)
+    for count in (MAX_OPERATIONS, 1):
+        made = [
+            {
+                "op": "create",
+                "fileId": fresh_id(),
+                "path": f"{client_id}/{fresh_id()}.md",
+                "text": "",
+            }
+            for _ in range(count)
+        ]
+        given = {"mutationId": fresh_id(), "operations": made}
+        assert limited.ask("POST", f"{limited.base}/changesets", json=given).status_code == 200
+    # The helper stores a quoted id as the bytes of the id.
+    number = f"(SELECT number FROM oauth_programs WHERE client LIKE '{client_id}%')"
+    world.change(f"UPDATE files SET program = {number} WHERE path LIKE '{client_id}/%'")
+    return limited, {"client": client_id, "since": recently()}
+
+
+@produces("undoClientChanges", "too_many_files")
+def too_many_changes_undone(world: World) -> httpx.Response:
+    limited, body = too_many_changed(world)
+    return limited.ask("POST", f"{limited.base}/undo", json=body)
+
+
+@produces("getUndo", "too_many_files")
+def undo_of_too_many_changes_previewed(world: World) -> httpx.Response:
+    limited, body = too_many_changed(world)
+    return limited.ask("GET", f"{limited.base}/undo?{urlencode(body)}")

@@ -22,8 +22,10 @@ class Sample(NamedTuple):
     if_match: bool = False
     form: bool = False
     part: bool = False
+    query: str = ""
 
 
+SINCE = "2100-01-01T00:00:00Z"
 ARCHIVE = b"PK\5\6" + bytes(18)
 """An empty archive."""
 IMAGE = encoded(picture((2, 2)), "PNG")
@@ -60,9 +62,12 @@ SAMPLES = {
     "listRevisions": Sample("read"),
     "getRevision": Sample("read"),
     "diffRevisions": Sample("read"),
+    "listClientChanges": Sample("read"),
+    "getUndo": Sample("write", query=f"client=a&since={SINCE}"),
+    "undoClientChanges": Sample("write", {"client": "a", "since": SINCE}),
     "getLinks": Sample("read"),
     "listUnresolvedLinks": Sample("read"),
-    "searchWorkspace": Sample("read"),
+    "searchWorkspace": Sample("read", query="q=text"),
     "readFiles": Sample("read", {"fileIds": []}),
     "uploadAttachment": Sample("write", form=True),
     "finalizeAttachment": Sample("write", {"path": "attachments/a.png"}),
@@ -120,8 +125,8 @@ async def ask(
     if sample.part:
         return await client.put(place, ARCHIVE, content_type="application/octet-stream")
     headers = {"if_match": note.tag} if sample.if_match else {}
-    if operation.id == "searchWorkspace":
-        place = f"{place}?q=text"
+    if sample.query:
+        place = f"{place}?{sample.query}"
     document = sample.document
     if operation.id == "saveNote" and document is not None:
         document = {**document, "epoch": note.revision}
@@ -215,8 +220,8 @@ async def test_malformed_identifier_is_refused(api: NotesApi, name: str, paramet
     operation = OPERATIONS[name]
     given = dict.fromkeys(parameters_of(operation.path), NOBODYS)
     place = operation.path.format(**given | {parameter: "42" if parameter != "number" else "x"})
-    if name == "searchWorkspace":
-        place = f"{place}?q=text"
-    response = await api.owner.ask(operation.method, place, SAMPLES[name].document)
+    sample = SAMPLES[name]
+    target = f"{place}?{sample.query}" if sample.query else place
+    response = await api.owner.ask(operation.method, target, sample.document)
     assert refusal(response) == (400, "invalid_request")
     assert [each["pointer"] for each in response.json()["errors"]] == [f"/path/{parameter}"]

@@ -10,6 +10,7 @@ _BREAD = "019cebab-8995-74d1-8c57-e2a9614bf038"
 _BREAD_PATH = "Recipes/Bread.md"
 _BREAD_TEXT = "# Bread\n\nUses [[Sourdough]].\n"
 _BAKED_TEXT = "# Bread\n\nUses [[Sourdough]].\n\nBake for 40 minutes.\n"
+_ASSISTANT = "019cfd21-77d0-7c3e-9a41-5e2b8f60c4d1"
 _SOURDOUGH = "019ce338-62de-7a85-95e3-37b0c8f1d264"
 _SOURDOUGH_PATH = "Recipes/Sourdough.md"
 _SOURDOUGH_TEXT = "# Sourdough\n\nMade with [[Rye]].\n"
@@ -235,7 +236,9 @@ NOTES: dict[str, Example] = {
     ),
     "listRevisions": Example(
         response={
-            "items": [{**each, "authorName": "Ada"} for each in (_UPDATED, _CREATED)],
+            "items": [
+                {**each, "authorName": "Ada", "client": None} for each in (_UPDATED, _CREATED)
+            ],
             "next": None,
         }
     ),
@@ -249,6 +252,48 @@ NOTES: dict[str, Example] = {
         response={
             "items": [_file(_SOURDOUGH_HEAD, _SOURDOUGH_TEXT), _file(_CREATED, _BREAD_TEXT)],
             "missing": [],
+        },
+    ),
+    "listClientChanges": Example(
+        response={
+            "items": [
+                {
+                    "client": _ASSISTANT,
+                    "name": "An assistant",
+                    "accountId": ACCOUNT,
+                    "accountName": "Ada",
+                    "revisions": 2,
+                    "firstAt": "2026-03-14T10:05:12.944Z",
+                    "lastAt": "2026-03-15T07:41:20.015Z",
+                }
+            ],
+            "undoableSince": "2026-02-13T09:12:30.000Z",
+        }
+    ),
+    "getUndo": Example(
+        response={
+            "changes": [
+                {
+                    "fileId": _BREAD,
+                    "path": _BREAD_PATH,
+                    "action": "restored",
+                    "pathAfter": _BREAD_PATH,
+                }
+            ],
+            "kept": [{"fileId": _SOURDOUGH, "path": _SOURDOUGH_PATH, "reason": "changed_since"}],
+        }
+    ),
+    "undoClientChanges": Example(
+        request={
+            "client": _ASSISTANT,
+            "since": "2026-03-14T10:00:00Z",
+            "mutationId": _RESTORED["mutationId"],
+        },
+        response={
+            "mutationId": _RESTORED["mutationId"],
+            "position": _RESTORED["position"],
+            "changes": [_change("restored", _RESTORED)],
+            "kept": [{"fileId": _SOURDOUGH, "path": _SOURDOUGH_PATH, "reason": "changed_since"}],
         },
     ),
     "diffRevisions": Example(

@@ -1,0 +1,333 @@
+"""What programs changed by the MCP endpoint, and how to undo it as a set."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+from pydantic_core import MISSING
+
+from octavo.accounts.caller import Caller
+from octavo.actors.workspace.messages import ChangesetRefused
+from octavo.http.api.changeset_submission import ChangesetSubmitter
+from octavo.http.api.file_schemas import ChangesetResultSchema, FileChangeSchema, changeset_result
+from octavo.http.api.refusals import refused_with
+from octavo.http.api.store_problems import WorkspaceBusy
+from octavo.http.api.workspaces import WorkspacePath
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import (
+    ContractModel,
+    GivenTime,
+    Identifier,
+    Timestamp,
+    milliseconds_of,
+    timestamp,
+)
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.model.accounts.access_limits import READ, WRITE
+from octavo.model.files.receipt import Receipt
+from octavo.model.files.reversion import KeptFile, KeptReason, Reversion
+from octavo.model.identity import AccountId, Digest, MutationId, WorkspaceId
+from octavo.model.refusal import (
+    HeadMoved,
+    InvalidGraph,
+    MutationReused,
+    PathConflict,
+    TooManyFiles,
+    UnrenderableNote,
+)
+from octavo.model.usage import StorageLimitReached
+from octavo.restoration.undo import HistoryPruned, ProgramUndo, UndoOutlook
+from octavo.store import Store
+from octavo.store.scripts import accounts
+from octavo.store.scripts.changesets import receipts
+from octavo.store.scripts.feed import position_of
+from octavo.store.scripts.oauth_programs import ProgramChanges, changes_of
+from octavo.store.scripts.program_changes import ChangesOfProgram
+
+MAX_CLIENTS = 200
+LONGEST_CLIENT_ID = 2048
+ATTEMPTS = 5
+"""How often an undo is planned anew when others write at the same time."""
+_LONGEST_BODY = 16_384
+_BUSY = "Others change these files at the moment: nothing was undone. Try again."
+# Refusals that mean that others changed the files, or took their paths, since they were read.
+_OUTDATED = (HeadMoved, PathConflict, InvalidGraph)
+
+_ClientId = Annotated[str, Field(min_length=1, max_length=LONGEST_CLIENT_ID)]
+
+
+class ChangedByClient(ContractModel):
+    """A program that changed files of the workspace for an account."""
+
+    client: str
+    """Its client id."""
+    name: str
+    """How it called itself; nobody has verified it."""
+    account_id: Identifier
+    """The account that gave it access."""
+    account_name: str | None
+    """The present display name of the account; null for a removed one."""
+    revisions: int
+    """How many revisions it made that are still stored."""
+    first_at: Timestamp
+    last_at: Timestamp
+
+
+class ClientChangesList(ContractModel):
+    """Programs, the one that changed something last first; at most 200."""
+
+    items: list[ChangedByClient]
+    undoable_since: Timestamp
+    """Changes before this time can't be undone: earlier revisions may have been removed."""
+
+
+class UndoQuery(ContractModel):
+    """The changes that would be undone."""
+
+    client: _ClientId
+    """The client id of the program."""
+    since: GivenTime
+    """The time of the first change to undo; younger than the days for which all revisions are kept.
+    """
+    account_id: Identifier | None = None
+    """The account for which the program made them; if omitted, the caller."""
+
+
+class UndoInput(UndoQuery):
+    """The changes to undo."""
+
+    mutation_id: Identifier | MISSING = MISSING
+    """Makes the undo repeatable: sent again, it has one effect."""
+
+
+class KeptFileSchema(ContractModel):
+    """A file that is left as it is."""
+
+    file_id: Identifier
+    path: str | None
+    """Its present path; null for a purged file."""
+    reason: KeptReason
+    """Others changed it since; another file has its path now; or it was purged."""
+
+
+class PlannedReversion(ContractModel):
+    """A file that would return to its state before the changes."""
+
+    file_id: Identifier
+    path: str
+    """Its present path, or its last one if it is deleted."""
+    action: Literal["deleted", "restored", "reverted"]
+    """It would be deleted, as the program created it; restored, as the program deleted it; or get
+    its earlier text or path back.
+    """
+    path_after: str | None
+    """The path that it would have; null if it would be deleted."""
+
+
+class UndoOutlookSchema(ContractModel):
+    """What an undo would do at present."""
+
+    changes: list[PlannedReversion]
+    kept: list[KeptFileSchema]
+
+
+class UndoResult(ChangesetResultSchema):
+    """The result of an undo."""
+
+    changes: list[FileChangeSchema]
+    """Empty when nothing was left to undo; then no position is used."""
+    kept: list[KeptFileSchema]
+    """The files that were left as they are."""
+
+
+class ClientChangeOperations:
+    """Changes of programs, and their undo.
+
+    Args:
+        submitter: submits changesets to the workspaces.
+        undo: finds out what has to be undone.
+        store: the store of the workspaces.
+    """
+
+    def __init__(self, submitter: ChangesetSubmitter, undo: ProgramUndo, store: Store) -> None:
+        self._submitter = submitter
+        self._undo = undo
+        self._store = store
+
+    @operation(
+        id="listClientChanges",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/clients",
+        tag="files",
+        summary="List the programs that changed files",
+        description="Programs that used the MCP endpoint, also those that have no access any more.",
+        security=Security.SESSION_OR_KEY,
+        scope=READ,
+        problems=(NotFound,),
+    )
+    async def list_client_changes(self, call: Call, path: WorkspacePath) -> ClientChangesList:
+        """Return the programs."""
+        workspace_id = await self._submitter.access.workspace(call, path.workspace_id, "read")
+        found = await self._store.read_much(changes_of(workspace_id, MAX_CLIENTS))
+        names = await self._store.read(accounts.display_names([each.author for each in found]))
+        return ClientChangesList(
+            items=[_changed(each, names.get(each.author)) for each in found],
+            undoable_since=timestamp(self._undo.earliest),
+        )
+
+    @operation(
+        id="getUndo",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/undo",
+        tag="files",
+        summary="Preview the undo of what a program changed",
+        security=Security.SESSION_OR_KEY,
+        scope=WRITE,
+        problems=(NotFound, *refused_with(TooManyFiles)),
+    )
+    async def get_undo(
+        self, call: Call, path: WorkspacePath, query: UndoQuery
+    ) -> UndoOutlookSchema:
+        """Return what an undo would do."""
+        workspace_id = await self._submitter.access.workspace(call, path.workspace_id, "write")
+        outlook = await self._outlook(workspace_id, _changes(call, query), "/query/since")
+        return UndoOutlookSchema(
+            changes=[_planned(each) for each in outlook.reversions], kept=_kept(outlook.kept)
+        )
+
+    @operation(
+        id="undoClientChanges",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/undo",
+        tag="files",
+        summary="Undo what a program changed",
+        description="Returns every file to its state before the changes that a program made since "
+        "a time, in one changeset. Files that others have changed since are left and named. The "
+        "revisions have the origin `restore`.",
+        security=Security.SESSION_OR_KEY,
+        scope=WRITE,
+        problems=(
+            NotFound,
+            *refused_with(TooManyFiles, MutationReused, UnrenderableNote, StorageLimitReached),
+            WorkspaceBusy,
+        ),
+        body=json_body(UndoInput, limit=_LONGEST_BODY),
+        must_respond=True,
+    )
+    async def undo_client_changes(
+        self, call: Call, path: WorkspacePath, body: UndoInput
+    ) -> UndoResult:
+        """Undo the changes of a program."""
+        workspace_id = await self._submitter.access.workspace(call, path.workspace_id, "write")
+        changes = _changes(call, body)
+        requested = _fingerprint(changes)
+        before = await self._accepted_before(workspace_id, body.mutation_id, requested)
+        for _ in range(ATTEMPTS):
+            outlook = await self._outlook(workspace_id, changes, "/since")
+            if before is not None:
+                return _result(before, outlook)
+            operations = await self._undo.operations(workspace_id, outlook)
+            if not operations:
+                return await self._nothing(workspace_id, body, outlook)
+            try:
+                receipt = await self._submitter.push(
+                    call,
+                    workspace_id,
+                    operations,
+                    body.mutation_id,
+                    requested=requested,
+                    restores=True,
+                )
+            except ChangesetRefused as refused:
+                if not isinstance(refused.refusal, _OUTDATED):
+                    raise
+            else:
+                return _result(receipt, outlook)
+        raise WorkspaceBusy(_BUSY, retry_after=1)
+
+    async def _outlook(
+        self, workspace_id: WorkspaceId, changes: ChangesOfProgram, pointer: str
+    ) -> UndoOutlook:
+        try:
+            return await self._undo.outlook(workspace_id, changes)
+        except HistoryPruned as pruned:
+            message = (
+                "Earlier revisions may have been removed: give a time after "
+                f"{timestamp(pruned.earliest)}."
+            )
+            raise InvalidRequest(errors=[(pointer, message)]) from None
+
+    async def _accepted_before(
+        self, workspace_id: WorkspaceId, mutation_id: str | MISSING, requested: Digest
+    ) -> Receipt | None:
+        if mutation_id is MISSING:
+            return None
+        mutation = MutationId(mutation_id)
+        found = (await self._store.read(receipts(workspace_id, [mutation]))).get(mutation)
+        if found is not None and found.fingerprint != requested:
+            raise MutationReused
+        return found
+
+    async def _nothing(
+        self, workspace_id: WorkspaceId, body: UndoInput, outlook: UndoOutlook
+    ) -> UndoResult:
+        mutation = self._submitter.new_id() if body.mutation_id is MISSING else body.mutation_id
+        position = await self._store.read(position_of(workspace_id))
+        if position is None:
+            raise NotFound
+        return UndoResult(
+            mutation_id=mutation, position=position, changes=[], kept=_kept(outlook.kept)
+        )
+
+
+def _changes(call: Call, asked: UndoQuery) -> ChangesOfProgram:
+    account = asked.account_id or call.principal_as(Caller).account_id
+    return ChangesOfProgram(asked.client, AccountId(account), milliseconds_of(asked.since))
+
+
+def _fingerprint(changes: ChangesOfProgram) -> Digest:
+    text = "\n".join(("undo", changes.author, str(changes.since), changes.client_id))
+    return Digest(hashlib.sha256(text.encode()).hexdigest()[:32])
+
+
+def _changed(found: ProgramChanges, account_name: str | None) -> ChangedByClient:
+    return ChangedByClient(
+        client=found.program.client_id,
+        name=found.program.name,
+        account_id=found.author,
+        account_name=account_name,
+        revisions=found.revisions,
+        first_at=timestamp(found.first_at),
+        last_at=timestamp(found.last_at),
+    )
+
+
+def _planned(reversion: Reversion) -> PlannedReversion:
+    head, target = reversion.head, reversion.target
+    action: Literal["deleted", "restored", "reverted"] = "reverted"
+    if target is None:
+        action = "deleted"
+    elif head.state == "deleted":
+        action = "restored"
+    after = None if target is None else target.path
+    return PlannedReversion(file_id=head.file_id, path=head.path, action=action, path_after=after)
+
+
+def _kept(kept: Sequence[KeptFile]) -> list[KeptFileSchema]:
+    return [
+        KeptFileSchema(file_id=each.head.file_id, path=each.head.path or None, reason=each.reason)
+        for each in kept
+    ]
+
+
+def _result(receipt: Receipt, outlook: UndoOutlook) -> UndoResult:
+    done = changeset_result(receipt)
+    return UndoResult.model_construct(
+        mutation_id=done.mutation_id,
+        position=done.position,
+        changes=done.changes,
+        kept=_kept(outlook.kept),
+    )

@@ -1,0 +1,106 @@
+"""Reversion: return a file to an earlier state, by a new revision."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from octavo.model.files.changeset import ChangeOperation, DeleteFile, RestoreFile, UpdateFile
+from octavo.model.files.content import NoteText
+from octavo.model.files.revision import Revision
+from octavo.model.identity import Digest
+
+KeptReason = Literal["changed_since", "path_taken", "purged"]
+"""Why a file is left as it is: others have changed it, another file has its path now, or it was
+purged.
+"""
+
+
+class _Place(NamedTuple):
+    """What a person sees of a live file."""
+
+    path: str
+    digest: Digest
+
+
+@dataclass(frozen=True, slots=True)
+class Reversion:
+    """A file that returns to an earlier state.
+
+    Attributes:
+        head: its present head.
+        target: the revision that it returns to; None when it did not exist then, or was deleted.
+    """
+
+    head: Revision
+    target: Revision | None
+
+    @property
+    def result(self) -> Revision:
+        """The head that the file would have, but for what identifies the new revision."""
+        if self.target is None:
+            return replace(self.head, state="deleted")
+        return replace(self.target, revision_id=self.head.revision_id)
+
+    @property
+    def needs_text(self) -> bool:
+        """Whether the text of the target has to be read: it differs from that of the head."""
+        return (
+            self.target is not None
+            and self.target.kind == "note"
+            and self.target.digest != self.head.digest
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """A file that is left as it is."""
+
+    head: Revision
+    reason: KeptReason
+
+
+def undo(
+    history: Sequence[Revision], is_undone: Callable[[Revision], bool]
+) -> Reversion | KeptFile | None:
+    """Return how the changes of one program to a file are undone; None if nothing is left of them.
+
+    ``history`` are the revisions of the file, oldest first: the one before the first change that is
+    to be undone, if there was any, and all from that change on. A file that others have changed
+    since is left as it is. What others did that only returned to a state before or between the
+    undone changes, as an earlier undo does, does not count as a change.
+    """
+    first, head = history[0], history[-1]
+    base = None if is_undone(first) or first.state != "live" else first
+    if head.state == "purged":
+        return KeptFile(head, "purged")
+    known = {_place(base)}
+    for each in history:
+        if is_undone(each):
+            known.add(_place(each))
+        elif each is not first and _place(each) not in known:
+            return KeptFile(head, "changed_since")
+    return None if _place(head) == _place(base) else Reversion(head, base)
+
+
+def operation_of(reversion: Reversion, text: NoteText | None) -> ChangeOperation:
+    """Return the operation that reverts a file, guarded by its present head.
+
+    ``text`` is that of the target, where `Reversion.needs_text`. Raises ValueError without it.
+    """
+    head, target = reversion.head, reversion.target
+    expected = frozenset({str(head.revision_id)})
+    if target is None:
+        return DeleteFile(head.file_id, expected)
+    if reversion.needs_text and text is None:
+        raise ValueError(f"the text of the revision {target.revision_id} is needed")
+    if head.state == "live" and text is None:
+        return UpdateFile(head.file_id, expected, path=target.path)
+    revision_id = None if text is None else target.revision_id
+    return RestoreFile(head.file_id, expected, target.path, text, revision_id)
+
+
+def _place(revision: Revision | None) -> _Place | None:
+    """Return what is visible of a file; None when it is not live."""
+    if revision is None or revision.state != "live":
+        return None
+    return _Place(revision.path, revision.digest)

@@ -1,0 +1,1 @@
+"""Use cases that return files of a workspace to an earlier state."""

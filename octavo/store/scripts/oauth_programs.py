@@ -1,0 +1,108 @@
+"""Programs as the history of notes names them: the client, and how it called itself.
+
+They stay when the access of a program ends. Each is made by the decision of a person, of which an
+account can make few in an hour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from octavo.model.identity import AccountId, ProgramNumber, WorkspaceId
+from octavo.model.oauth.client import ClientId
+from octavo.store.scripts.revision_rows import WORKSPACE
+from octavo.store.scripts.select_in import select_in
+from octavo.store.transaction import Script, Transaction
+
+_NUMBER = "SELECT number FROM oauth_programs WHERE client = $1 AND name = $2"
+_OF_WORKSPACE = f"""
+    SELECT oauth_programs.client, MAX(oauth_programs.name), changes.author_id,
+        SUM(changes.revisions), MIN(changes.first_at), MAX(changes.last_at)
+    FROM (
+        SELECT program, author_id, COUNT(*) AS revisions, MIN(changed_at) AS first_at,
+            MAX(changed_at) AS last_at
+        FROM files WHERE workspace = {WORKSPACE} AND program IS NOT NULL
+        GROUP BY program, author_id
+        UNION ALL
+        SELECT program, author_id, COUNT(*), MIN(changed_at), MAX(changed_at)
+        FROM revisions WHERE workspace = {WORKSPACE} AND program IS NOT NULL
+        GROUP BY program, author_id
+    ) AS changes
+    JOIN oauth_programs ON oauth_programs.number = changes.program
+    GROUP BY oauth_programs.client, changes.author_id
+    ORDER BY MAX(changes.last_at) DESC, oauth_programs.client, changes.author_id LIMIT $2
+"""
+
+
+class RecordedProgram(NamedTuple):
+    """A program that made a revision, as it called itself then."""
+
+    client_id: ClientId
+    name: str
+
+
+class ProgramChanges(NamedTuple):
+    """What a program changed in a workspace for one account; times are in milliseconds.
+
+    Attributes:
+        author: the account that gave the program access.
+        revisions: how many revisions of files it made that are still stored.
+    """
+
+    program: RecordedProgram
+    author: AccountId
+    revisions: int
+    first_at: int
+    last_at: int
+
+
+async def number_of(transaction: Transaction, client_id: ClientId, name: str) -> ProgramNumber:
+    """Return the number of a program of this name; insert it if it is new."""
+    row = await transaction.fetch_one(_NUMBER, client_id, name)
+    if row is None:
+        await transaction.execute(
+            "INSERT INTO oauth_programs (client, name) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            client_id,
+            name,
+        )
+        row = await transaction.fetch_one(_NUMBER, client_id, name)
+    if row is None:
+        raise AssertionError("a program that was inserted is missing")
+    return ProgramNumber(row[0])
+
+
+def programs_of(numbers: Sequence[ProgramNumber]) -> Script[dict[ProgramNumber, RecordedProgram]]:
+    """Return programs by their numbers."""
+
+    async def read_programs(
+        transaction: Transaction,
+    ) -> dict[ProgramNumber, RecordedProgram]:
+        if not numbers:
+            return {}
+        rows = await select_in(
+            transaction,
+            # The scope is a client that no program has.
+            "SELECT number, client, name FROM oauth_programs WHERE client <> $1"
+            " AND number IN ($names)",
+            "",
+            numbers,
+        )
+        return {ProgramNumber(row[0]): RecordedProgram(ClientId(row[1]), row[2]) for row in rows}
+
+    return read_programs
+
+
+def changes_of(workspace_id: WorkspaceId, limit: int) -> Script[list[ProgramChanges]]:
+    """Return what programs changed in a workspace, by client and account, the latest first."""
+
+    async def read_changes(transaction: Transaction) -> list[ProgramChanges]:
+        rows = await transaction.fetch_all(_OF_WORKSPACE, workspace_id, limit)
+        return [
+            ProgramChanges(
+                RecordedProgram(ClientId(row[0]), row[1]), AccountId(row[2]), int(row[3]), *row[4:]
+            )
+            for row in rows
+        ]
+
+    return read_changes

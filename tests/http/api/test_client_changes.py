@@ -1,0 +1,290 @@
+"""What programs changed, and its undo."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+import trio
+
+from tests.fakes.asgi_client import Response
+from tests.fakes.identity_fixture import START
+from tests.fakes.notes_api import Client, NotesApi, account_id, refusal, tag_of
+
+ASSISTANT = "https://assistant.example/client.json"
+OTHER = "https://other.example/client.json"
+SINCE = datetime.fromtimestamp(START, UTC).isoformat(timespec="milliseconds")
+"""The time of the first change: the clock stands still."""
+
+
+def stamp(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+
+
+@pytest.fixture
+async def assistant(api: NotesApi) -> Client:
+    return await api.program(ASSISTANT, "An assistant")
+
+
+async def head(api: NotesApi, file_id: str) -> str:
+    return tag_of(await api.owner.get(f"{api.files}/{file_id}?content=text"))
+
+
+async def write(api: NotesApi, who: Client, file_id: str, **body: object) -> None:
+    response = await who.put(f"{api.files}/{file_id}", body, if_match=await head(api, file_id))
+    assert response.status == 200, response.body
+
+
+async def undo(api: NotesApi, who: Client | None = None, /, **more: object) -> Response:
+    body = {"client": ASSISTANT, "since": SINCE, **more}
+    return await (who or api.owner).post(f"{api.place}/undo", body)
+
+
+async def paths(api: NotesApi) -> dict[str, str]:
+    """The texts of all live notes, by their paths."""
+    listed = (await api.owner.get(api.files)).json()["items"]
+    found = {}
+    for each in listed:
+        file = (await api.owner.get(f"{api.files}/{each['id']}?content=text")).json()
+        found[each["path"]] = file["text"]
+    return found
+
+
+def outcomes(response: Response) -> list[tuple[str, str]]:
+    assert response.status == 200, response.body
+    return [(each["path"], each["outcome"]) for each in response.json()["changes"]]
+
+
+def kept(response: Response) -> list[tuple[str, str]]:
+    return [(each["path"], each["reason"]) for each in response.json()["kept"]]
+
+
+async def changed_vault(api: NotesApi, assistant: Client) -> dict[str, str]:
+    """Notes that the program created, changed, moved and deleted; return them as they were."""
+    text = await api.note("a.md", "See [b](b.md).")
+    moved = await api.note("b.md", "Bread.")
+    deleted = await api.note("c.md", "Cake.")
+    await api.note("untouched.md", "Mine.")
+    before = await paths(api)
+    await write(api, assistant, text.id, text="Something else: [b](b.md).")
+    await write(api, assistant, moved.id, path="moved/b.md", rewriteLinks=True)
+    response = await assistant.delete(f"{api.files}/{deleted.id}", if_match=deleted.tag)
+    assert response.status == 200
+    await assistant.post(api.files, {"path": "new.md", "text": "By a program."})
+    assert await paths(api) != before
+    return before
+
+
+async def test_undo_returns_all_to_the_state_before(api: NotesApi, assistant: Client) -> None:
+    before = await changed_vault(api, assistant)
+    response = await undo(api)
+    assert sorted(outcomes(response)) == [
+        ("a.md", "restored"),
+        ("b.md", "updated"),
+        ("c.md", "restored"),
+        ("new.md", "deleted"),
+    ]
+    assert kept(response) == []
+    assert await paths(api) == before
+    positions = {each["position"] for each in response.json()["changes"]}
+    assert positions == {response.json()["position"]}
+    origins = {each["revision"]["origin"] for each in response.json()["changes"]}
+    assert origins == {"restore"}
+
+
+async def test_preview_says_what_the_undo_does(api: NotesApi, assistant: Client) -> None:
+    await changed_vault(api, assistant)
+    asked = f"{api.place}/undo?{urlencode({'client': ASSISTANT, 'since': SINCE})}"
+    response = await api.owner.get(asked)
+    assert response.status == 200, response.body
+    found = [(e["path"], e["action"], e["pathAfter"]) for e in response.json()["changes"]]
+    assert found == [
+        ("a.md", "reverted", "a.md"),
+        ("c.md", "restored", "c.md"),
+        ("moved/b.md", "reverted", "b.md"),
+        ("new.md", "deleted", None),
+    ]
+
+
+async def test_files_that_others_changed_since_are_left_and_named(
+    api: NotesApi, assistant: Client
+) -> None:
+    ours, theirs = await api.note("ours.md", "1"), await api.note("theirs.md", "1")
+    for note in (ours, theirs):
+        await write(api, assistant, note.id, text="2")
+    await write(api, api.owner, ours.id, text="3")
+    response = await undo(api)
+    assert outcomes(response) == [("theirs.md", "restored")]
+    assert kept(response) == [("ours.md", "changed_since")]
+    assert await paths(api) == {"ours.md": "3", "theirs.md": "1"}
+
+
+async def test_file_whose_path_is_taken_is_left_and_named(api: NotesApi, assistant: Client) -> None:
+    note = await api.note("a.md", "1")
+    await write(api, assistant, note.id, path="b.md")
+    await api.note("A.md/c.md", "in the way")
+    response = await undo(api)
+    assert outcomes(response) == []
+    assert kept(response) == [("b.md", "path_taken")]
+    position = response.json()["position"]
+    assert position == (await api.owner.get(f"{api.place}/feed")).json()["position"]
+
+
+async def test_undo_again_finds_nothing(api: NotesApi, assistant: Client) -> None:
+    await changed_vault(api, assistant)
+    await undo(api)
+    announced = list(api.announced)
+    response = await undo(api)
+    assert (outcomes(response), kept(response)) == ([], [])
+    assert api.announced == announced
+
+
+async def test_repeated_undo_has_one_effect(api: NotesApi, assistant: Client) -> None:
+    await changed_vault(api, assistant)
+    mutation = api.new_id()
+    first = await undo(api, mutationId=mutation)
+    again = await undo(api, mutationId=mutation)
+    assert again.json() == first.json()
+    other = await undo(api, mutationId=mutation, client=OTHER)
+    assert refusal(other) == (409, "mutation_reused")
+    receipt = await api.owner.get(f"{api.place}/receipts/{mutation}")
+    assert receipt.json()["changes"] == first.json()["changes"]
+
+
+async def test_undo_since_a_time_keeps_what_was_before(api: NotesApi, assistant: Client) -> None:
+    note = await api.note("a.md", "1")
+    await write(api, assistant, note.id, text="2")
+    middle = (await api.owner.get(f"{note.place}/revisions")).json()["items"][0]["createdAt"]
+    api.sources.time += 60
+    await write(api, assistant, note.id, text="3")
+    later = (await api.owner.get(f"{note.place}/revisions")).json()["items"][0]["createdAt"]
+    assert middle < later
+    await undo(api, since=later)
+    assert await paths(api) == {"a.md": "2"}
+    await undo(api, since=middle)
+    assert await paths(api) == {"a.md": "1"}
+
+
+async def test_changes_of_other_programs_and_accounts_stay(
+    api: NotesApi, assistant: Client
+) -> None:
+    other = await api.program(OTHER, "An assistant")
+    same = await api.program(ASSISTANT, "An assistant", "editor")
+    for who, name in ((assistant, "a"), (other, "b"), (same, "c")):
+        await who.post(api.files, {"path": f"{name}.md", "text": ""})
+    assert outcomes(await undo(api)) == [("a.md", "deleted")]
+    editors = str(account_id("editor"))
+    assert outcomes(await undo(api, accountId=editors)) == [("c.md", "deleted")]
+    assert await paths(api) == {"b.md": ""}
+
+
+async def test_program_that_was_renamed_is_undone_as_one(api: NotesApi, assistant: Client) -> None:
+    renamed = await api.program(ASSISTANT, "Another name")
+    for who, name in ((assistant, "a"), (renamed, "b")):
+        await who.post(api.files, {"path": f"{name}.md", "text": ""})
+    assert outcomes(await undo(api)) == [("a.md", "deleted"), ("b.md", "deleted")]
+
+
+async def test_history_names_the_program(api: NotesApi, assistant: Client) -> None:
+    note = await api.note("a.md", "1")
+    await write(api, assistant, note.id, text="2")
+    await undo(api)
+    listed = (await api.owner.get(f"{note.place}/revisions")).json()["items"]
+    assert [(each["origin"], each["client"]) for each in listed] == [
+        ("restore", None),
+        ("mcp", {"id": ASSISTANT, "name": "An assistant"}),
+        ("device", None),
+    ]
+
+
+async def test_programs_are_listed_with_what_they_changed(api: NotesApi, assistant: Client) -> None:
+    assert (await api.owner.get(f"{api.place}/clients")).json()["items"] == []
+    note = await api.note("a.md", "1")
+    await write(api, assistant, note.id, text="2")
+    await write(api, assistant, note.id, text="3")
+    [found] = (await api.owner.get(f"{api.place}/clients")).json()["items"]
+    assert (found["client"], found["name"], found["revisions"]) == (ASSISTANT, "An assistant", 2)
+    assert (found["accountId"], found["accountName"]) == (account_id("owner"), "owner")
+    assert found["firstAt"] <= found["lastAt"]
+
+
+async def test_time_before_which_revisions_may_be_removed_is_refused(
+    api: NotesApi, assistant: Client
+) -> None:
+    api.sources.time += 40 * 86_400
+    response = await undo(api)
+    assert refusal(response) == (400, "invalid_request")
+    [error] = response.json()["errors"]
+    assert error["pointer"] == "/since"
+    assert "Earlier revisions may have been removed" in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("who", "expected"),
+    [
+        ("editor", (200, None)),
+        ("reader", (403, "forbidden")),
+        ("stranger", (404, "not_found")),
+    ],
+)
+async def test_undo_needs_an_editor(
+    api: NotesApi, who: str, expected: tuple[int, str | None]
+) -> None:
+    response = await undo(api, api.client(who))
+    code = response.json().get("code")
+    assert (response.status, code) == expected
+
+
+async def test_limited_keys_undo_within_their_limits(api: NotesApi, assistant: Client) -> None:
+    await changed_vault(api, assistant)
+    assert (await undo(api, api.key("notes:read"))).status == 403
+    assert (await undo(api, api.key("notes:write", folder="moved"))).status == 403
+    assert (await undo(api, api.key("notes:write"))).status == 200
+
+
+async def test_too_many_files_are_undone_in_steps(api: NotesApi, assistant: Client) -> None:
+    async def fill(numbers: Sequence[int]) -> None:
+        made: list[dict[str, Any]] = [
+            {"op": "create", "fileId": api.new_id(), "path": f"{number}.md", "text": ""}
+            for number in numbers
+        ]
+        body = {"mutationId": api.new_id(), "operations": made}
+        assert (await assistant.post(f"{api.place}/changesets", body)).status == 200
+
+    await fill(range(300))
+    api.sources.time += 60
+    middle = stamp(api.sources.now())
+    await fill(range(300, 600))
+    assert refusal(await undo(api)) == (422, "too_many_files")
+    assert len(outcomes(await undo(api, since=middle))) == 300
+    assert len(outcomes(await undo(api))) == 300
+    assert await paths(api) == {}
+
+
+async def test_undo_beside_a_writer_loses_nothing(api: NotesApi, assistant: Client) -> None:
+    notes = [await api.note(f"{number}.md", "1") for number in range(10)]
+    for note in notes:
+        await write(api, assistant, note.id, text="2")
+    answers: list[Response] = []
+
+    async def undo_all() -> None:
+        answers.append(await undo(api))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(undo_all)
+        for note in notes[:3]:
+            nursery.start_soon(write_over, api, note.id)
+    texts = await paths(api)
+    assert all(texts[f"{number}.md"] == "1" for number in range(3, 10))
+    assert all(texts[f"{number}.md"] in ("1", "mine") for number in range(3))
+    undone = {path for path, _ in outcomes(answers[0])}
+    assert undone | {path for path, _ in kept(answers[0])} == texts.keys()
+
+
+async def write_over(api: NotesApi, file_id: str) -> None:
+    while True:
+        tag = await head(api, file_id)
+        response = await api.owner.put(f"{api.files}/{file_id}", {"text": "mine"}, if_match=tag)
+        if response.status == 200:
+            return
