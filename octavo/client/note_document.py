@@ -8,7 +8,6 @@ import trio
 
 from octavo.client.errors import ClientError, EpochMismatchError, ProblemError, UnexpectedResponse
 from octavo.client.responses import NoteSave, RevisionInfo, WorkspaceFileInfo
-from octavo.client.three_way import merged, shared
 from octavo.client.workspace import WorkspaceClient
 from octavo.documents.live_document import LiveDocument
 from octavo.model.documents.document import StoredDocument
@@ -17,6 +16,7 @@ from octavo.model.documents.initial_document import NOTHING
 from octavo.model.documents.state_vector import read_state_vector
 from octavo.model.documents.structs import update_contents
 from octavo.model.identity import Epoch, FileId, MutationId
+from octavo.model.merge import merged, shared
 from octavo.model.refusal import DomainError
 
 _CLIENT_BITS = 53

@@ -104,7 +104,7 @@ class ViewComposer:
     ) -> LinkAddress | ImageAddress | None:
         kind, embed, to, heading = reference
         if not to:
-            return LinkAddress(f"#{_fragment(kind, heading)}") if heading else None
+            return LinkAddress(f"#{fragment_of(kind, heading)}") if heading else None
         if embed:
             image = site.linked_image(kind, to, note.path)
             if image is not None:
@@ -112,7 +112,7 @@ class ViewComposer:
         found = site.linked_note(link.target, kind, to, note.path)
         if found is None:
             return None
-        fragment = f"#{_fragment(kind, heading)}" if heading else ""
+        fragment = f"#{fragment_of(kind, heading)}" if heading else ""
         if found.file_id == note.file_id and fragment:
             return LinkAddress(fragment)
         return LinkAddress(f"{self._note(found.file_id)}{fragment}")
@@ -145,7 +145,7 @@ class ViewComposer:
         if rendered is not None and len(rendered.outline) >= _SHORTEST_OUTLINE:
             outline = [OutlineEntry(*each) for each in rendered.outline]
         return NoteView(
-            title=(rendered.title if rendered is not None else "") or _name(note.path),
+            title=(rendered.title if rendered is not None else "") or name_of(note.path),
             html=html,
             language=None if rendered is None else rendered.language,
             description="" if rendered is None else rendered.description,
@@ -171,7 +171,7 @@ class ViewComposer:
         return [top, *within]
 
     def _neighbour(self, note: ChangedFile | None) -> Crumb | None:
-        return None if note is None else Crumb(_name(note.path), self._note(note.file_id))
+        return None if note is None else Crumb(name_of(note.path), self._note(note.file_id))
 
     def folder(self, link: PublishedLink, notes: Sequence[ChangedFile]) -> FolderView:
         """Return the view of the list of a folder link, of the notes below the folder."""
@@ -183,7 +183,7 @@ class ViewComposer:
         return FolderView(_tree(_folder_name(folder), entries), len(notes), link.label, self.report)
 
     def _entry(self, note: ChangedFile) -> NoteEntry:
-        return NoteEntry(_name(note.path), self._note(note.file_id))
+        return NoteEntry(name_of(note.path), self._note(note.file_id))
 
 
 def body_of(rendered: RenderedNote, addresses: Sequence[LinkAddress | ImageAddress | None]) -> str:
@@ -195,7 +195,8 @@ def body_of(rendered: RenderedNote, addresses: Sequence[LinkAddress | ImageAddre
     return place_references(rendered.html, address_of)
 
 
-def _fragment(kind: str, heading: str) -> str:
+def fragment_of(kind: str, heading: str) -> str:
+    """Return the fragment of a link to a heading or a block, without the number sign."""
     block = block_fragment(heading) if kind == "wiki" else None
     if block is not None:
         return block
@@ -203,7 +204,8 @@ def _fragment(kind: str, heading: str) -> str:
     return quote(anchor, safe="")
 
 
-def _name(path: str) -> str:
+def name_of(path: str) -> str:
+    """Return the name of a note: the last segment of its path, without its ending."""
     name = path.rpartition("/")[2]
     return name[: -len(NOTE_SUFFIX)] if name.lower().endswith(NOTE_SUFFIX) else name
 

@@ -36,14 +36,15 @@ class LinkAccess:
     Args:
         store: the database.
         tickets: verifies reading tickets.
+        sites: the maps of the workspaces.
         now: the clock.
     """
 
-    def __init__(self, store: Store, tickets: Tickets, *, now: Clock) -> None:
+    def __init__(self, store: Store, tickets: Tickets, sites: Sites, *, now: Clock) -> None:
         self._store = store
         self._tickets = tickets
         self._now = now
-        self._sites = Sites(store)
+        self._sites = sites
 
     async def find(self, token: str) -> ReadableLink | None:
         """Return the link of a token, or of an open report's; None if it opens nothing now."""

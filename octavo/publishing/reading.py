@@ -20,6 +20,7 @@ from octavo.publishing.link_access import LinkAccess
 from octavo.publishing.renderings import Renderings
 from octavo.publishing.shown_images import ShownImages
 from octavo.publishing.signing import Tickets
+from octavo.publishing.sites import Sites
 from octavo.publishing.views import PublishedPages
 from octavo.store import Store
 from octavo.store.scripts import publications
@@ -60,6 +61,7 @@ class PublishedReading:
         pages: returns the HTML of pages.
         composer: composes their views.
         renderings: the HTML of notes.
+        sites: the maps of the workspaces.
         tickets: signs and verifies reading tickets.
         passwords: verifies the passwords of links, in processes of their own.
         attempts: counts attempts to open links, on `ROUTE`.
@@ -73,6 +75,7 @@ class PublishedReading:
         pages: Callable[[], Awaitable[PublishedPages]],
         composer: ViewComposer,
         renderings: Renderings,
+        sites: Sites,
         tickets: Tickets,
         passwords: Passwords,
         attempts: Attempts,
@@ -84,7 +87,7 @@ class PublishedReading:
         self._pages = pages
         self._composer = composer
         self._tickets = tickets
-        self._access = LinkAccess(store, tickets, now=now)
+        self._access = LinkAccess(store, tickets, sites, now=now)
         self._composed = ComposedPages(store, self._access, pages, composer, renderings)
         self._images = ShownImages(store, renderings)
         self._passwords = passwords

@@ -14,7 +14,8 @@ import math
 import os
 from base64 import b64decode, b64encode
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from typing import ParamSpec, Protocol, TypeVar
 
 import trio
@@ -23,7 +24,7 @@ from octavo.accounts.ports import Clock, milliseconds
 from octavo.publishing import render_task
 from octavo.render.rendered_note import VERSION, RenderedNote
 from octavo.store import Store, StoreError, TextDamaged
-from octavo.store.compression import compressed
+from octavo.store.compression import compressed, decompressed
 from octavo.store.scripts import rendered_notes
 from octavo.store.scripts.rendered_notes import NewRendering, TextSource
 from octavo.workers import WorkerFailed, WorkerPool, WorkRefused, WorkTooLarge
@@ -183,6 +184,22 @@ class Renderings:
             raise making.failure
         return making.note
 
+    async def preview(self, workspace: int, text: str) -> RenderedNote | None:
+        """Return a text that is not stored as HTML; None if it is to be shown as it was written.
+
+        It takes its turn with the notes of the workspace, and is not kept. Raises
+        `RenderingPostponed`. If cancelled, a rendering that has begun goes on.
+        """
+        async with self._turn_of(workspace):
+            try:
+                given = b64encode(compressed(text)).decode()
+                made = b64decode(await self._run(render_task.render_stored, given))
+            except (WorkRefused, WorkTooLarge):
+                return None
+            except WorkerFailed:
+                raise RenderingPostponed from None
+        return RenderedNote.from_json(json.loads(decompressed(made, "of a preview")))
+
     async def _make(self, source: TextSource, making: _Making) -> None:
         """Render a text for all who wait for it."""
         making.failure = RenderingPostponed()
@@ -213,16 +230,27 @@ class Renderings:
         return self._adopt(source, text)
 
     async def _rendered(self, source: TextSource, making: _Making) -> RenderedNote:
-        turn = self._turns.get(source.workspace)
+        async with self._turn_of(source.workspace, lambda: making.readers > 0):
+            return await self._render(source)
+
+    @asynccontextmanager
+    async def _turn_of(
+        self, workspace: int, is_wanted: Callable[[], bool] = lambda: True
+    ) -> AsyncIterator[None]:
+        """Wait for the turn of a workspace.
+
+        Raises `RenderingPostponed` if it is not wanted then.
+        """
+        turn = self._turns.get(workspace)
         if turn is None:
             self._turns = {key: each for key, each in self._turns.items() if not each.is_over}
-            turn = self._turns[source.workspace] = _Turn()
+            turn = self._turns[workspace] = _Turn()
         async with turn.lock:
-            if not making.readers:
+            if not is_wanted():
                 raise RenderingPostponed
             await trio.sleep_until(turn.next_start)
             turn.next_start = trio.current_time() + BETWEEN_SECONDS
-            return await self._render(source)
+            yield
 
     async def _render(self, source: TextSource) -> RenderedNote:
         data = await self._store.read(rendered_notes.text_to_render(source))

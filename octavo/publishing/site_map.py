@@ -8,6 +8,7 @@ workspace, by what a published note names.
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
+from typing import NamedTuple
 
 from octavo.model.identity import FileId, Position
 from octavo.model.links import keys_of_link, keys_of_path, place_rank
@@ -19,7 +20,22 @@ REMEMBERED = 50_000
 """Keys of links whose files are remembered until the shape changes."""
 
 
+class Subfolder(NamedTuple):
+    """A folder in a folder, with the number of notes below it."""
+
+    name: str
+    notes: int
+
+
+class FolderContents(NamedTuple):
+    """What is directly in a folder, in the order of a reader."""
+
+    folders: Sequence[Subfolder]
+    notes: Sequence[ChangedFile]
+
+
 _Place = tuple[tuple[int, str, str], ...]
+_FIRST_FOLDER = (1, "", "")
 _LAST = (2, "", "")
 """Sorts after every file and folder of a folder."""
 
@@ -107,6 +123,28 @@ class SiteMap:
         """
         start, end = self._range(folder)
         return [self._files[file_id] for _, file_id in self._order[start:end]]
+
+    def folder(self, path: str) -> FolderContents:
+        """Return what is directly in a folder, in the order of a reader; '' is the workspace.
+
+        Takes time for each entry, whatever is below the folders in it.
+        """
+        above = _folders(path.split("/")) if path else ()
+        at, end = self._range(path)
+        first = bisect_left(self._order, ((*above, _FIRST_FOLDER), ""))
+        notes = [self._files[file_id] for _, file_id in self._order[at:first]]
+        folders: list[Subfolder] = []
+        at = first
+        while at < end:
+            entry = self._order[at][0][len(above)]
+            following = bisect_left(self._order, ((*above, entry, _LAST), ""))
+            folders.append(Subfolder(entry[2], following - at))
+            at = following
+        return FolderContents(folders, notes)
+
+    def file(self, file_id: FileId) -> ChangedFile | None:
+        """Return a live file; None for any other one."""
+        return self._files.get(file_id)
 
     def neighbours(
         self, folder: str, note: ChangedFile

@@ -30,9 +30,10 @@ class FileReference(NamedTuple):
 
 
 class LinkAddress(NamedTuple):
-    """The address that a link leads to."""
+    """The address that a link leads to; ``missing`` if there is no such file yet."""
 
     href: str
+    missing: bool = False
 
 
 class ImageAddress(NamedTuple):
@@ -90,7 +91,9 @@ class _Placing:
         if not isinstance(address, LinkAddress):
             self._is_left_out = True
             return ""
-        return f'<a{found["before"]} href="{escaped_value(address.href)}"{found["after"]}>'
+        missing = ' class="missing"' if address.missing else ""
+        href = escaped_value(address.href)
+        return f'<a{found["before"]} href="{href}"{found["after"]}{missing}>'
 
     def _address(self, number: str) -> LinkAddress | ImageAddress | None:
         return self._address_of(int(number)) if _NUMBER.fullmatch(number) else None

@@ -12,10 +12,12 @@ from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
 from octavo.mail.delivery import MailDelivery
 from octavo.publishing.composition import ViewComposer, placeholders
 from octavo.publishing.links import PublishedLinks
+from octavo.publishing.member_notes import MemberNotes
 from octavo.publishing.reading import PublishedReading
 from octavo.publishing.renderings import Renderings, render_workers
 from octavo.publishing.reports import LinkReports
 from octavo.publishing.signing import ReportAddresses, Tickets
+from octavo.publishing.sites import Sites
 from octavo.publishing.views import PublishedPages
 from octavo.service.deferred import Deferred
 from octavo.service.entropy import new_entropy, new_id, now
@@ -35,6 +37,7 @@ class Publishing(NamedTuple):
     reading: PublishedReading
     reports: LinkReports
     pages: Deferred[PublishedPages]
+    member_notes: MemberNotes
 
 
 def add_publishing(
@@ -50,6 +53,7 @@ def add_publishing(
     legal: Legal,
 ) -> Publishing:
     """Add the workers that render notes and verify the passwords of links; nothing runs yet."""
+    sites = Sites(store)
     workers, hashers = render_workers(), link_hash_workers()
     renderings = Renderings(store, workers.run, now=now, most_bytes=settings.rendered_notes_size)
 
@@ -85,6 +89,7 @@ def add_publishing(
         pages.get,
         ViewComposer(placeholders(new_entropy())),
         renderings,
+        sites,
         Tickets(store, now=now, new_secret=new_entropy),
         Passwords(new_entropy=new_entropy, run=hashers.run, at_once=1),
         # Attempts of readers don't push those of people who sign in out of memory.
@@ -100,7 +105,7 @@ def add_publishing(
         new_id=new_id,
         mail_added=mail.wake if settings.smtp_host else None,
     )
-    return Publishing(links, reading, reports, pages)
+    return Publishing(links, reading, reports, pages, MemberNotes(store, sites, renderings))
 
 
 def _pages(public_url: str, legal: Legal) -> PublishedPages:

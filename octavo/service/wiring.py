@@ -72,6 +72,7 @@ from octavo.http.pages import API_REFERENCE
 from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.model.accounts.consent import DocumentName, LegalDocuments
 from octavo.model.usage import InstallationUsage
+from octavo.publishing.member_notes import MemberNotes
 from octavo.service.account_services import (
     administration_of,
     announce_members,
@@ -146,6 +147,7 @@ def wire_application(
             mcp=parts.authorization is not None,
             portal=parts.portal,
             usage=parts.meter.installation_usage,
+            notes=parts.publishing.member_notes,
         )
         return await trio.to_thread.run_sync(make, abandon_on_cancel=True)
 
@@ -250,6 +252,7 @@ def _pages(
     mcp: bool,
     portal: Mapping[str, str],
     usage: Callable[[], Awaitable[InstallationUsage]],
+    notes: MemberNotes,
 ) -> ASGIApplication:
     application = pages.pages(
         api_document=ContractOperations.PATH,
@@ -264,6 +267,7 @@ def _pages(
         portal=portal,
         usage=usage,
         perform=perform,
+        notes=notes,
         now=now,
         new_entropy=new_entropy,
     )

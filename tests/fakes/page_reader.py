@@ -120,6 +120,10 @@ class Document(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         while self._open:
             name, given, parts = self._open.pop()
+            if name == "textarea" and self.forms and given.get("name"):
+                # Browsers leave out the first line feed.
+                written = "".join(parts).removeprefix("\n")
+                self.forms[-1].fields[given["name"] or ""] = written
             self._close(name, given, " ".join("".join(parts).split()))
             if name == tag:
                 return
@@ -265,6 +269,7 @@ class Installation:
             portal=portal,
             usage=self._usage,
             perform=users.application.perform,
+            notes=users.publishing.member_notes,
             now=users.identity.sources.now,
             new_entropy=users.identity.sources.new_entropy,
         )

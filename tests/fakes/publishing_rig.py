@@ -11,10 +11,12 @@ from octavo.http.pages.published import published_pages
 from octavo.model.accounts.consent import NO_DOCUMENTS
 from octavo.publishing.composition import ViewComposer, placeholders
 from octavo.publishing.links import PublishedLinks
+from octavo.publishing.member_notes import MemberNotes
 from octavo.publishing.reading import PublishedReading
 from octavo.publishing.renderings import Renderings, RunRendering
 from octavo.publishing.reports import LinkReports
 from octavo.publishing.signing import ReportAddresses, Tickets
+from octavo.publishing.sites import Sites
 from octavo.publishing.views import PublishedPages
 from octavo.store import Store
 from octavo.usage.meter import UsageMeter
@@ -35,6 +37,7 @@ class PublishingRig:
     reports: LinkReports
     renderings: Renderings
     tickets: Tickets
+    member_notes: MemberNotes
 
     async def pages(self) -> PublishedPages:
         """The HTML of the pages."""
@@ -77,12 +80,14 @@ def publishing_rig(
         return published_html() if html is None else html
 
     renderings = Renderings(store, rendering, now=now, most_bytes=1_000_000)
+    sites = Sites(store)
     tickets = Tickets(store, now=now, new_secret=new_entropy)
     reading = PublishedReading(
         store,
         made,
         ViewComposer(placeholders(new_entropy())),
         renderings,
+        sites,
         tickets,
         passwords,
         Attempts(RATES),
@@ -97,4 +102,5 @@ def publishing_rig(
         new_id=new_id,
         mail_added=None,
     )
-    return PublishingRig(links, reading, reports, renderings, tickets)
+    member_notes = MemberNotes(store, sites, renderings)
+    return PublishingRig(links, reading, reports, renderings, tickets, member_notes)

@@ -3,15 +3,22 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from octavo.actors.core import Supervisor
-from octavo.actors.workspace.actor import workspaces
+from octavo.actors.core import Directory, Supervisor
+from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.actors.workspace.messages import Push
 from octavo.http.api.changeset_submission import ChangesetSubmitter
+from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.client_changes import ClientChangeOperations
+from octavo.http.api.files import FileOperations
+from octavo.http.api.history import HistoryOperations
 from octavo.http.api.link_reports import LinkReportOperations
+from octavo.http.api.links import LinkOperations
 from octavo.http.api.metering import Metering
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.reading import ReadingOperations
+from octavo.http.api.revision_texts import RevisionTexts
+from octavo.http.api.search import SearchOperations
+from octavo.http.api.uploaded_images import UploadedImages
 from octavo.model.files.changeset import ChangeOperation, Changeset, CreateFile
 from octavo.model.files.content import note_text
 from octavo.model.identity import (
@@ -53,31 +60,40 @@ class PublishingUsers(UsersApi):
             new_id=sources.new_id,
             new_entropy=sources.new_entropy,
         )
-        self._root = Supervisor("test")
-        self._directory = self._root.add(
-            workspaces(
-                identity.store,
-                now=sources.now,
-                new_id=sources.new_id,
-                announce=lambda *_: None,
-                shared=False,
-                documents=inline_documents(),
-            )
-        )
+        self.identity = identity
+        self._root, self._directory = self._workspaces()
         super().__init__(identity, more=self._of_notes)
 
     def _of_notes(self, api: UsersApi) -> Sequence[object]:
         sources, store = self.identity.sources, self.identity.store
         submitter = ChangesetSubmitter(self._directory, api.access, sources.new_id)
         undo = ProgramUndo(store, self._directory, now=sources.now, kept=ALL_KEPT)
+        metering, texts = Metering(self.meter), RevisionTexts(store, api.access)
         return [
-            ReadingOperations(submitter, store, Metering(self.meter)),
+            FileOperations(submitter, texts),
+            ChangesetOperations(submitter, store, UploadedImages(store, api.access, sources.now)),
+            HistoryOperations(store, api.access, metering),
+            LinkOperations(store, api.access),
+            SearchOperations(store, api.access, metering),
+            ReadingOperations(submitter, store, metering),
             ClientChangeOperations(submitter, undo, store),
             PublicationOperations(
                 self.publishing.links, api.access, now=sources.now, public_url=ORIGIN
             ),
             LinkReportOperations(self.publishing.reports, public_url=ORIGIN),
         ]
+
+    def _workspaces(self) -> tuple[Supervisor, Directory[WorkspaceId, WorkspaceActor]]:
+        root = Supervisor("test")
+        spec = workspaces(
+            self.identity.store,
+            now=self.identity.sources.now,
+            new_id=self.identity.sources.new_id,
+            announce=lambda *_: None,
+            shared=False,
+            documents=inline_documents(),
+        )
+        return root, root.add(spec)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -91,8 +107,12 @@ class PublishingUsers(UsersApi):
         creations = tuple(
             CreateFile(FileId(new_id()), path, note_text(f"The text of {path}.")) for path in paths
         )
-        async with self.running():
-            await self.push(workspace_id, *creations)
+        changeset = Changeset(
+            MutationId(new_id()), Digest(""), AccountId(_NOBODY), creations, repeatable=False
+        )
+        root, directory = self._workspaces()
+        async with root.running():
+            await directory.ask(WorkspaceId(workspace_id), Push(changeset))
 
     async def push(
         self,

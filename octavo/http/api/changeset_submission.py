@@ -12,6 +12,7 @@ from octavo.actors.workspace.messages import HeadOf, MissingUpdate, Push
 from octavo.http.api.access import Access
 from octavo.http.api.refusals import IfMatchRequired
 from octavo.http.contract.call import Call
+from octavo.http.contract.in_process import OF_PAGE
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.documents.document import DocumentUpdate
 from octavo.model.documents.initial_document import NOTHING
@@ -74,7 +75,7 @@ class ChangesetSubmitter(NamedTuple):
             caller.account_id,
             operations,
             repeatable=mutation_id is not MISSING,
-            origin="restore" if restores else _origin_of(caller),
+            origin="restore" if restores else _origin_of(call, caller),
             program=caller.program,
             within=caller.confinement,
         )
@@ -103,9 +104,11 @@ class ChangesetSubmitter(NamedTuple):
         return nothing if found is None else found
 
 
-def _origin_of(caller: Caller) -> Origin:
+def _origin_of(call: Call, caller: Caller) -> Origin:
     if caller.grant_id is not None:
         return "mcp"
+    if OF_PAGE in call.scope:
+        return "page"
     return "device" if caller.key_id is None else "key"
 
 

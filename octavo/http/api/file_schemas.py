@@ -42,7 +42,7 @@ class RevisionDocument(ContractModel):
     created_at: Timestamp
     mutation_id: Identifier
     origin: Origin
-    """How it was made: on a signed-in device, with a personal API key, or otherwise."""
+    """How it was made: on a signed-in device, on a page, with a personal API key, or otherwise."""
 
 
 class FileChangeSchema(ContractModel):

@@ -56,6 +56,7 @@ response may be six times as large.
 """
 _LONGEST_BODY = 65_536
 _NEWEST = 1 << 62
+_LEAST_ID = "00000000-0000-0000-0000-000000000000"
 
 
 class ContentQuery(ContractModel):
@@ -71,10 +72,12 @@ class ListQuery(PageQuery):
     prefix: FolderPath = ""
     """The prefix of their paths."""
     state: Literal["live", "deleted"] = "live"
+    order: Literal["path", "recent"] = "path"
+    """``recent``: the file that changed last first."""
 
 
 class FileList(ListPage[ListedFileSchema]):
-    """A page of files, sorted by path."""
+    """A page of files, in the requested order."""
 
 
 class RevisionClient(ContractModel):
@@ -182,7 +185,7 @@ class ReadingOperations:
         method="GET",
         path="/api/workspaces/{workspaceId}/files",
         tag="files",
-        summary="List the files of a workspace by path",
+        summary="List the files of a workspace",
         security=Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
@@ -195,12 +198,32 @@ class ReadingOperations:
             raise InvalidRequest(
                 errors=[("/query/prefix", "A path cannot contain the character NUL.")]
             )
+        if query.order == "recent":
+            return await self._recent(workspace_id, query, within)
         after = read_cursor(query.after, 2, identifier=1) or ("", "")
         script = files.list_of(
             workspace_id, query.state, query.prefix, (after[0], after[1]), query.limit + 1, within
         )
         found = await self._store.read_much(script)
         page, following = split_page(found, query.limit, lambda each: (each.path, each.file_id))
+        return FileList(items=[listed_file(workspace_id, head) for head in page], next=following)
+
+    async def _recent(
+        self, workspace_id: WorkspaceId, query: ListQuery, within: Confinement | None
+    ) -> FileList:
+        after = read_cursor(query.after, 2, number=0, identifier=1) or (str(_NEWEST), "")
+        script = files.recent(
+            workspace_id,
+            query.state,
+            query.prefix,
+            (Position(int(after[0])), FileId(after[1] or _LEAST_ID)),
+            query.limit + 1,
+            within,
+        )
+        found = await self._store.read_much(script)
+        page, following = split_page(
+            found, query.limit, lambda each: (str(each.position), each.file_id)
+        )
         return FileList(items=[listed_file(workspace_id, head) for head in page], next=following)
 
     @operation(

@@ -46,3 +46,11 @@ def session_cookie(token: str, max_age: int | None) -> Header:
 def cleared_cookie() -> Header:
     """Return the header that clears the cookie."""
     return (b"set-cookie", b"%b=; %b; Max-Age=0" % (_NAME, _ATTRIBUTES))
+
+
+def token_that_is_set(headers: Sequence[Header]) -> bytes | None:
+    """Return the token in a header that sets the cookie; None without one."""
+    for name, value in headers:
+        if name == b"set-cookie" and value.startswith(_NAME + b"="):
+            return value.partition(b";")[0].partition(b"=")[2] or None
+    return None

@@ -4,8 +4,8 @@ The caller is a client of the API: what it reads and changes passes through the 
 with their checks of input, rights, origin and rates, as the requests of any other client.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import BinaryIO, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
 import trio
@@ -16,12 +16,17 @@ from octavo.http.contract.problems import Header
 from octavo.http.contract.reply import Reply
 from octavo.http.server.asgi import Event, Receive, Scope
 
+_PIECE = 256 * 1024
+
 M = TypeVar("M")
 
 Perform = Callable[[Scope, Receive, str], Awaitable[object]]
 """Performs the operation that a scope requests, as `Application.perform` does."""
 PerformAs = Callable[[Scope, Receive, str, Principal], Awaitable[object]]
 """Performs an operation for a caller that was authenticated already."""
+
+OF_PAGE = "octavo.page"
+"""The member of the scope of a call that a page makes; no request from outside has it."""
 
 _FORWARDED = frozenset({b"cookie", b"user-agent", b"origin"})
 
@@ -42,11 +47,14 @@ class Api:
         perform: performs an operation.
         scope: of the other request; its cookie, origin and client are those of the calls.
         request_id: of the other request.
+        of_page: whether a page calls; operations may record that.
     """
 
-    def __init__(self, perform: Perform, scope: Scope, request_id: str) -> None:
+    def __init__(
+        self, perform: Perform, scope: Scope, request_id: str, *, of_page: bool = False
+    ) -> None:
         self._perform = perform
-        self._scope = scope
+        self._scope = {**scope, OF_PAGE: True} if of_page else scope
         self._request_id = request_id
         self._headers = [each for each in scope["headers"] if each[0] in _FORWARDED]
 
@@ -67,6 +75,32 @@ class Api:
         """
         return typed(kind, (await self.call(method, path, body)).result)
 
+    async def send_file(
+        self,
+        kind: type[M],
+        path: str,
+        file: BinaryIO,
+        *,
+        name: str,
+        media_type: str,
+        boundary: str,
+    ) -> M:
+        """Perform an operation whose body is a form with the field ``file``.
+
+        ``name`` is the file name, without quotes, backslashes and control characters; ``boundary``
+        does not occur in the file. If cancelled, it may have been performed.
+        """
+        start = (
+            f'--{boundary}\r\ncontent-disposition: form-data; name="file"; filename="{name}"\r\n'
+            f"content-type: {media_type}\r\n\r\n"
+        ).encode()
+        end = f"\r\n--{boundary}--\r\n".encode()
+        content_type = f"multipart/form-data; boundary={boundary}".encode()
+        scope = self._scope_of("POST", path, None, [(b"content-type", content_type)])
+        receive = _receiving_file(start, file, end)
+        result = await self._perform(scope, receive, self._request_id)
+        return typed(kind, result.body if isinstance(result, Reply) else result)
+
     async def call(
         self,
         method: str,
@@ -81,22 +115,31 @@ class Api:
         ``headers`` are sent in addition. If cancelled, it may have been performed.
         """
         content = b"" if body is None else to_json(body)
-        sent = [*self._headers, *headers]
+        sent = [*headers]
         if body is not None:
             sent.append((b"content-type", b"application/json"))
             sent.append((b"content-length", b"%d" % len(content)))
-        scope = {
+        scope = self._scope_of(method, path, query, sent)
+        result = await self._perform(scope, _receiving(content), self._request_id)
+        if isinstance(result, Reply):
+            return Performed(result.body, tuple(result.headers))
+        return Performed(result, ())
+
+    def _scope_of(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None,
+        headers: Sequence[Header],
+    ) -> Scope:
+        return {
             **self._scope,
             "method": method,
             "path": path,
             "raw_path": quote(path).encode(),
             "query_string": urlencode(query or {}).encode(),
-            "headers": sent,
+            "headers": [*self._headers, *headers],
         }
-        result = await self._perform(scope, _receiving(content), self._request_id)
-        if isinstance(result, Reply):
-            return Performed(result.body, tuple(result.headers))
-        return Performed(result, ())
 
 
 def api_as(principal: Principal, perform: PerformAs, scope: Scope, request_id: str) -> Api:
@@ -124,5 +167,26 @@ def _receiving(content: bytes) -> Receive:
             await trio.sleep_forever()
         sent = True
         return {"type": "http.request", "body": content, "more_body": False}
+
+    return receive
+
+
+def _receiving_file(start: bytes, file: BinaryIO, end: bytes) -> Receive:
+    def pieces() -> Iterator[bytes]:
+        yield start
+        while piece := file.read(_PIECE):
+            yield piece
+        yield end
+
+    waiting = pieces()
+    following: bytes | None = next(waiting)
+
+    async def receive() -> Event:
+        nonlocal following
+        if following is None:
+            await trio.sleep_forever()
+            raise AssertionError("it never ends")
+        body, following = following, next(waiting, None)
+        return {"type": "http.request", "body": body, "more_body": following is not None}
 
     return receive

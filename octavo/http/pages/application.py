@@ -33,7 +33,10 @@ from octavo.http.pages.connections import add_connection_pages
 from octavo.http.pages.consent import add_consent_page
 from octavo.http.pages.frame import add_frame, for_everybody
 from octavo.http.pages.keys import add_key_pages, add_session_pages
+from octavo.http.pages.large_forms import LARGEST_TEXT, SizedRequest
 from octavo.http.pages.members import add_member_pages
+from octavo.http.pages.notes import add_note_pages
+from octavo.http.pages.notes.frame import NotePages
 from octavo.http.pages.password_reset import ResetOpens, add_password_reset_pages
 from octavo.http.pages.portal import add_portal_page, portal_links
 from octavo.http.pages.program_changes import add_program_pages
@@ -49,6 +52,7 @@ from octavo.http.pages.static_files import StaticFile, page_files
 from octavo.http.pages.usage import ReadUsage, usage_of_nothing
 from octavo.http.pages.workspaces import add_workspace_pages
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
+from octavo.publishing.member_notes import MemberNotes
 from octavo.templates import FOLDER
 
 FOREVER = "public, max-age=31536000, immutable"
@@ -70,6 +74,8 @@ _Failure = tuple[type, BaseException, TracebackType] | tuple[None, None, None]
 
 
 class _Pages(QuartTrio):
+    request_class = SizedRequest
+
     def log_exception(self, exception_info: _Failure) -> None:
         request_id = request.headers.get("x-request-id", "")
         _LOGGER.error("request %s failed", request_id, exc_info=exception_info)
@@ -120,6 +126,7 @@ def pages(
     portal: Mapping[str, str] = NO_PORTAL,
     usage: ReadUsage = usage_of_nothing,
     perform: Perform,
+    notes: MemberNotes | None = None,
     now: Clock,
     new_entropy: NewEntropy,
 ) -> QuartTrio:
@@ -131,12 +138,12 @@ def pages(
     ``opens`` and ``reset_opens`` return whether an invitation and a token to choose a password are
     valid; people accept the documents ``legal``, and ``sends_mail`` is whether the installation can
     send messages, ``mcp`` whether programs can be connected; ``portal`` has the addresses of the
-    operator's portal by the name of each page.
-    ``usage`` returns what the installation has used in the month. ``perform`` performs operations
-    of the API. ``now`` is the clock, in seconds of Unix time; ``new_entropy`` returns the entropy
-    of hidden fields. The application must receive the lifespan before its first request. The header
-    ``x-request-id``, set by the forwarding application, identifies a request in the log. A handler
-    that fails is logged once and gets a 500.
+    operator's portal by the name of each page. ``notes`` shows the notes of workspaces, which have
+    no pages without it. ``usage`` returns what the installation has used in the month. ``perform``
+    performs operations of the API. ``now`` is the clock, in seconds of Unix time; ``new_entropy``
+    returns the entropy of hidden fields. The application must receive the lifespan before its first
+    request. The header ``x-request-id``, set by the forwarding application, identifies a request in
+    the log. A handler that fails is logged once and gets a 500.
     """
     app = _Pages(__name__, root_path=str(FOLDER), template_folder=str(FOLDER), static_folder=None)
     app.config.update(
@@ -144,7 +151,7 @@ def pages(
         # closes the connection at them.
         RESPONSE_TIMEOUT=None,
         MAX_CONTENT_LENGTH=LARGEST_BODY,
-        MAX_FORM_MEMORY_SIZE=LARGEST_BODY,
+        MAX_FORM_MEMORY_SIZE=LARGEST_TEXT,
         PROPAGATE_EXCEPTIONS=False,
     )
     explained = {problem.code: problem for problem in problems}
@@ -185,6 +192,8 @@ def pages(
         add_connection_pages(site)
         add_program_pages(site, now)
     add_workspace_pages(site)
+    if notes is not None:
+        add_note_pages(NotePages(site, notes, now, new_entropy))
     add_member_pages(site)
     add_publication_pages(site, now)
     add_administration_pages(site, usage)

@@ -9,6 +9,7 @@ from babel.dates import format_date
 from markupsafe import Markup, escape
 
 from octavo.http.pages.frame import for_everybody
+from octavo.http.pages.outline import outline_of
 from octavo.http.pages.static_files import page_files
 from octavo.model.accounts.consent import LegalDocuments
 from octavo.model.publishing.report import LONGEST_NOTE, REASONS
@@ -17,14 +18,11 @@ from octavo.publishing.views import (
     FolderView,
     NoteEntry,
     NoteView,
-    OutlineEntry,
     PublishedPages,
     folder_anchor,
 )
 from octavo.templates import FOLDER
 
-_SHORTEST_OUTLINE = 3
-_DEEPEST_OUTLINE = 3
 _MOST_OPEN = 100
 """Notes of a list whose folders are all open at first."""
 _MOST_NAMES = 4
@@ -68,7 +66,7 @@ class _RenderedPages:
             note=view,
             # The sanitiser made the HTML safe; a text that could not be rendered is not HTML.
             html=Markup(view.html),
-            outline=list(_outline(view.outline)),
+            outline=list(outline_of(view.outline)),
             day=_day(view.changed_at),
             language=_language(view.language),
             title=view.title,
@@ -136,18 +134,6 @@ def _sections(folder: FolderEntry) -> Iterator[_Section]:
             yield _Section(shown, anchors, entry.notes)
             anchors = []
         waiting.extend(((*names, each.name), each) for each in reversed(entry.folders))
-
-
-def _outline(entries: Sequence[OutlineEntry]) -> Iterator[tuple[int, OutlineEntry]]:
-    """Yield the headings, each with its depth from 1; nothing if they are too few."""
-    if len(entries) < _SHORTEST_OUTLINE:
-        return
-    around: list[int] = []
-    for entry in entries:
-        while around and around[-1] >= entry.level:
-            around.pop()
-        around.append(entry.level)
-        yield min(len(around), _DEEPEST_OUTLINE), entry
 
 
 class _Day(NamedTuple):

@@ -1,13 +1,16 @@
 """Sign in and sign out."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from quart import Response
 
+from octavo.http.api.session_cookie import token_that_is_set
 from octavo.http.contract.problems import CredentialRefused, Problem
+from octavo.http.pages.kept_forms import AGAIN, go_on, kept_fields, sign_in_again
 from octavo.http.pages.register import Opens, is_open
-from octavo.http.pages.responses import SIGN_IN, inside, redirect, show
-from octavo.http.pages.site import Audience, Site, Visitor
+from octavo.http.pages.responses import SIGN_IN, inside, redirect, show, with_headers
+from octavo.http.pages.site import Audience, Site, Visitor, form_token
 from octavo.http.pages.trouble import Trouble, trouble_of
 
 WRONG = Trouble(
@@ -50,6 +53,27 @@ def add_sign_in_pages(site: Site, opens: Opens) -> None:
         except Problem as problem:
             return await form(given, trouble_of(problem, {"email": "address"}))
         return redirect(following, headers=performed.headers)
+
+    @site.form(AGAIN, Audience.ANYBODY)
+    async def sign_in_to_go_on(visitor: Visitor) -> Response:
+        given = visitor.given
+        kept, address = kept_fields(given), given.get("address", "")
+        following = inside(given.get("following", ""), site.public_url)
+        body = {
+            "email": address,
+            "password": given.get("password", ""),
+            "rememberMe": "remember" in given,
+        }
+        again = partial(sign_in_again, kept, following, address=address)
+        try:
+            performed = await visitor.api.call("POST", "/api/auth/sign-in/email", body)
+        except CredentialRefused:
+            return await again(trouble=WRONG)
+        except Problem as problem:
+            return await again(trouble=trouble_of(problem, {"email": "address"}))
+        token = token_that_is_set(performed.headers)
+        response = await go_on(kept, following, form_token(token))
+        return with_headers(response, performed.headers)
 
     @site.page("/sign-out", Audience.ANYBODY)
     async def ask(visitor: Visitor) -> Response:

@@ -14,9 +14,11 @@ from functools import partial, wraps
 from http import HTTPStatus
 from typing import cast
 
+import trio
 from pydantic_core import to_json
 from quart import Response, g, request
 from quart_trio import QuartTrio
+from werkzeug.datastructures import FileStorage
 
 from octavo.accounts.ports import NewEntropy
 from octavo.http.api.account import AccountSchema
@@ -29,6 +31,8 @@ from octavo.http.contract.problems import (
     Problem,
     WrongOrigin,
 )
+from octavo.http.pages.kept_forms import go_on, sign_in_again
+from octavo.http.pages.large_forms import is_large
 from octavo.http.pages.resubmission import Resubmissions
 from octavo.http.server.asgi import Scope, extension_of
 
@@ -36,6 +40,9 @@ TOKEN = "token-of-form"
 """The hidden field with the value that only pages of the session contain."""
 ONCE = "once"
 """The hidden field with a value of one form."""
+
+MOST_LARGE_FORMS = 8
+"""Forms with long texts or images that are read at a time."""
 
 # Rows of a list on one page: it stays small on a slow line.
 _ROWS = "30"
@@ -60,12 +67,14 @@ class Visitor:
         given: the fields of the form; empty for a page.
         query: the parameters of the address.
         signed_in: the account; None for a stranger.
+        files: the files of the form.
     """
 
     api: Api
     given: Mapping[str, str]
     query: Mapping[str, str]
     signed_in: AccountSchema | None
+    files: Mapping[str, FileStorage]
 
     @property
     def account(self) -> AccountSchema:
@@ -102,13 +111,14 @@ class Site:
         self._perform = perform
         self._public_url = public_url
         self._submissions = Resubmissions[Response]()
+        self._large = trio.CapacityLimiter(MOST_LARGE_FORMS)
         app.before_request(self._recognise)
 
         def once() -> str:
             return new_entropy()[:16].hex()
 
         app.jinja_env.globals.update(
-            form_token=lambda: _form_token(_token()),
+            form_token=form_token,
             form_once=once,
         )
 
@@ -128,14 +138,20 @@ class Site:
         return self._rule(path, "GET", audience, before_consent=before_consent)
 
     def form(
-        self, path: str, audience: Audience = Audience.ACCOUNT, *, once: bool = False
+        self,
+        path: str,
+        audience: Audience = Audience.ACCOUNT,
+        *,
+        once: bool = False,
+        keeps_text: bool = False,
     ) -> Callable[[Handler], Handler]:
         """Return a decorator that serves the form submitted to ``path`` with a handler.
 
         A form that is performed ``once`` has a hidden field of that name; a second submission gets
-        the response of the first.
+        the response of the first. With ``keeps_text``, the form may have a long text, which is not
+        lost when the session has ended: the person signs in, and goes on.
         """
-        return self._rule(path, "POST", audience, once=once)
+        return self._rule(path, "POST", audience, once=once, keeps_text=keeps_text)
 
     def _rule(
         self,
@@ -145,11 +161,19 @@ class Site:
         *,
         before_consent: bool = True,
         once: bool = False,
+        keeps_text: bool = False,
     ) -> Callable[[Handler], Handler]:
         def decorate(handler: Handler) -> Handler:
             @wraps(handler)
             async def serve(**values: str) -> Response:
-                visitor = self._visitor(audience, await _fields() if method == "POST" else {})
+                given, files = await self._fields() if method == "POST" else ({}, {})
+                try:
+                    visitor = self._visitor(audience, given, files)
+                except NotSignedIn:
+                    if not keeps_text:
+                        raise
+                    self._require_own_origin()
+                    return await sign_in_again(given, request.full_path.rstrip("?"))
                 if not before_consent and visitor.consent_due and audience is not Audience.ANYBODY:
                     raise ConsentRequired
                 if method != "POST":
@@ -158,7 +182,14 @@ class Site:
                 if exchange is not None:
                     # A double click drops the first request, whose response the second one gets.
                     exchange.ignore_disconnect()
-                self._require_own_form(visitor, audience)
+                self._require_own_origin()
+                if not self._is_own_form(visitor, audience):
+                    if keeps_text:
+                        return await go_on(given, request.full_path.rstrip("?"), form_token())
+                    raise Forbidden(
+                        "You have signed in again since the form was opened, so nothing was "
+                        "changed. Open the page again, and fill in the form."
+                    )
                 if not once or not visitor.given.get(ONCE):
                     return await handler(visitor, **values)
                 perform = partial(handler, visitor, **values)
@@ -183,26 +214,40 @@ class Site:
         )
         return _copy(response, await response.get_data(as_text=False))
 
-    def _require_own_form(self, visitor: Visitor, audience: Audience) -> None:
-        """Raise `WrongOrigin` or `Forbidden` unless a page of this installation sent the form.
-
-        A form for anybody may have been opened before the person signed in, in another tab.
-        """
+    def _require_own_origin(self) -> None:
+        """Raise `WrongOrigin` unless a page of this installation sent the form."""
         origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
         if origin != self._public_url or site not in (None, "same-origin"):
             raise WrongOrigin(
                 f"This installation is used at {self._public_url}, and the form comes from another "
                 "address. Open the page there, and fill in the form again."
             )
-        if audience is not Audience.ANYBODY:
-            expected = _form_token(_token())
-            if not hmac.compare_digest(visitor.given.get(TOKEN, "").encode(), expected.encode()):
-                raise Forbidden(
-                    "You have signed in again since the form was opened, so nothing was changed. "
-                    "Open the page again, and fill in the form."
-                )
 
-    def _visitor(self, audience: Audience, given: Mapping[str, str]) -> Visitor:
+    def _is_own_form(self, visitor: Visitor, audience: Audience) -> bool:
+        """Return whether a page of the session sent the form.
+
+        A form for anybody may have been opened before the person signed in, in another tab.
+        """
+        if audience is Audience.ANYBODY:
+            return True
+        given = visitor.given.get(TOKEN, "").encode()
+        return hmac.compare_digest(given, form_token().encode())
+
+    async def _fields(self) -> tuple[dict[str, str], dict[str, FileStorage]]:
+        """Return the fields and the files of the form."""
+        if not is_large():
+            form = await request.form
+            return dict(form.items(multi=False)), {}
+        async with self._large:
+            form, files = await request.form, await request.files
+        return dict(form.items(multi=False)), dict(files.items(multi=False))
+
+    def _visitor(
+        self,
+        audience: Audience,
+        given: Mapping[str, str],
+        files: Mapping[str, FileStorage],
+    ) -> Visitor:
         account: AccountSchema | None = g.get("account")
         if audience is not Audience.ANYBODY:
             failure: Problem | None = g.get("failure")
@@ -212,10 +257,11 @@ class Site:
                 raise NotSignedIn
         if audience is Audience.ADMINISTRATOR and account and account.role != "administrator":
             raise Forbidden("This page is for administrators of the installation.")
-        return Visitor(self._api(), given, request.args.to_dict(), account)
+        return Visitor(self._api(), given, request.args.to_dict(), account, files)
 
     def _api(self) -> Api:
-        return Api(self._perform, _scope(), request.headers.get("x-request-id", ""))
+        request_id = request.headers.get("x-request-id", "")
+        return Api(self._perform, _scope(), request_id, of_page=True)
 
     async def _recognise(self) -> None:
         """Look up the account of the request, for pages and for the frame around them."""
@@ -239,13 +285,10 @@ def _token() -> bytes | None:
     return session_token(_scope()["headers"])
 
 
-def _form_token(token: bytes | None) -> str:
+def form_token(token: bytes | None = None) -> str:
+    """Return the value that only pages of a session contain; by default of the present session."""
+    token = _token() if token is None else token
     return "" if token is None else hmac.digest(token, b"octavo form", "sha256").hex()
-
-
-async def _fields() -> dict[str, str]:
-    form = await request.form
-    return dict(form.items(multi=False))
 
 
 def _copy(response: Response, data: bytes) -> Response:

@@ -1,6 +1,7 @@
 """The files that every page loads."""
 
 import hashlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +21,24 @@ class StaticFile(NamedTuple):
 
 def static_file(file: Path, media_type: str) -> StaticFile:
     """Read ``file`` and return it with its path."""
-    content = file.read_bytes()
+    return _named(file, file.read_bytes(), media_type)
+
+
+def style_sheet() -> StaticFile:
+    """Return the style sheet, without what is for its readers."""
+    content = shortened(STYLE_SHEET.read_text()).encode()
+    return _named(STYLE_SHEET, content, "text/css; charset=utf-8")
+
+
+def shortened(style: str) -> str:
+    """Return a style sheet without comments, line feeds and indentation."""
+    text = re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL)
+    text = re.sub(r"\s+", " ", text)
+    text = re.sub(r" ?([{};]) ?|(,) ", r"\1\2", text).strip()
+    return re.sub(r"([{;][a-z-]+): ", r"\1:", text)
+
+
+def _named(file: Path, content: bytes, media_type: str) -> StaticFile:
     digest = hashlib.sha256(content).hexdigest()[:16]
     return StaticFile(f"/static/{file.stem}-{digest}{file.suffix}", content, media_type)
 
@@ -38,7 +56,7 @@ def page_files(public_url: str, legal: LegalDocuments) -> PageFiles:
 
     Each page links to the documents ``legal``.
     """
-    style = static_file(STYLE_SHEET, "text/css; charset=utf-8")
+    style = style_sheet()
     icon = static_file(ICON, "image/svg+xml")
     documents = ((legal.terms, "Terms"), (legal.privacy, "Privacy notice"))
     variables = {

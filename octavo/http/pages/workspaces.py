@@ -52,11 +52,6 @@ def add_workspace_pages(site: Site) -> None:
             return await _list(visitor, trouble_of(problem))
         return redirect(path_of(made.id), "workspace-created")
 
-    @site.page(f"{HOME}/<uuid:workspace_id>")
-    async def show_first(visitor: Visitor, workspace_id: str) -> Response:
-        found = await workspace_of(visitor, workspace_id)
-        return redirect(f"{path_of(found.id)}/members")
-
     @site.page(f"{HOME}/<uuid:workspace_id>/settings")
     async def show_settings(visitor: Visitor, workspace_id: str) -> Response:
         return await _settings(visitor, await workspace_of(visitor, workspace_id))

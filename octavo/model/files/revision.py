@@ -16,9 +16,9 @@ from octavo.model.identity import (
 )
 
 State = Literal["live", "deleted", "purged"]
-Origin = Literal["device", "key", "import", "mcp", "restore"]
-"""The source of a revision: a signed-in device, a personal API key, an import, the MCP endpoint,
-or the restoration of an earlier revision."""
+Origin = Literal["device", "page", "key", "import", "mcp", "restore"]
+"""The source of a revision: a signed-in device, the pages in a browser, a personal API key, an
+import, the MCP endpoint, or the restoration of an earlier revision."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,12 @@ _LIST = f"""
     WHERE workspace = {WORKSPACE} AND state = $2 AND path >= $3
     AND (path, file_id) > ($4, $5::uuid) {{below}} ORDER BY path, file_id LIMIT $6
 """
+_RECENT = f"""
+    SELECT {COLUMNS} FROM files
+    WHERE workspace = {WORKSPACE} AND state = $2
+    AND (position < $3 OR position = $3 AND file_id > $4::uuid)
+    ORDER BY position DESC, file_id LIMIT $5
+"""
 _REVISIONS_BEFORE = (
     from_both(
         f"""SELECT {{columns}} FROM {{source}} WHERE files.workspace = {WORKSPACE}
@@ -298,6 +304,38 @@ def list_of(
         return found[:limit]
 
     return read_list
+
+
+def recent(
+    workspace_id: WorkspaceId,
+    state: str,
+    prefix: str,
+    after: tuple[Position, FileId],
+    limit: int,
+    within: Confinement | None = None,
+) -> Script[list[Revision]]:
+    """Return heads in the state whose path begins with ``prefix``, the last change first.
+
+    ``after`` has the position and the id of the last one before; the files of one changeset share a
+    position. Those that are not visible ``within`` a folder are left out.
+    """
+
+    async def read_recent(transaction: Transaction) -> list[Revision]:
+        found: list[Revision] = []
+        last: tuple[Position, FileId] | None = after
+        step = limit if not prefix and within is None else _STEP
+        while last is not None and len(found) < limit:
+            rows = await transaction.fetch_all(_RECENT, workspace_id, state, *last, step)
+            heads = revisions_of_rows(rows)
+            found += [
+                each
+                for each in heads
+                if each.path.startswith(prefix) and (within is None or within.covers(each.path))
+            ]
+            last = (heads[-1].position, heads[-1].file_id) if len(heads) == step else None
+        return found[:limit]
+
+    return read_recent
 
 
 def live_paths(workspace_id: WorkspaceId, within: Confinement | None = None) -> Script[list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from octavo.model.files.path import Kind
-from octavo.model.identity import FileId, Position, RevisionId
+from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.store.transaction import Row, Script, Transaction
 
 _CHANGED = """
@@ -34,6 +34,18 @@ class ChangedFile(NamedTuple):
     changed_at: int
     width: int | None
     height: int | None
+
+
+def place_of(workspace_id: WorkspaceId) -> Script[tuple[int, Position] | None]:
+    """Return the number and the position of a workspace; None if it is gone."""
+
+    async def read_place(transaction: Transaction) -> tuple[int, Position] | None:
+        row = await transaction.fetch_one(
+            "SELECT number, position FROM workspaces WHERE id = $1::uuid", workspace_id
+        )
+        return None if row is None else (row[0], Position(row[1]))
+
+    return read_place
 
 
 def changed_since(workspace: int, position: Position) -> Script[tuple[Position, list[ChangedFile]]]:

@@ -23,7 +23,7 @@ from octavo.http.contract.problems import NotFound, Problem, RateLimited
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages import pages
 from octavo.http.pages.application import FOREVER, LARGEST_BODY
-from octavo.http.pages.static_files import static_file
+from octavo.http.pages.static_files import shortened, static_file, style_sheet
 from octavo.http.server.asgi import Application, Event, Scope
 from octavo.templates import FOLDER, ICON, STYLE_SHEET
 from tests.fakes.example_contract import ShelfOperations
@@ -31,7 +31,7 @@ from tests.fakes.page_reader import closed, no_entropy, no_time, nobody
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 PROBLEM = "application/problem+json"
-STYLE = static_file(STYLE_SHEET, "text/css; charset=utf-8").path
+STYLE = style_sheet().path
 ICON_PATH = static_file(ICON, "image/svg+xml").path
 ADDRESSES = ["/", "/api/docs", "/problems", "/problems/not_found", "/problems/unknown", "/nowhere"]
 
@@ -205,9 +205,24 @@ def test_path_of_a_file_changes_with_its_content(tmp_path: Path) -> None:
 
 
 def test_style_sheet_is_small_and_loads_nothing() -> None:
-    text = STYLE_SHEET.read_text()
+    text = style_sheet().content.decode()
     assert len(text.encode()) < 20_480
     assert not re.search(r"url\(|@import", text)
+
+
+def test_style_sheet_is_shortened_without_a_change_of_meaning() -> None:
+    style = """/* A comment. */
+    a > b, c {
+      margin: calc(1rem - 2px) 0; content: "a b"
+    }
+    @media (max-width: 40rem) {
+      .x:not(.y) .z {color: red}
+    }
+    """
+    assert shortened(style) == (
+        'a > b,c{margin:calc(1rem - 2px) 0;content:"a b"}'
+        "@media (max-width: 40rem){.x:not(.y) .z{color:red}}"
+    )
 
 
 def test_style_sheet_has_every_class_of_the_templates() -> None:

@@ -3,6 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from octavo.model.difference import DiffRange, Unit, diff_ranges
 
@@ -72,3 +73,49 @@ def _edits(old: str, new: str, units: Sequence[Unit]) -> list[DiffRange]:
 
 def _size(each: DiffRange) -> int:
     return each.old_end - each.old_start + each.new_end - each.new_start
+
+
+class Conflict(NamedTuple):
+    """A place of the base that both sides changed, and not alike."""
+
+    mine: str
+    theirs: str
+
+
+def conflicts(base: str, mine: str, theirs: str) -> list[Conflict]:
+    """Return the places where the merged text has changes of both sides, in their order.
+
+    Changes that overlap or touch are one place. There a person has to look: the merged text has
+    what either side inserted, and lacks what either deleted.
+    """
+    sides = (_edits(base, mine, _UNITS), _edits(base, theirs, _UNITS))
+    texts = (mine, theirs)
+    edits = sorted((each, side) for side in (0, 1) for each in sides[side])
+    found: list[Conflict] = []
+    at = 0
+    while at < len(edits):
+        start, end = edits[at][0].old_start, edits[at][0].old_end
+        following = at + 1
+        while following < len(edits) and edits[following][0].old_start <= end:
+            end = max(end, edits[following][0].old_end)
+            following += 1
+        place = edits[at:following]
+        at = following
+        if len({side for _, side in place}) == 1:
+            continue
+        first, second = (
+            _changed(base, start, end, [each for each, of in place if of == side], texts[side])
+            for side in (0, 1)
+        )
+        if first != second:
+            found.append(Conflict(first, second))
+    return found
+
+
+def _changed(base: str, start: int, end: int, edits: Sequence[DiffRange], text: str) -> str:
+    """Return a part of the base with the edits of one side in it."""
+    pieces: list[str] = []
+    for each in edits:
+        pieces += base[start : each.old_start], text[each.new_start : each.new_end]
+        start = each.old_end
+    return "".join([*pieces, base[start:end]])

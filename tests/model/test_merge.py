@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.client.three_way import merged, shared
+from octavo.model.merge import conflicts, merged, shared
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
@@ -135,3 +135,31 @@ def test_texts_merged_by_shared_parts_hold_all_of_both(first: str, second: str) 
     for each in (first, second):
         left = iter(text)
         assert all(letter in left for letter in each)
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "found"),
+    [
+        ("a B c\n", "a b c\n", []),
+        ("a B c\n", "a b C\n", []),
+        ("a B c\n", "a B c\n", []),
+        ("a X c\n", "a Y c\n", [("X", "Y")]),
+        ("a c\n", "a Y c\n", [("", "Y ")]),
+        ("a b c\nmine\n", "a b c\ntheirs\n", [("mine\n", "theirs\n")]),
+        ("a X c\nmine\n", "a Y c\n", [("X", "Y")]),
+    ],
+)
+def test_conflict_is_where_both_sides_changed_and_not_alike(
+    mine: str, theirs: str, found: list[tuple[str, str]]
+) -> None:
+    assert conflicts("a b c\n", mine, theirs) == found
+
+
+@given(st.text("ab \n", max_size=12), st.text("ab \n", max_size=12), st.text("ab \n", max_size=12))
+def test_without_a_conflict_each_side_is_alone_in_its_places(
+    base: str, mine: str, theirs: str
+) -> None:
+    if mine in (base, theirs) or theirs == base:
+        assert conflicts(base, mine, theirs) == []
+    there = [(each.theirs, each.mine) for each in conflicts(base, mine, theirs)]
+    assert conflicts(base, theirs, mine) == there

@@ -1,0 +1,34 @@
+"""Forms with long texts and images, which may be larger than any other form."""
+
+import re
+
+from quart import request
+from quart_trio.wrappers import TrioRequest
+
+from octavo.images.facts import MAX_BYTES
+
+LARGEST_TEXT = 6 * 1024 * 1024
+"""Bytes of the fields of a form: the longest note, whose lines browsers send with CR LF."""
+LARGEST_FORM = MAX_BYTES + LARGEST_TEXT
+"""Bytes of a form with an image."""
+
+_PATH = re.compile(r"/workspaces/[0-9a-f-]{36}/(?:new|notes/[0-9a-f-]{36}/edit)|/sign-in/again")
+
+
+class SizedRequest(TrioRequest):
+    """A request whose body may be larger on the paths of such forms."""
+
+    def __init__(self, *given: object, **named: object) -> None:
+        if is_large_path(str(given[2] if len(given) > 2 else named["path"])):
+            named["max_content_length"] = LARGEST_FORM
+        super().__init__(*given, **named)  # type: ignore[arg-type]
+
+
+def is_large_path(path: str) -> bool:
+    """Return whether a form with a long text can be submitted to ``path``."""
+    return _PATH.fullmatch(path) is not None
+
+
+def is_large() -> bool:
+    """Return whether the present request may have a large form."""
+    return is_large_path(request.path)

@@ -1,0 +1,452 @@
+"""Write a note in a form: new ones, changes, previews, images, and changes at the same time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import BinaryIO, cast
+from urllib.parse import quote
+from uuid import UUID
+
+import trio
+from quart import Response
+
+from octavo.http.api.attachments import AttachmentUploadResult
+from octavo.http.api.file_schemas import (
+    ChangesetResultSchema,
+    FileChangeSchema,
+    WorkspaceFile,
+)
+from octavo.http.api.reading import FileList
+from octavo.http.api.workspaces import WorkspaceDocument, WorkspaceList
+from octavo.http.contract.in_process import typed
+from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.pages.notes.frame import (
+    NotePages,
+    crumbs_of,
+    file_path,
+    folder_of,
+    note_of,
+    plain,
+    writable,
+)
+from octavo.http.pages.notes.reading import newest
+from octavo.http.pages.responses import HOME, redirect, show
+from octavo.http.pages.site import Site, Visitor
+from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.http.pages.workspaces import LIST, path_of
+from octavo.model.etag import entity_tag
+from octavo.model.files.naming import name_from_text, written_path
+from octavo.model.files.path import ATTACHMENTS, NOTE_SUFFIX
+from octavo.model.files.revision_diff import ChangedPiece, words
+from octavo.model.identity import RevisionId
+from octavo.model.merge import Conflict, conflicts, merged, shared
+from octavo.publishing.composition import name_of
+from octavo.publishing.member_notes import NoteBody
+
+MAX_THREADS = 2
+"""Merges at a time; one takes up to a tenth of a second."""
+_LONGEST_SHOWN = 160
+"""Characters of unchanged text that are shown around a change."""
+_MOST_PIECES = 400
+"""Changed pieces that are shown of one side."""
+_TRIES = 50
+_FIELDS = ("path", "text", "image")
+_LABELS = {"path": "Path", "text": "Text", "image": "Image"}
+_UNNAMED = "Note"
+_INBOX = "Inbox"
+
+
+@dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """What happened to a note while a person wrote, and the texts of both sides merged."""
+
+    file: WorkspaceFile
+    merged: str
+    conflicts: list[Conflict]
+    theirs: list[ChangedPiece]
+    mine: list[ChangedPiece]
+
+
+class NoteEditing:
+    """Serves the forms of notes.
+
+    Args:
+        pages: the pages of notes.
+    """
+
+    def __init__(self, pages: NotePages) -> None:
+        self._pages = pages
+        self._threads = trio.CapacityLimiter(MAX_THREADS)
+
+    def add(self, site: Site) -> None:
+        """Register the forms."""
+        new = f"{HOME}/<uuid:workspace_id>/new"
+        edit = f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>/edit"
+        site.page(new)(self.show_new)
+        site.form(new, once=True, keeps_text=True)(self.create)
+        site.page(edit)(self.show_edit)
+        site.form(edit, once=True, keeps_text=True)(self.save)
+        site.page("/new")(self.choose_workspace)
+
+    async def choose_workspace(self, visitor: Visitor) -> Response:
+        """Lead to the form of a new note, in the workspace that the visitor chooses."""
+        page = await visitor.api.get(WorkspaceList, LIST, limit="100")
+        writing = [each for each in page.items if each.role != "reader"]
+        query = "&".join(
+            f"{name}={quote(visitor.query[name])}"
+            for name in ("path", "text", "folder")
+            if name in visitor.query
+        )
+        if len(writing) == 1:
+            return redirect(f"{path_of(writing[0].id)}/new?{query}")
+        return await show("notes/choose.html", workspaces=writing, question=query)
+
+    async def show_new(self, visitor: Visitor, workspace_id: str) -> Response:
+        """Show the form of a new note, filled in as the address says."""
+        workspace = await writable(visitor, workspace_id)
+        query = visitor.query
+        folder = query.get("folder", "").strip("/")
+        path = query.get("path", "") or (f"{folder}/" if folder else "")
+        return await self._new(visitor, workspace, {"path": path, "text": query.get("text", "")})
+
+    async def create(self, visitor: Visitor, workspace_id: str) -> Response:
+        """Create a note, or show its preview."""
+        workspace = await writable(visitor, workspace_id)
+        given = self._given(visitor)
+        path = await self._path_of_new(visitor, workspace.id, given)
+        if given["action"] == "preview":
+            return await self._new(visitor, workspace, given, preview=path)
+        if given["action"] == "image":
+            given, trouble = await self._with_image(visitor, workspace.id, given, path)
+            return await self._new(visitor, workspace, given, trouble)
+        body = {"path": path, "text": given["text"], "mutationId": given["mutation"]}
+        listed = f"{LIST}/{workspace.id}/files"
+        try:
+            made = await visitor.api.call("POST", listed, body)
+        except Problem as problem:
+            return await self._new(visitor, workspace, given, _trouble(problem))
+        change = typed(FileChangeSchema, made.result)
+        return redirect(f"{path_of(workspace.id)}/notes/{change.file_id}", "note-created")
+
+    async def show_edit(self, visitor: Visitor, workspace_id: str, file_id: str) -> Response:
+        """Show the form of a note."""
+        workspace = await writable(visitor, workspace_id)
+        file = await note_of(visitor, workspace_id, file_id)
+        if file.kind != "note":
+            raise NotFound("This is an image, which has no text.")
+        given = {"path": file.path or "", "path-before": file.path or "", "text": file.text or ""}
+        return await self._edit(visitor, workspace, file.id, {**given, "head": file.head.id})
+
+    async def save(self, visitor: Visitor, workspace_id: str, file_id: str) -> Response:
+        """Save a note, or show its preview, or what somebody else saved meanwhile."""
+        workspace, file_id = await writable(visitor, workspace_id), str(file_id)
+        given = self._given(visitor)
+        if given["action"] == "preview":
+            return await self._edit(visitor, workspace, file_id, given, preview=given["path"])
+        if given["action"] == "image":
+            given, trouble = await self._with_image(visitor, workspace.id, given, given["path"])
+            return await self._edit(visitor, workspace, file_id, given, trouble)
+        if given["action"] == "copy":
+            return await self._save_copy(visitor, workspace, given)
+        try:
+            try:
+                change = await self._save(visitor, workspace.id, file_id, given)
+            except Problem as problem:
+                if problem.code != "mutation_reused":
+                    raise
+                # The form was saved before; the person went back, and changed it further.
+                given = await self._saved_before(visitor, workspace.id, file_id, given)
+                change = await self._save(visitor, workspace.id, file_id, given)
+        except Problem as problem:
+            if problem.code == "head_moved":
+                return await self._meanwhile(visitor, workspace, file_id, given)
+            if problem.code in ("not_found", "file_purged"):
+                return await self._deleted(visitor, workspace, given)
+            return await self._edit(visitor, workspace, file_id, given, _trouble(problem))
+        message = "note-unchanged" if change.outcome == "unchanged" else "note-saved"
+        return redirect(f"{path_of(workspace.id)}/notes/{file_id}", message)
+
+    async def _save(
+        self, visitor: Visitor, workspace_id: str, file_id: str, given: Mapping[str, str]
+    ) -> FileChangeSchema:
+        body: dict[str, object] = {"text": given["text"], "mutationId": given["mutation"]}
+        path = written_path(given["path"])
+        if path != given["path-before"]:
+            body.update(path=path, rewriteLinks="rewrite" in visitor.given)
+        headers = [(b"if-match", entity_tag(RevisionId(given["head"])))]
+        place = file_path(workspace_id, file_id)
+        made = await visitor.api.call("PUT", place, body, headers=headers)
+        return typed(FileChangeSchema, made.result)
+
+    async def _saved_before(
+        self, visitor: Visitor, workspace_id: str, file_id: str, given: dict[str, str]
+    ) -> dict[str, str]:
+        """Return the fields of a form as if it had been made from what it saved before."""
+        place = f"{LIST}/{workspace_id}/receipts/{given['mutation']}"
+        receipt = await visitor.api.get(ChangesetResultSchema, place)
+        again = {**given, "mutation": self._pages.new_id()}
+        for each in receipt.changes:
+            if each.file_id == file_id:
+                again["head"] = each.revision.id
+                again["path-before"] = each.path or given["path-before"]
+        return again
+
+    async def _save_copy(
+        self, visitor: Visitor, workspace: WorkspaceDocument, given: Mapping[str, str]
+    ) -> Response:
+        stem = written_path(given["path"]).removesuffix(NOTE_SUFFIX)
+        path = await self._free(visitor, workspace.id, f"{stem} (copy){NOTE_SUFFIX}")
+        body = {"path": path, "text": given["text"], "mutationId": given["mutation"]}
+        try:
+            made = await visitor.api.call("POST", f"{LIST}/{workspace.id}/files", body)
+        except Problem as problem:
+            return await self._new(visitor, workspace, given, _trouble(problem))
+        change = typed(FileChangeSchema, made.result)
+        return redirect(f"{path_of(workspace.id)}/notes/{change.file_id}", "copy-saved")
+
+    async def _meanwhile(
+        self,
+        visitor: Visitor,
+        workspace: WorkspaceDocument,
+        file_id: str,
+        given: Mapping[str, str],
+    ) -> Response:
+        """Show what somebody saved meanwhile, and the merged text, as a form."""
+        try:
+            file = await note_of(visitor, workspace.id, file_id)
+        except Problem as problem:
+            if problem.code not in ("not_found", "file_purged"):
+                raise
+            return await self._deleted(visitor, workspace, given)
+        base = await _text_of(visitor, workspace.id, file_id, given["head"])
+        compare = partial(_meanwhile, file, base, given["text"])
+        found = await trio.to_thread.run_sync(compare, limiter=self._threads)
+        path = written_path(given["path"])
+        return await self._pages.show(
+            "notes/meanwhile.html",
+            workspace,
+            folder=folder_of(file.path or ""),
+            here=file.id,
+            status=409,
+            given={
+                **given,
+                "text": found.merged,
+                "head": file.head.id,
+                "path": path if path != given["path-before"] else file.path,
+                "path-before": file.path,
+                "mutation": self._pages.new_id(),
+            },
+            written=given["text"],
+            found=found,
+            revision=await newest(visitor, workspace.id, file_id),
+            crumbs=crumbs_of(workspace, folder_of(file.path or "")),
+            name=name_of(file.path or ""),
+        )
+
+    async def _deleted(
+        self, visitor: Visitor, workspace: WorkspaceDocument, given: Mapping[str, str]
+    ) -> Response:
+        """Show the text of a note that was deleted meanwhile, as the form of a new one."""
+        trouble = Trouble(
+            409,
+            "Somebody deleted this note while you wrote. Your text is here: create the note again, "
+            "or copy what you need.",
+            code="not_found",
+        )
+        again = {**given, "mutation": self._pages.new_id()}
+        return await self._new(visitor, workspace, again, trouble)
+
+    async def _new(
+        self,
+        visitor: Visitor,
+        workspace: WorkspaceDocument,
+        given: Mapping[str, str],
+        trouble: Trouble | None = None,
+        *,
+        preview: str | None = None,
+    ) -> Response:
+        folder = folder_of(given["path"])
+        return await self._pages.show(
+            "notes/new.html",
+            workspace,
+            folder=folder,
+            trouble=trouble,
+            given={"mutation": self._pages.new_id(), **given},
+            first=_first(trouble),
+            labels=_LABELS,
+            crumbs=crumbs_of(workspace, folder),
+            is_preview=preview is not None,
+            preview=await self._previewed(workspace.id, preview, given["text"]),
+        )
+
+    async def _edit(
+        self,
+        visitor: Visitor,
+        workspace: WorkspaceDocument,
+        file_id: str,
+        given: Mapping[str, str],
+        trouble: Trouble | None = None,
+        *,
+        preview: str | None = None,
+    ) -> Response:
+        folder = folder_of(given["path-before"])
+        return await self._pages.show(
+            "notes/edit.html",
+            workspace,
+            folder=folder,
+            here=file_id,
+            trouble=trouble,
+            given={"mutation": self._pages.new_id(), **given},
+            first=_first(trouble),
+            labels=_LABELS,
+            rewrite="rewrite" in visitor.given or not visitor.given,
+            crumbs=crumbs_of(workspace, folder),
+            name=name_of(given["path-before"]),
+            is_preview=preview is not None,
+            preview=await self._previewed(workspace.id, preview, given["text"]),
+        )
+
+    async def _previewed(self, workspace_id: str, path: str | None, text: str) -> NoteBody | None:
+        if path is None:
+            return None
+        return await self._pages.preview(workspace_id, written_path(path), text)
+
+    def _given(self, visitor: Visitor) -> dict[str, str]:
+        """Return the fields of the form; what is no identifier is replaced by a new one."""
+        given = visitor.given
+        return {
+            "path": given.get("path", ""),
+            "path-before": given.get("path-before", ""),
+            "text": plain(visitor, "text"),
+            "head": _identifier(given.get("head", "")) or self._pages.new_id(),
+            "mutation": _identifier(given.get("mutation", "")) or self._pages.new_id(),
+            "action": given.get("action", "save"),
+        }
+
+    async def _path_of_new(
+        self, visitor: Visitor, workspace_id: str, given: Mapping[str, str]
+    ) -> str:
+        """Return the path of a new note: without one in the form, it is named after its text."""
+        path = given["path"].strip()
+        if path and not path.endswith("/"):
+            return written_path(path)
+        folder = path.strip("/") or ("" if path else _INBOX)
+        name = name_from_text(given["text"]) or _UNNAMED
+        found = f"{folder}/{name}{NOTE_SUFFIX}".lstrip("/")
+        if given["action"] == "preview":
+            return found
+        return await self._free(visitor, workspace_id, found)
+
+    async def _free(self, visitor: Visitor, workspace_id: str, path: str) -> str:
+        """Return a path that no file has; the first of those with a number after the name."""
+        stem, dot, ending = path.rpartition(".")
+        for number in range(1, _TRIES):
+            found = path if number == 1 else f"{stem} {number}{dot}{ending}"
+            listed = f"{LIST}/{workspace_id}/files"
+            page = await visitor.api.get(FileList, listed, prefix=found, limit="1")
+            if not page.items or page.items[0].path.casefold() != found.casefold():
+                return found
+        return f"{stem} {self._pages.new_id()[-12:]}{dot}{ending}"
+
+    async def _with_image(
+        self, visitor: Visitor, workspace_id: str, given: dict[str, str], path: str
+    ) -> tuple[dict[str, str], Trouble | None]:
+        """Upload the image of the form, and return the fields with a link to it in the text."""
+        image = visitor.files.get("image")
+        if image is None or not image.filename:
+            return given, Trouble(400, "", {"image": "Choose an image first."})
+        name = _image_name(image.filename)
+        try:
+            upload = await visitor.api.send_file(
+                AttachmentUploadResult,
+                f"{LIST}/{workspace_id}/attachments",
+                cast(BinaryIO, image.stream),
+                name=name,
+                media_type=image.content_type or "application/octet-stream",
+                boundary=self._pages.new_entropy().hex(),
+            )
+            target = await self._free(visitor, workspace_id, ATTACHMENTS + name)
+            place = f"{LIST}/{workspace_id}/attachments/{upload.object_id}/finalize"
+            await visitor.api.call("POST", place, {"path": target})
+        except Problem as problem:
+            found = trouble_of(problem)
+            text = " ".join((found.text, *found.fields.values())).strip()
+            return given, replace(found, text="", fields={"image": text})
+        link = f"![{name_of(target).rpartition('.')[0]}]({relative_link(path, target)})"
+        text = given["text"].rstrip("\n")
+        return {**given, "text": f"{text}\n\n{link}\n".lstrip("\n")}, None
+
+
+def relative_link(path: str, target: str) -> str:
+    """Return the address of a file for a link in the note at ``path``."""
+    return "../" * path.count("/") + quote(target)
+
+
+def _meanwhile(file: WorkspaceFile, base: str | None, mine: str) -> Meanwhile:
+    theirs = file.text or ""
+    if base is None:
+        base = shared(mine, theirs)
+    return Meanwhile(
+        file,
+        merged(base, mine, theirs),
+        conflicts(base, mine, theirs),
+        shortened(words(base, theirs)),
+        shortened(words(base, mine)),
+    )
+
+
+def shortened(pieces: list[ChangedPiece]) -> list[ChangedPiece]:
+    """Return the pieces of a difference with the middle of long unchanged ones left out."""
+    found: list[ChangedPiece] = []
+    for at, each in enumerate(pieces[:_MOST_PIECES]):
+        text = each.text
+        if each.kind == "equal" and len(text) > 2 * _LONGEST_SHOWN:
+            start = "" if at == 0 else text[:_LONGEST_SHOWN]
+            end = "" if at == len(pieces) - 1 else text[-_LONGEST_SHOWN:]
+            text = f"{start} … {end}"
+        found.append(each._replace(text=text))
+    return found
+
+
+async def _text_of(
+    visitor: Visitor, workspace_id: str, file_id: str, revision_id: str
+) -> str | None:
+    """Return the text of a revision; None if it is not stored any more."""
+    place = f"{file_path(workspace_id, file_id)}/revisions/{revision_id}"
+    try:
+        return (await visitor.api.get(WorkspaceFile, place)).text
+    except Problem as problem:
+        if problem.code not in ("not_found", "file_purged"):
+            raise
+        return None
+
+
+def _trouble(problem: Problem) -> Trouble:
+    """Return why a note was refused, beside the field that is the reason."""
+    trouble = trouble_of(problem)
+    of_path = {"invalid_path", "path_conflict", "invalid_graph"}
+    of_text = {"unrenderable_note", "invalid_content", "document_too_large"}
+    if problem.code in of_path:
+        return replace(trouble, text="", fields={"path": trouble.text})
+    if problem.code in of_text:
+        return replace(trouble, text="", fields={"text": trouble.text})
+    return trouble
+
+
+def _first(trouble: Trouble | None) -> str | None:
+    fields = () if trouble is None else trouble.fields
+    return next((each for each in _FIELDS if each in fields), None)
+
+
+def _identifier(text: str) -> str | None:
+    try:
+        return text if str(UUID(text)) == text else None
+    except ValueError:
+        return None
+
+
+def _image_name(given: str) -> str:
+    """Return a name for an image that is valid in a path and in a header."""
+    name = given.replace("\\", "/").rpartition("/")[2]
+    stem, _, ending = name.rpartition(".")
+    return f"{name_from_text(stem) or 'image'}.{ending.lower()}" if stem else "image"

@@ -1,0 +1,85 @@
+"""Search the notes of a workspace, and list the links that lead nowhere."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from quart import Response
+
+from octavo.http.api.links import LinkList
+from octavo.http.api.search import SearchResults, SnippetDocument
+from octavo.http.contract.problems import Problem
+from octavo.http.pages.notes.frame import NotePages
+from octavo.http.pages.responses import HOME
+from octavo.http.pages.site import Visitor
+from octavo.http.pages.trouble import trouble_of
+from octavo.http.pages.workspaces import LIST, workspace_of
+from octavo.publishing.composition import name_of
+from octavo.publishing.member_notes import missing_path
+
+_RESULTS = "30"
+_ROWS = "50"
+
+
+class Piece(NamedTuple):
+    """A piece of a snippet; a match is marked."""
+
+    text: str
+    marked: bool
+
+
+def add_finding_pages(pages: NotePages) -> None:
+    """Serve the search, and the list of links that lead nowhere."""
+
+    @pages.site.page(f"{HOME}/<uuid:workspace_id>/search")
+    async def search(visitor: Visitor, workspace_id: str) -> Response:
+        workspace = await workspace_of(visitor, workspace_id)
+        asked = visitor.query.get("q", "").strip()
+        folder = visitor.query.get("folder", "").strip("/")
+        found, trouble = None, None
+        if asked:
+            place = f"{LIST}/{workspace_id}/search"
+            try:
+                found = await visitor.api.get(
+                    SearchResults, place, q=asked, path=folder or None, limit=_RESULTS
+                )
+            except Problem as problem:
+                trouble = trouble_of(problem, {"path": "folder"})
+        return await pages.show(
+            "notes/search.html",
+            workspace,
+            folder=folder,
+            trouble=trouble,
+            found=found,
+            asked=asked,
+            name_of=name_of,
+            pieces_of=pieces_of,
+        )
+
+    @pages.site.page(f"{HOME}/<uuid:workspace_id>/unresolved")
+    async def show_unresolved(visitor: Visitor, workspace_id: str) -> Response:
+        workspace = await workspace_of(visitor, workspace_id)
+        page = await visitor.api.get(
+            LinkList,
+            f"{LIST}/{workspace_id}/links/unresolved",
+            limit=_ROWS,
+            after=visitor.query.get("after"),
+        )
+        return await pages.show(
+            "notes/unresolved.html",
+            workspace,
+            page=page,
+            name_of=name_of,
+            missing_path=missing_path,
+        )
+
+
+def pieces_of(snippet: SnippetDocument) -> Iterator[Piece]:
+    """Yield the text of a snippet in pieces: matches, and what is between them."""
+    at = 0
+    for mark in snippet.marks:
+        if mark.start > at:
+            yield Piece(snippet.text[at : mark.start], marked=False)
+        yield Piece(snippet.text[mark.start : mark.end], marked=True)
+        at = mark.end
+    if at < len(snippet.text):
+        yield Piece(snippet.text[at:], marked=False)

@@ -1,0 +1,69 @@
+"""The page of a workspace or a folder: what is in it, and what changed last."""
+
+from quart import Response
+
+from octavo.http.api.reading import FileList
+from octavo.http.pages.notes.frame import NotePages, crumbs_of, names_of
+from octavo.http.pages.responses import HOME
+from octavo.http.pages.site import Visitor
+from octavo.http.pages.workspaces import LIST, workspace_of
+from octavo.publishing.composition import name_of
+
+ROWS = 200
+"""Folders and notes of a folder on one page."""
+_RECENT = "8"
+_ROWS_OF_CHANGES = "30"
+_MAX_DIGITS = 7
+
+
+def add_folder_pages(pages: NotePages) -> None:
+    """Serve the pages of folders, and of what changed last."""
+
+    @pages.site.page(f"{HOME}/<uuid:workspace_id>")
+    async def show_folder(visitor: Visitor, workspace_id: str) -> Response:
+        workspace = await workspace_of(visitor, workspace_id)
+        folder = visitor.query.get("folder", "").strip("/")
+        levels = await pages.way(workspace.id, folder)
+        contents = levels[-1].contents if levels[-1].path == folder else None
+        rows = _rows(visitor.query.get("from", ""))
+        recent = []
+        if not folder and not rows:
+            listed = f"{LIST}/{workspace_id}/files"
+            found = await visitor.api.get(FileList, listed, order="recent", limit=_RECENT)
+            recent = found.items
+        return await pages.show(
+            "notes/folder.html",
+            workspace,
+            folder=folder,
+            levels=levels,
+            contents=contents,
+            crumbs=crumbs_of(workspace, folder),
+            first=rows,
+            rows=ROWS,
+            recent=recent,
+            names=await names_of(visitor, workspace_id) if recent else {},
+            name_of=name_of,
+        )
+
+    @pages.site.page(f"{HOME}/<uuid:workspace_id>/recent")
+    async def show_recent(visitor: Visitor, workspace_id: str) -> Response:
+        workspace = await workspace_of(visitor, workspace_id)
+        page = await visitor.api.get(
+            FileList,
+            f"{LIST}/{workspace_id}/files",
+            order="recent",
+            limit=_ROWS_OF_CHANGES,
+            after=visitor.query.get("after"),
+        )
+        return await pages.show(
+            "notes/recent.html",
+            workspace,
+            page=page,
+            names=await names_of(visitor, workspace_id),
+            name_of=name_of,
+        )
+
+
+def _rows(text: str) -> int:
+    """Return the number of the first row; 0 for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else 0

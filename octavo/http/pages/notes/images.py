@@ -1,0 +1,64 @@
+"""The images of a workspace: a gallery, and one of them with the notes that show it."""
+
+from quart import Response
+
+from octavo.http.api.file_schemas import WorkspaceFile
+from octavo.http.api.links import FileLinksSchema
+from octavo.http.api.reading import FileList
+from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.pages.notes.frame import NotePages, file_path
+from octavo.http.pages.notes.reading import newest
+from octavo.http.pages.responses import HOME
+from octavo.http.pages.site import Visitor
+from octavo.http.pages.workspaces import LIST, workspace_of
+from octavo.model.files.path import ATTACHMENTS
+
+_ROWS = "48"
+_RULE = f"{HOME}/<uuid:workspace_id>/images"
+
+
+def add_image_pages(pages: NotePages) -> None:
+    """Serve the gallery, and the pages of images."""
+
+    @pages.site.page(_RULE)
+    async def show_gallery(visitor: Visitor, workspace_id: str) -> Response:
+        workspace = await workspace_of(visitor, workspace_id)
+        page = await visitor.api.get(
+            FileList,
+            f"{LIST}/{workspace_id}/files",
+            prefix=ATTACHMENTS,
+            limit=_ROWS,
+            after=visitor.query.get("after"),
+        )
+        images = [each for each in page.items if each.kind == "attachment"]
+        return await pages.show(
+            "notes/images.html", workspace, page=page, images=images, file_name=file_name
+        )
+
+    @pages.site.page(f"{_RULE}/<uuid:file_id>")
+    async def show_image(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
+        workspace = await workspace_of(visitor, workspace_id)
+        place = file_path(workspace_id, file_id)
+        file = await visitor.api.get(WorkspaceFile, place, content="text")
+        if file.kind != "attachment":
+            raise NotFound("This is a note, and not an image.")
+        try:
+            links = await visitor.api.get(FileLinksSchema, f"{place}/links", limit=_ROWS)
+            showing = links.incoming
+        except NotFound:
+            raise
+        except Problem:
+            showing = []
+        return await pages.show(
+            "notes/image.html",
+            workspace,
+            file=file,
+            name=file_name(file.path or ""),
+            revision=await newest(visitor, workspace_id, file_id),
+            showing=showing,
+        )
+
+
+def file_name(path: str) -> str:
+    """Return the name of an image: the last segment of its path."""
+    return path.rpartition("/")[2]

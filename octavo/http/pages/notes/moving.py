@@ -1,0 +1,78 @@
+"""Move and rename a note, with the links that lead to it."""
+
+from quart import Response
+
+from octavo.http.api.file_schemas import FileChangeSchema
+from octavo.http.contract.in_process import typed
+from octavo.http.contract.problems import Problem
+from octavo.http.pages.notes.frame import (
+    NotePages,
+    crumbs_of,
+    file_path,
+    folder_of,
+    note_of,
+    writable,
+)
+from octavo.http.pages.responses import HOME, redirect
+from octavo.http.pages.site import Visitor
+from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.http.pages.workspaces import path_of
+from octavo.model.etag import entity_tag
+from octavo.model.files.naming import written_path
+from octavo.model.identity import RevisionId
+from octavo.publishing.composition import name_of
+
+_RULE = f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>/move"
+_OF_PATH = frozenset({"invalid_path", "path_conflict", "invalid_graph"})
+
+
+def add_move_pages(pages: NotePages) -> None:
+    """Serve the form that moves a note."""
+
+    async def form(
+        visitor: Visitor, workspace_id: str, file_id: str, trouble: Trouble | None = None
+    ) -> Response:
+        workspace = await writable(visitor, workspace_id)
+        file = await note_of(visitor, workspace_id, file_id)
+        path = file.path or ""
+        return await pages.show(
+            "notes/move.html",
+            workspace,
+            folder=folder_of(path),
+            here=file.id,
+            trouble=trouble,
+            file=file,
+            given=visitor.given or {"path": path, "rewrite": "on"},
+            name=name_of(path),
+            crumbs=crumbs_of(workspace, folder_of(path)),
+        )
+
+    @pages.site.page(_RULE)
+    async def show_form(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
+        return await form(visitor, workspace_id, file_id)
+
+    @pages.site.form(_RULE, once=True)
+    async def move(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
+        workspace = await writable(visitor, workspace_id)
+        given = visitor.given
+        path = written_path(given.get("path", ""))
+        if not path:
+            return await form(
+                visitor, workspace_id, file_id, Trouble(400, "", {"path": "Give a path."})
+            )
+        # Whatever the text is: only the path changes.
+        file = await note_of(visitor, workspace_id, file_id)
+        body = {"path": path, "rewriteLinks": "rewrite" in given}
+        headers = [(b"if-match", entity_tag(RevisionId(file.head.id)))]
+        try:
+            made = await visitor.api.call(
+                "PUT", file_path(workspace.id, file.id), body, headers=headers
+            )
+        except Problem as problem:
+            trouble = trouble_of(problem)
+            if problem.code in _OF_PATH:
+                trouble = Trouble(problem.status, "", {"path": trouble.text}, code=problem.code)
+            return await form(visitor, workspace_id, file_id, trouble)
+        change = typed(FileChangeSchema, made.result)
+        message = "note-unchanged" if change.outcome == "unchanged" else "note-moved"
+        return redirect(f"{path_of(workspace.id)}/notes/{file.id}", message)

@@ -1,0 +1,94 @@
+"""The page of a note: its text as HTML, its contents, and what links to it."""
+
+from collections.abc import Sequence
+
+from quart import Response
+
+from octavo.http.api.links import FileLinksSchema, OutgoingLinkDocument
+from octavo.http.api.reading import ListedRevision, RevisionList
+from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.pages.notes.frame import (
+    NotePages,
+    crumbs_of,
+    file_path,
+    folder_of,
+    note_of,
+)
+from octavo.http.pages.outline import outline_of
+from octavo.http.pages.responses import HOME, redirect
+from octavo.http.pages.site import Visitor
+from octavo.http.pages.workspaces import path_of, workspace_of
+from octavo.model.files.path import kind_of
+from octavo.publishing.composition import name_of
+
+_BACK_LINKS = "50"
+_AWAY = 503
+
+
+def add_note_page(pages: NotePages) -> None:
+    """Serve the pages of notes."""
+
+    @pages.site.page(f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>")
+    async def show_note(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
+        workspace = await workspace_of(visitor, workspace_id)
+        try:
+            file = await note_of(visitor, workspace_id, file_id)
+        except NotFound:
+            if await newest(visitor, workspace_id, file_id) is None:
+                raise
+            # It was deleted.
+            return redirect(f"{path_of(workspace_id)}/notes/{file_id}/history")
+        path = file.path or ""
+        if file.kind != "note":
+            return redirect(f"{path_of(workspace_id)}/images/{file_id}")
+        links = await _links(visitor, workspace_id, file_id)
+        body = await pages.body(workspace.id, str(file_id))
+        return await pages.show(
+            "notes/note.html",
+            workspace,
+            folder=folder_of(path),
+            here=file.id,
+            file=file,
+            title=(body.title if body is not None else "") or name_of(path),
+            name=name_of(path),
+            crumbs=crumbs_of(workspace, folder_of(path)),
+            body=body,
+            contents=[] if body is None else list(outline_of(body.outline)),
+            revision=await newest(visitor, workspace_id, file_id),
+            incoming=None if links is None else links.incoming,
+            more_incoming=links is not None and links.next is not None,
+            attachments=[] if links is None else attachments_of(links.outgoing),
+            name_of=name_of,
+        )
+
+
+async def newest(visitor: Visitor, workspace_id: str, file_id: str) -> ListedRevision | None:
+    """Return the head of a file in any state; None without the file."""
+    place = f"{file_path(workspace_id, file_id)}/revisions"
+    try:
+        found = await visitor.api.get(RevisionList, place, limit="1")
+    except NotFound:
+        return None
+    return found.items[0] if found.items else None
+
+
+async def _links(visitor: Visitor, workspace_id: str, file_id: str) -> FileLinksSchema | None:
+    """Return the links of a note; None while they are not indexed."""
+    place = f"{file_path(workspace_id, file_id)}/links"
+    try:
+        return await visitor.api.get(FileLinksSchema, place, limit=_BACK_LINKS)
+    except NotFound:
+        raise
+    except Problem as problem:
+        if problem.status != _AWAY:
+            raise
+        return None
+
+
+def attachments_of(outgoing: Sequence[OutgoingLinkDocument]) -> list[tuple[str, str]]:
+    """Return the images that a note links to, each once: its id and its path."""
+    found: dict[str, str] = {}
+    for each in outgoing:
+        if each.file_id is not None and each.path is not None and kind_of(each.path) != "note":
+            found.setdefault(each.file_id, each.path)
+    return [*found.items()]

@@ -1,0 +1,61 @@
+"""Names for notes that a person did not name."""
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+from octavo.model.files.path import LONGEST_SEGMENT, NOTE_SUFFIX, check_path
+from octavo.model.refusal import InvalidPath
+
+_MARKS = re.compile(r"^[#>\-*+\s]*(?:\[[ xX]\]\s*)?")
+_INVALID = re.compile(r'[\\/:*?"<>|\x00-\x1f\x7f-\x9f\[\]#^`*_]+')
+_SPACES = re.compile(r"\s+")
+_LONGEST_NAME = 80
+_MOST_TRIES = 1000
+
+
+def name_from_text(text: str) -> str | None:
+    """Return a name for a note, after the first line of its text that has a word; None without one.
+
+    The name is valid in a path, and has at most 80 characters.
+    """
+    for line in text.splitlines():
+        words = _SPACES.sub(" ", _INVALID.sub(" ", _MARKS.sub("", line))).strip(" .")
+        name = unicodedata.normalize("NFC", words)[:_LONGEST_NAME].strip(" .")
+        if any(each.isalnum() for each in name) and _is_valid(name):
+            return name
+    return None
+
+
+def written_path(path: str, folder: str = "") -> str:
+    """Return a path as people write it as a path of a note: in a folder, with its ending.
+
+    Nothing stays empty.
+    """
+    found = unicodedata.normalize("NFC", path.strip()).strip("/")
+    if not found:
+        return ""
+    if folder and "/" not in found:
+        found = f"{folder}/{found}"
+    return found if found.lower().endswith(NOTE_SUFFIX) else found + NOTE_SUFFIX
+
+
+def free_path(path: str, is_free: Callable[[str], bool]) -> str:
+    """Return the first free path among that of a note and those with a number after its name.
+
+    Raises ValueError if a thousand are taken.
+    """
+    stem = path.removesuffix(NOTE_SUFFIX)
+    for number in range(1, _MOST_TRIES):
+        found = f"{stem} {number}{NOTE_SUFFIX}" if number > 1 else path
+        if is_free(found):
+            return found
+    raise ValueError(f"every path like {path} is taken")
+
+
+def _is_valid(name: str) -> bool:
+    try:
+        check_path(name + NOTE_SUFFIX)
+    except InvalidPath:
+        return False
+    return len((name + NOTE_SUFFIX).encode()) <= LONGEST_SEGMENT

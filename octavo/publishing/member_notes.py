@@ -1,0 +1,192 @@
+"""The notes of a workspace as its members see them in a browser: folders, and notes as HTML.
+
+Links lead to the pages of the workspace. Who may see them, the caller has checked.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+from urllib.parse import quote, urlencode
+
+import trio
+
+from octavo.model.files.path import NOTE_SUFFIX
+from octavo.model.identity import FileId, WorkspaceId
+from octavo.model.publishing.link import LinkTarget
+from octavo.publishing.composition import body_of, fragment_of
+from octavo.publishing.renderings import RenderingPostponed, Renderings, TextGone
+from octavo.publishing.site_map import FolderContents, SiteMap
+from octavo.publishing.sites import Sites
+from octavo.render.references import FileReference, ImageAddress, LinkAddress
+from octavo.render.rendered_note import OutlineHeading, RenderedNote
+from octavo.store import Store
+from octavo.store.scripts.rendered_notes import TextSource
+from octavo.store.scripts.site_changes import place_of
+
+_EVERYTHING: Final = LinkTarget("folder", None, "")
+_STEP = 500
+"""References that are resolved between two checkpoints."""
+_TRIES = 4
+
+
+class Level(NamedTuple):
+    """A folder of the way to a place, with what is directly in it."""
+
+    path: str
+    contents: FolderContents
+
+
+@dataclass(frozen=True, slots=True)
+class NoteBody:
+    """A note as HTML.
+
+    Attributes:
+        title: plain text; may be empty.
+        html: its body without the title, safe to be included in a page.
+        outline: its headings.
+        language: the tag of its language, if it names one.
+    """
+
+    title: str
+    html: str
+    outline: Sequence[OutlineHeading]
+    language: str | None
+
+
+class MemberNotes:
+    """Shows the notes of workspaces to their members.
+
+    Every method raises `octavo.store.StoreUnavailable`. Cancellation changes nothing.
+
+    Args:
+        store: the database.
+        sites: the maps of the workspaces.
+        renderings: the HTML of notes.
+    """
+
+    def __init__(self, store: Store, sites: Sites, renderings: Renderings) -> None:
+        self._store = store
+        self._sites = sites
+        self._renderings = renderings
+
+    async def way(self, workspace_id: WorkspaceId, folder: str) -> list[Level]:
+        """Return the folders from the top of a workspace down to ``folder``, with their contents.
+
+        A folder exists as long as notes are in it: the way ends before one that has none.
+        """
+        found = await self._place(workspace_id)
+        if found is None:
+            return [Level("", FolderContents([], []))]
+        _, site = found
+        levels = [Level("", site.folder(""))]
+        names = folder.split("/") if folder else []
+        for depth in range(1, len(names) + 1):
+            path = "/".join(names[:depth])
+            contents = site.folder(path)
+            if not contents.folders and not contents.notes:
+                break
+            levels.append(Level(path, contents))
+        return levels
+
+    async def body(self, workspace_id: WorkspaceId, file_id: FileId) -> NoteBody | None:
+        """Return a live note as HTML; None if it is to be shown as it was written, or is gone.
+
+        Raises `RenderingPostponed` and `octavo.store.TextDamaged`.
+        """
+        for _ in range(_TRIES):
+            found = await self._place(workspace_id)
+            file = None if found is None else found[1].file(file_id)
+            if found is None or file is None or file.kind != "note":
+                return None
+            number, site = found
+            try:
+                source = TextSource(number, file_id, file.content, file.digest)
+                rendered = await self._renderings.get(source)
+            except TextGone:
+                continue
+            if rendered is None:
+                return None
+            return await self._placed(workspace_id, site, file.path, rendered)
+        raise RenderingPostponed
+
+    async def preview(self, workspace_id: WorkspaceId, path: str, text: str) -> NoteBody | None:
+        """Return a text that is not saved as HTML, as a note at ``path`` would be shown.
+
+        None if it is to be shown as it was written. Raises `RenderingPostponed`.
+        """
+        found = await self._place(workspace_id)
+        if found is None:
+            return None
+        number, site = found
+        rendered = await self._renderings.preview(number, text)
+        if rendered is None:
+            return None
+        return await self._placed(workspace_id, site, path, rendered)
+
+    async def _place(self, workspace_id: WorkspaceId) -> tuple[int, SiteMap] | None:
+        place = await self._store.read(place_of(workspace_id))
+        if place is None:
+            return None
+        number, position = place
+        return number, await self._sites.get(number, position)
+
+    async def _placed(
+        self, workspace_id: WorkspaceId, site: SiteMap, path: str, rendered: RenderedNote
+    ) -> NoteBody:
+        """Return a rendered note with the addresses of the pages that it links to."""
+        addresses: list[LinkAddress | ImageAddress | None] = []
+        for at, reference in enumerate(rendered.references):
+            if at % _STEP == _STEP - 1:
+                await trio.lowlevel.checkpoint()
+            addresses.append(address_of(f"/workspaces/{workspace_id}", site, path, reference))
+        return NoteBody(
+            rendered.title, body_of(rendered, addresses), rendered.outline, rendered.language
+        )
+
+
+def address_of(
+    base: str, site: SiteMap, path: str, reference: FileReference
+) -> LinkAddress | ImageAddress | None:
+    """Return where a reference of the note at ``path`` leads.
+
+    A link to no file leads to the form that creates the note. ``base`` is the path of the pages of
+    the workspace.
+    """
+    kind, embed, to, heading = reference
+    fragment = f"#{fragment_of(kind, heading)}" if heading else ""
+    if not to:
+        return LinkAddress(fragment) if fragment else None
+    image = site.linked_image(kind, to, path)
+    if image is not None:
+        source = f"{base}/images/{image.file_id}/{image.revision_id}"
+        if embed:
+            return ImageAddress(source, image.width or 0, image.height or 0)
+        return LinkAddress(source)
+    note = site.linked_note(_EVERYTHING, kind, to, path)
+    if note is not None:
+        if note.path == path and fragment:
+            return LinkAddress(fragment)
+        return LinkAddress(f"{base}/notes/{note.file_id}{fragment}")
+    if embed and kind == "standard":
+        return None
+    query = urlencode({"path": missing_path(kind, to, path)}, quote_via=quote)
+    return LinkAddress(f"{base}/new?{query}", missing=True)
+
+
+def missing_path(kind: str, to: str, path: str) -> str:
+    """Return the path that a note would need for a link of the note at ``path`` to lead to it.
+
+    A wiki link with a name alone leads to a note in the same folder.
+    """
+    folder = path.rpartition("/")[0]
+    if kind == "wiki":
+        found = to.strip("/") if "/" in to else f"{folder}/{to}".lstrip("/")
+    else:
+        names = [] if to.startswith("/") else [each for each in folder.split("/") if each]
+        for each in to.split("/"):
+            if each == "..":
+                names = names[:-1]
+            elif each not in ("", "."):
+                names.append(each)
+        found = "/".join(names)
+    return found if found.lower().endswith(NOTE_SUFFIX) else found + NOTE_SUFFIX

@@ -1,0 +1,52 @@
+"""A workspace whose notes are read and written on pages."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from octavo.store import Transaction
+from octavo.store.compression import decompressed
+from tests.fakes.page_reader import Installation, PageReader
+from tests.http.pages.test_publications import create_workspace
+
+
+class Vault:
+    """A workspace of Ann, whose actors run.
+
+    Attributes:
+        base: the path of its pages.
+    """
+
+    def __init__(self, house: Installation, base: str) -> None:
+        self.house = house
+        self.base = base
+
+    @property
+    def workspace_id(self) -> str:
+        return self.base.rpartition("/")[2]
+
+    async def write(self, reader: PageReader, path: str, text: str) -> str:
+        """Create a note on the page, and return the path of its page."""
+        await reader.open(f"{self.base}/new")
+        await reader.submit("Create the note", path=path, text=text)
+        assert reader.path.startswith(f"{self.base}/notes/"), (reader.path, reader.page.alerts)
+        return reader.path
+
+    async def texts(self) -> dict[str, str]:
+        """The texts of live notes, by their paths."""
+
+        async def script(transaction: Transaction) -> dict[str, str]:
+            rows = await transaction.fetch_all(
+                "SELECT path, compressed FROM files JOIN contents"
+                " ON contents.number = files.content WHERE state = 'live'"
+            )
+            return {row[0]: decompressed(row[1], row[0]) for row in rows}
+
+        return await self.house.users.identity.store.read(script)
+
+
+@pytest.fixture
+async def vault(house: Installation, ann: PageReader) -> AsyncIterator[Vault]:
+    base = (await create_workspace(house, ann)).removesuffix("/links")
+    async with house.users.running():
+        yield Vault(house, base)

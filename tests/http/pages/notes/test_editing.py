@@ -1,0 +1,276 @@
+"""Notes are written in forms."""
+
+import pytest
+
+from tests.fakes.identity_fixture import PASSWORD
+from tests.fakes.page_reader import PageReader
+from tests.http.pages.notes.conftest import Vault
+
+
+async def test_first_note_is_written_from_the_empty_workspace(
+    ann: PageReader, vault: Vault
+) -> None:
+    await ann.open(vault.base)
+    assert "No notes yet" in ann.text
+    await ann.open(ann.page.links["Write the first note"])
+    await ann.submit("Create the note", path="Kitchen/Tea", text="# Tea\r\n\r\nGreen.\r\n")
+    assert ann.page.alerts == ["The note is created."]
+    assert ann.page.headings == ["Tea"]
+    assert "<p>Green.</p>" in ann.text
+    assert await vault.texts() == {"Kitchen/Tea.md": "# Tea\n\nGreen.\n"}
+
+
+async def test_note_without_a_path_is_named_after_its_first_line(
+    ann: PageReader, vault: Vault
+) -> None:
+    for _ in range(2):
+        await vault.write(ann, "", "Call Ben\n\nabout the boat")
+    await vault.write(ann, "Garden/", "# Roses")
+    assert set(await vault.texts()) == {
+        "Inbox/Call Ben.md",
+        "Inbox/Call Ben 2.md",
+        "Garden/Roses.md",
+    }
+
+
+async def test_note_is_edited(ann: PageReader, vault: Vault) -> None:
+    note = await vault.write(ann, "Tea", "Green.")
+    await ann.open(ann.page.links["Edit"])
+    await ann.submit("Save", text="Black.")
+    assert (ann.path, ann.page.alerts) == (note, ["Saved."])
+    assert await vault.texts() == {"Tea.md": "Black."}
+
+
+async def test_text_keeps_its_first_empty_line_and_its_last(ann: PageReader, vault: Vault) -> None:
+    await vault.write(ann, "Tea", "Green.")
+    await ann.open(ann.page.links["Edit"])
+    form = ann.form("Save")
+    await ann.send(form.action, **{**form.fields, "text": "\r\n\r\nBlack.\r\n\r\n"})
+    assert await vault.texts() == {"Tea.md": "\n\nBlack.\n\n"}
+    await ann.open(f"{ann.path}/edit")
+    assert "\n\n\nBlack.\n\n</textarea>" in ann.text
+
+
+async def test_preview_saves_nothing(ann: PageReader, vault: Vault) -> None:
+    await vault.write(ann, "Tea", "Green.")
+    await ann.open(ann.page.links["Edit"])
+    form = ann.form("Save")
+    await ann.send(form.action, **{**form.fields, "text": "**Black.**", "action": "preview"})
+    assert "<strong>Black.</strong>" in ann.text
+    assert "**Black.**</textarea>" in ann.text
+    assert await vault.texts() == {"Tea.md": "Green."}
+
+
+async def test_form_that_is_sent_twice_makes_one_note(ann: PageReader, vault: Vault) -> None:
+    await ann.open(f"{vault.base}/new")
+    form = ann.form("Create the note")
+    for _ in range(2):
+        await ann.send(form.action, **{**form.fields, "path": "Tea", "text": "Green."})
+        assert ann.page.alerts == ["The note is created."]
+    assert await vault.texts() == {"Tea.md": "Green."}
+
+
+async def test_form_that_is_sent_again_to_another_process_makes_one_note(
+    ann: PageReader, vault: Vault
+) -> None:
+    """There the response of the first submission is not known, but the change is."""
+    await ann.open(f"{vault.base}/new")
+    form = ann.form("Create the note")
+    for once in ("1", "2"):
+        fields = {**form.fields, "path": "Tea", "text": "Green.", "once": once}
+        await ann.send(form.action, **fields)
+        assert ann.path.startswith(f"{vault.base}/notes/"), ann.page.alerts
+    assert await vault.texts() == {"Tea.md": "Green."}
+
+
+async def test_path_that_is_taken_comes_back_beside_the_field(
+    ann: PageReader, vault: Vault
+) -> None:
+    await vault.write(ann, "Tea", "Green.")
+    await ann.open(f"{vault.base}/new")
+    await ann.submit("Create the note", path="tea", text="Mine.")
+    assert ann.status == 409
+    assert "choose another path" in ann.text
+    assert ann.form("Create the note").fields["path"] == "tea"
+    assert "Mine.</textarea>" in ann.text
+    assert ann.page.focused == ["path"]
+
+
+@pytest.mark.parametrize("path", ["a:b", "con", "x" * 300])
+async def test_invalid_path_comes_back_with_the_text(
+    ann: PageReader, vault: Vault, path: str
+) -> None:
+    await ann.open(f"{vault.base}/new")
+    await ann.submit("Create the note", path=path, text="Mine.")
+    assert ann.status == 422
+    assert "Mine.</textarea>" in ann.text
+    assert ann.page.focused == ["path"]
+
+
+async def test_edit_moves_the_note_with_its_links(ann: PageReader, vault: Vault) -> None:
+    await vault.write(ann, "Tea", "Green.")
+    tea = ann.path
+    await vault.write(ann, "Kitchen", "See [tea](Tea.md).")
+    await ann.open(f"{tea}/edit")
+    await ann.submit("Save", path="Drinks/Tea")
+    assert await vault.texts() == {
+        "Drinks/Tea.md": "Green.",
+        "Kitchen.md": "See [tea](Drinks/Tea.md).",
+    }
+
+
+async def test_note_that_changed_meanwhile_is_merged(ann: PageReader, vault: Vault) -> None:
+    note = await vault.write(ann, "Tea", "Green tea.\n\nHot.\n")
+    await ann.open(f"{note}/edit")
+    form = ann.form("Save")
+    await ann.open(f"{note}/edit")
+    await ann.submit("Save", text="Green tea, 75 degrees.\n\nHot.\n")
+    await ann.send(form.action, **{**form.fields, "text": "Green tea.\n\nVery hot.\n"})
+    assert ann.status == 409
+    assert ann.page.headings == ["This note changed while you wrote"]
+    assert "nothing contradicts" in ann.text
+    assert await vault.texts() == {"Tea.md": "Green tea, 75 degrees.\n\nHot.\n"}
+    await ann.submit("Save the merged text", text=merged_text(ann))
+    assert await vault.texts() == {"Tea.md": "Green tea, 75 degrees.\n\nVery hot.\n"}
+
+
+def merged_text(reader: PageReader) -> str:
+    """The text of the first form of a page, with its line feeds."""
+    return reader.text.split('class="writing"', 1)[1].split(">\n", 1)[1].split("</textarea>")[0]
+
+
+async def test_contradiction_is_shown_and_finished_by_the_person(
+    ann: PageReader, vault: Vault
+) -> None:
+    note = await vault.write(ann, "Tea", "Steep 3 minutes.\n")
+    await ann.open(f"{note}/edit")
+    form = ann.form("Save")
+    await ann.open(f"{note}/edit")
+    await ann.submit("Save", text="Steep 2 minutes.\n")
+    await ann.send(form.action, **{**form.fields, "text": "Steep 4 minutes.\n"})
+    assert "one place needs" in ann.text
+    assert ">4</ins>" in ann.text
+    assert ">2</ins>" in ann.text
+    await ann.submit("Save the merged text", text="Steep 2 to 4 minutes.\n")
+    assert await vault.texts() == {"Tea.md": "Steep 2 to 4 minutes.\n"}
+
+
+async def test_contradicting_text_is_kept_as_a_copy(ann: PageReader, vault: Vault) -> None:
+    note = await vault.write(ann, "Tea", "Steep 3 minutes.\n")
+    await ann.open(f"{note}/edit")
+    form = ann.form("Save")
+    await ann.open(f"{note}/edit")
+    await ann.submit("Save", text="Steep 2 minutes.\n")
+    await ann.send(form.action, **{**form.fields, "text": "Steep 4 minutes.\n"})
+    copy = ann.form("Keep mine as a copy")
+    fields = {**copy.fields, "action": "copy", "text": "Steep 4 minutes.\n"}
+    await ann.send(copy.action, **fields)
+    assert ann.page.alerts == ["Your text is saved as a note of its own."]
+    assert await vault.texts() == {
+        "Tea.md": "Steep 2 minutes.\n",
+        "Tea (copy).md": "Steep 4 minutes.\n",
+    }
+
+
+async def test_note_that_was_deleted_meanwhile_is_written_again(
+    ann: PageReader, vault: Vault
+) -> None:
+    note = await vault.write(ann, "Tea", "Green.")
+    await ann.open(f"{note}/edit")
+    form = ann.form("Save")
+    await ann.open(f"{note}/delete")
+    await ann.submit("Delete the note")
+    await ann.send(form.action, **{**form.fields, "text": "Black."})
+    assert "Somebody deleted this note" in ann.page.alerts[0]
+    await ann.submit("Create the note")
+    assert await vault.texts() == {"Tea.md": "Black."}
+
+
+async def test_form_that_is_saved_changed_and_saved_again_goes_on_from_there(
+    ann: PageReader, vault: Vault
+) -> None:
+    """As after the Back button of the browser."""
+    note = await vault.write(ann, "Tea", "Green.\n")
+    await ann.open(f"{note}/edit")
+    form = ann.form("Save")
+    await ann.send(form.action, **{**form.fields, "text": "Green.\nBlack.\n"})
+    await ann.send(form.action, **{**form.fields, "text": "Green.\nBlack.\nWhite.\n"})
+    assert (ann.path, ann.page.alerts) == (note, ["Saved."])
+    assert await vault.texts() == {"Tea.md": "Green.\nBlack.\nWhite.\n"}
+
+
+async def test_text_survives_the_end_of_the_session(ann: PageReader, vault: Vault) -> None:
+    note = await vault.write(ann, "Tea", "Green.\n")
+    await ann.open(f"{note}/edit")
+    form = ann.form("Save")
+    ann.cookies.clear()
+    await ann.send(form.action, **{**form.fields, "text": "Black.\n"})
+    assert ann.status == 401
+    assert "Black.\n</textarea>" in ann.text
+    assert await vault.texts() == {"Tea.md": "Green.\n"}
+    again = ann.form("Sign in and go on")
+    kept = {**again.fields, "kept-text": "Black.\n"}
+    await ann.send(again.action, **{**kept, "address": "ann@example.org", "password": "wrong"})
+    assert ann.page.headings == ["Sign in again"]
+    assert "Black.\n</textarea>" in ann.text
+    again = ann.form("Sign in and go on")
+    await ann.send(again.action, **{**again.fields, **signed(), "kept-text": "Black.\n"})
+    assert ann.page.headings == ["You are signed in again"]
+    form = ann.form("Save")
+    await ann.send(form.action, **{**form.fields, "text": "Black.\n"})
+    assert (ann.path, ann.page.alerts) == (note, ["Saved."])
+    assert await vault.texts() == {"Tea.md": "Black.\n"}
+
+
+def signed() -> dict[str, str]:
+    return {"address": "ann@example.org", "password": PASSWORD}
+
+
+async def test_text_survives_another_sign_in(ann: PageReader, vault: Vault) -> None:
+    note = await vault.write(ann, "Tea", "Green.\n")
+    await ann.open(f"{note}/edit")
+    form = ann.form("Save")
+    again = await vault.house.signed_in("ann@example.org")
+    await again.send(form.action, **{**form.fields, "text": "Black.\n"})
+    assert again.page.headings == ["You are signed in again"]
+    assert await vault.texts() == {"Tea.md": "Green.\n"}
+
+
+async def test_form_of_another_site_is_refused(ann: PageReader, vault: Vault) -> None:
+    note = await vault.write(ann, "Tea", "Green.\n")
+    await ann.open(f"{note}/edit")
+    form = ann.form("Save")
+    ann.headers["origin"] = "https://elsewhere.example"
+    await ann.send(form.action, **{**form.fields, "text": "Black.\n"})
+    assert ann.status == 403
+    assert await vault.texts() == {"Tea.md": "Green.\n"}
+
+
+async def test_quick_capture_leads_to_the_one_workspace(ann: PageReader, vault: Vault) -> None:
+    await ann.open("/new?text=Call%20Ben&path=Inbox/Boat")
+    assert ann.path == f"{vault.base}/new?path=Inbox/Boat&text=Call%20Ben"
+    assert ann.form("Create the note").fields["path"] == "Inbox/Boat"
+    assert "Call Ben</textarea>" in ann.text
+
+
+async def test_reader_gets_no_form(ann: PageReader, bob: PageReader, vault: Vault) -> None:
+    note = await vault.write(ann, "Tea", "Green.\n")
+    await vault.house.users.identity.execute(
+        "INSERT INTO members (workspace_id, account_id, role, joined_at) "
+        "SELECT $1::uuid, id, 'reader', 0 FROM accounts WHERE address = 'bob@example.org'",
+        vault.workspace_id,
+    )
+    await bob.open(note)
+    assert bob.status == 200
+    assert "Edit" not in bob.page.links
+    for form in (f"{note}/edit", f"{vault.base}/new", f"{note}/move", f"{note}/delete"):
+        await bob.open(form)
+        assert bob.status == 403
+    await ann.open(f"{note}/edit")
+    sent = ann.form("Save")
+    await bob.open(note)
+    token = bob.form("Sign out").fields["token-of-form"]
+    fields = {**sent.fields, "token-of-form": token, "text": "Mine."}
+    await bob.send(sent.action, **fields)
+    assert bob.status == 403
+    assert await vault.texts() == {"Tea.md": "Green.\n"}

@@ -1,0 +1,58 @@
+"""Names for notes that a person did not name."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.model.files.naming import free_path, name_from_text, written_path
+from octavo.model.files.path import check_path
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("# Earl Grey\n\nSteep.", "Earl Grey"),
+        ("\n\n- [ ] Call Ben: soon?", "Call Ben soon"),
+        ("> **Bold** `words`", "Bold words"),
+        ("---\n***\nLast", "Last"),
+        ("a/b\\c", "a b c"),
+        ("con\nOther", "Other"),
+        ("日本の茶", "日本の茶"),
+        ("", None),
+        ("…", None),
+        ("x" * 200, "x" * 80),
+    ],
+)
+def test_name_is_the_first_line_with_a_word(text: str, name: str | None) -> None:
+    assert name_from_text(text) == name
+
+
+@given(st.text(max_size=120))
+def test_name_is_valid_in_a_path(text: str) -> None:
+    name = name_from_text(text)
+    if name is not None:
+        check_path(f"{name}.md")
+
+
+@pytest.mark.parametrize(
+    ("path", "folder", "found"),
+    [
+        ("Tea", "", "Tea.md"),
+        (" /Kitchen/Tea.md ", "", "Kitchen/Tea.md"),
+        ("Tea.MD", "", "Tea.MD"),
+        ("Tea", "Kitchen", "Kitchen/Tea.md"),
+        ("Garden/Tea", "Kitchen", "Garden/Tea.md"),
+        ("", "Kitchen", ""),
+        ("e\u0301", "", "\u00e9.md"),
+    ],
+)
+def test_path_is_completed(path: str, folder: str, found: str) -> None:
+    assert written_path(path, folder) == found
+
+
+def test_first_free_number_is_taken() -> None:
+    taken = {"Tea.md", "Tea 2.md"}
+    assert free_path("Tea.md", lambda path: path not in taken) == "Tea 3.md"
+    assert free_path("Cup.md", lambda path: path not in taken) == "Cup.md"
+    with pytest.raises(ValueError, match=r"every path like Tea\.md"):
+        free_path("Tea.md", lambda _: False)
