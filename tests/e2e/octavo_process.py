@@ -79,7 +79,7 @@ class Octavo:
 
     def wait_until_listening(self) -> None:
         """Learn the port."""
-        self.port = int(self.log.find(r"Octavo listens on http://127\.0\.0\.1:([0-9]+)"))
+        self.port = int(self.log.find(r"Octavo listens on https?://127\.0\.0\.1:([0-9]+)"))
 
     @property
     def url(self) -> str:

@@ -15,6 +15,13 @@ FOLDERS = {
     "axe": {"axe-core"},
     "better_auth": {"better-auth"},
     "mcp_conformance": {"@modelcontextprotocol/conformance", "conformance-stable"},
+    "oauth_clients": {
+        "@modelcontextprotocol/client",
+        "@modelcontextprotocol/inspector",
+        "@modelcontextprotocol/sdk",
+        "oauth4webapi",
+        "openid-client",
+    },
     "yjs": {"yjs"},
 }
 """The folders below tests with npm packages, and what each needs."""
