@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.fakes.smtp_server import free_port
-from tests.oauth_clients.programs import HERE, NODE, SECONDS, environment, finished
+from tests.oauth_clients.programs import HERE, NODE, SECONDS, environment, finished, own_port
 
 _PROGRAM = HERE / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 _NAVIGATE = "Please navigate to: "
@@ -48,7 +47,7 @@ class Inspector:
 
     def sign_in(self, allow: Callable[[str], object], *arguments: str) -> Inspected:
         """Call a method for which the inspector first needs access, which ``allow`` gives it."""
-        callback = f"http://127.0.0.1:{free_port()}/oauth/callback"
+        callback = f"http://127.0.0.1:{own_port()}/oauth/callback"
         with (
             _terminal() as terminal,
             subprocess.Popen(

@@ -1,9 +1,11 @@
-// What the programs of this folder have in common: the endpoint, which is their argument, a
-// listener on the loopback interface, and the lines of JSON by which they speak to the test.
+// What the programs of this folder have in common: the endpoint, which is their first argument, the
+// address of their metadata document, if they have one, a listener on the loopback interface, and
+// the lines of JSON by which they speak to the test.
 import { createServer } from "node:http";
 import { once } from "node:events";
 
 export const endpoint = new URL(process.argv[2]);
+export const metadataDocument = process.argv[3];
 
 const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 

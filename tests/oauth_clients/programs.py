@@ -2,11 +2,13 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from random import randrange
 from threading import Timer
 from typing import IO, Any
 
@@ -101,3 +103,15 @@ def environment(trust: Path, **more: str) -> Mapping[str, str]:
     kept = {k: v for k, v in os.environ.items() if "proxy" not in k.lower()}
     trusted = {"NODE_EXTRA_CA_CERTS": str(trust), "SSL_CERT_FILE": str(trust)}
     return {**kept, **trusted, "PYTHONPATH": str(ROOT), **more}
+
+
+def own_port() -> int:
+    """Return a port for a server that can't choose one itself.
+
+    Systems give no port of this range to those who ask for any: nobody takes it meanwhile.
+    """
+    while True:
+        port = randrange(20_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port

@@ -4,6 +4,7 @@ import asyncio
 import sys
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
 
 import httpx2
 from mcp import Client
@@ -50,13 +51,15 @@ async def call_tools(client: Client, workspace_id: str) -> list[str]:
 
     start = {"workspace_id": workspace_id, "cursor": None}
     text = "See [[tide]]."
-    made = await call("create_note", workspace_id=workspace_id, path="py.md", text=text)
+    made = await call("create_note", workspace_id=workspace_id, path=f"{uuid4()}.md", text=text)
     note = {"note_id": made["note_id"]}
     last = made["revision_id"]
     last = (await call("update_note", **note, revision_id=last, text="Again."))["revision_id"]
     edit = {"old_text": "Again", "new_text": "Twice", "replace_all": None}
     last = (await call("edit_note", **note, revision_id=last, **edit))["revision_id"]
-    last = (await call("move_note", **note, revision_id=last, path="py/b.md"))["revision_id"]
+    last = (await call("move_note", **note, revision_id=last, path=f"{uuid4()}/moved.md"))[
+        "revision_id"
+    ]
     await call("list_workspaces", cursor=None)
     await call("list_notes", **start, folder=None)
     await call("read_note", **note, revision_id=None, **dict.fromkeys(_WHOLE))
@@ -69,7 +72,7 @@ async def call_tools(client: Client, workspace_id: str) -> list[str]:
     return called
 
 
-async def use_endpoint(endpoint: str) -> dict[str, object]:
+async def use_endpoint(endpoint: str, document: str | None = None) -> dict[str, object]:
     loopback, storage = Loopback(), Storage()
 
     async def redirect(address: str) -> None:
@@ -84,7 +87,7 @@ async def use_endpoint(endpoint: str) -> dict[str, object]:
     metadata = OAuthClientMetadata.model_validate(
         {"client_name": "The Python SDK", "redirect_uris": [loopback.redirect]}
     )
-    provider = OAuthClientProvider(endpoint, metadata, storage, redirect, response)
+    provider = OAuthClientProvider(endpoint, metadata, storage, redirect, response, document)
     async with (
         httpx2.AsyncClient(auth=provider, timeout=60) as http,
         Client(streamable_http_client(endpoint, http_client=http)) as client,
@@ -104,12 +107,13 @@ async def use_endpoint(endpoint: str) -> dict[str, object]:
         second = storage.tokens[-1]
         note = {
             "workspace_id": found["id"].split("/")[2],
-            "path": "python.md",
+            "path": f"{uuid4()}.md",
             "text": "Written by a program.",
         }
         created = await client.call_tool("create_note", note)
         called = await call_tools(client, str(note["workspace_id"]))
     assert provider.context.oauth_metadata is not None
+    assert storage.client is not None
     return {
         "tools": [each.name for each in tools.tools],
         "found": found["title"],
@@ -118,9 +122,10 @@ async def use_endpoint(endpoint: str) -> dict[str, object]:
         "scopes": [first.scope, second.scope, storage.tokens[-1].scope],
         "created": created.structured_content,
         "called": called,
+        "client": storage.client.client_id,
         "issuer": str(provider.context.oauth_metadata.issuer),
     }
 
 
 if __name__ == "__main__":
-    say(result=asyncio.run(use_endpoint(sys.argv[1])))
+    say(result=asyncio.run(use_endpoint(*sys.argv[1:])))

@@ -1,10 +1,11 @@
 // What a program does with an SDK of the protocol: all of authorization is the SDK's own.
-import { endpoint, listen, open } from "./program.mjs";
+import { endpoint, listen, metadataDocument, open } from "./program.mjs";
 
 /** An `OAuthClientProvider` in memory. */
 class Provider {
   constructor(redirect) {
     this.redirectUrl = redirect;
+    this.clientMetadataUrl = metadataDocument;
     this.clientMetadata = {
       client_name: "The JavaScript SDK",
       redirect_uris: [redirect],
@@ -111,18 +112,18 @@ export async function useEndpoint({ Client, Transport, UnauthorizedError, finish
   const { contents } = await client.readResource({ uri });
 
   const metadata = provider.discovered.authorizationServerMetadata;
-  const { client_id: id, client_secret: secret } = provider.client;
+  const { client_id, client_secret = "" } = provider.client;
   const revoked = await fetch(metadata.revocation_endpoint, {
     method: "POST",
-    headers: { authorization: `Basic ${btoa(`${id}:${secret}`)}` },
-    body: new URLSearchParams({ token: first.access_token }),
+    body: new URLSearchParams({ client_id, client_secret, token: first.access_token }),
   });
   // The SDK notices it by a 401.
   await client.callTool({ name: "list_workspaces", arguments: {} });
   const second = provider.tokens();
 
+  const name = crypto.randomUUID();
   const workspace = found.id.split("/")[2];
-  const note = { workspace_id: workspace, path: `${id}.md`, text: "Written by a program." };
+  const note = { workspace_id: workspace, path: `${name}.md`, text: "Written by a program." };
   const created = await allowed(() => client.callTool({ name: "create_note", arguments: note }));
   return {
     tools: tools.map((each) => each.name),
@@ -132,7 +133,8 @@ export async function useEndpoint({ Client, Transport, UnauthorizedError, finish
     refreshed: first.access_token !== second.access_token,
     scopes: [first.scope, second.scope, provider.tokens().scope],
     created: created.structuredContent,
-    called: await callTools(client, workspace, `${id} again`),
+    called: await callTools(client, workspace, `${name} again`),
     issuer: metadata.issuer,
+    client: client_id,
   };
 }

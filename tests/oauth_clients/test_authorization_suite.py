@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.smtp_server import free_port
 from tests.mcp_conformance.suite import NEXT, checks_in, missing
 from tests.oauth_clients.installation import Installation
-from tests.oauth_clients.programs import NODE, environment, finished
+from tests.oauth_clients.programs import NODE, environment, finished, own_port
 
 
 def test_authorization_server_conforms(site: Installation, tmp_path: Path) -> None:
@@ -22,7 +21,7 @@ def test_authorization_server_conforms(site: Installation, tmp_path: Path) -> No
     }
     client_id = site.http.post("/oauth/register", json=program).json()["client_id"]
     options = ("--url", site.url, "--client-id", client_id, "--resource", site.endpoint)
-    where = ("--port", str(free_port()), "--output-dir", str(tmp_path))
+    where = ("--port", str(own_port()), "--output-dir", str(tmp_path))
     with subprocess.Popen(
         [str(NODE), str(NEXT / "dist/index.js"), "authorization", *options, *where],
         env=environment(site.trust),

@@ -6,7 +6,7 @@ import pytest
 
 from octavo.mcp.reading_tools import reading_tools
 from octavo.mcp.writing_tools import writing_tools
-from tests.oauth_clients.installation import NOTE, Installation
+from tests.oauth_clients.installation import DOCUMENTED, NOTE, Installation
 from tests.oauth_clients.programs import running
 
 READ = "notes:read"
@@ -41,6 +41,17 @@ def test_sdk_that_asks_once_gets_all_that_the_person_allows(site: Installation) 
     check(site, result)
     assert result["scopes"] == [BOTH, BOTH, BOTH]
     assert result["tools"] == ALL
+
+
+@pytest.mark.parametrize("program", ["python_sdk.py", "javascript_sdk.mjs"])
+def test_sdk_with_a_metadata_document_needs_no_registration(
+    site: Installation, program: str
+) -> None:
+    with running(program, site.endpoint, site.document, trust=site.trust) as sdk:
+        assert site.allow(sdk.line("open"), write=True) == DOCUMENTED
+        result = sdk.line("result")
+    check(site, result)
+    assert result["client"] == site.document
 
 
 def check(site: Installation, result: dict[str, Any]) -> None:
