@@ -1,9 +1,10 @@
 """The conformance suite of the Model Context Protocol."""
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
+
+from tests.oauth_clients.programs import NODE
 
 HERE = Path(__file__).resolve().parent
 SECONDS = 180
@@ -15,22 +16,17 @@ STABLE = HERE / "node_modules/conformance-stable"
 
 def missing() -> str | None:
     """What must be installed first, for a person; None if nothing."""
-    if shutil.which("node") is None:
-        return (
-            "THE CONFORMANCE SUITE OF MCP IS NOT RUN: there is no Node.js. "
-            "Install it (on Debian: apt-get install nodejs npm), then run make test."
-        )
     if not all((each / "package.json").is_file() for each in (NEXT, STABLE)):
         return (
-            "THE CONFORMANCE SUITE OF MCP IS NOT RUN: its packages are missing. "
-            "Run make test, which installs them, or make mcp-conformance."
+            "THE CONFORMANCE SUITE OF MCP IS NOT RUN: its packages are missing. Install npm (on "
+            "Debian: apt-get install nodejs npm), then run make test, which installs them."
         )
     return None
 
 
 def results(suite: Path, url: str, revision: str, folder: Path) -> dict[str, list[str]]:
     """Run all scenarios of a revision for servers; return the ids of the checks by status."""
-    program = ("node", "--import", HERE / "globsync.mjs", suite / "dist/index.js", "server")
+    program = (NODE, suite / "dist/index.js", "server")
     subprocess.run(
         [*program, "--url", url, "--suite", "all", "--spec-version", revision, "-o", folder],
         capture_output=True,

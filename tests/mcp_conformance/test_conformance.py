@@ -14,6 +14,7 @@ import pytest
 from octavo.model.oauth.pkce import challenge_of
 from tests.e2e.octavo_process import PUBLIC, data_folder, running
 from tests.e2e.people import Person, client, settle
+from tests.mcp_conformance import suite
 from tests.mcp_conformance.proxy import proxy
 from tests.mcp_conformance.suite import NEXT, STABLE, missing, results
 
@@ -167,17 +168,21 @@ def access_token(http: httpx.Client, person: Person) -> str:
 
 
 @pytest.mark.parametrize(
-    ("suite", "revision", "passed"),
+    ("version", "revision", "passed"),
     [(STABLE, "2025-11-25", 6), (NEXT, "2025-11-25", 36), (NEXT, "2026-07-28", 90)],
     ids=["stable-2025-11-25", "next-2025-11-25", "next-2026-07-28"],
 )
-def test_server_conforms(url: str, suite: Path, revision: str, passed: int, tmp_path: Path) -> None:
-    found = results(suite, url, revision, tmp_path)
+def test_server_conforms(
+    url: str, version: Path, revision: str, passed: int, tmp_path: Path
+) -> None:
+    found = results(version, url, revision, tmp_path)
     assert set(found["FAILURE"]) == EXPECTED[revision]
     assert {*found.get("SKIPPED", ()), *found["WARNING"]} == NOT_RUN[revision]
     assert len(found["SUCCESS"]) >= passed
 
 
-def test_suite_without_node_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    assert "apt-get install nodejs npm" in (missing() or "")
+def test_suite_without_its_packages_names_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(suite, "STABLE", tmp_path)
+    assert "apt-get install nodejs npm" in (suite.missing() or "")
