@@ -42,7 +42,7 @@ class Inspector:
 
     def __init__(self, endpoint: str, trust: Path, folder: Path) -> None:
         self._command = [str(NODE), str(_PROGRAM), "--cli", "--format", "json"]
-        self._command += ["--server-url", endpoint]
+        self._command += ["--connect-timeout", "0", "--server-url", endpoint]
         self._environment = environment(trust, HOME=str(folder), MCP_INSPECTOR_SECRET_STORE="file")
 
     def sign_in(self, allow: Callable[[str], object], *arguments: str) -> Inspected:

@@ -102,7 +102,7 @@ export async function useEndpoint({ Client, Transport, UnauthorizedError, finish
     }
   };
 
-  let client = await allowed(connect);
+  const client = await allowed(connect);
   const first = provider.tokens();
   const { tools } = await client.listTools();
   const called = await client.callTool({ name: "search", arguments: { query: "tide" } });
