@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test storm simulate fuzz siege lint check demo bench lock screenshots clean dev yjs better-auth axe mcp-conformance
+.PHONY: help install run test storm simulate fuzz siege lint check demo bench lock screenshots clean dev yjs better-auth axe mcp-conformance oauth-clients
 
 help: ## say what each command does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 22
@@ -33,7 +33,10 @@ better-auth:
 mcp-conformance:
 	@tools/npm.sh mcp_conformance 'THE CONFORMANCE SUITE OF MCP'
 
-test: dev yjs better-auth axe mcp-conformance ## run every test, in two processes; ARGS='-n 0' takes one
+oauth-clients:
+	@tools/npm.sh oauth_clients 'FOREIGN CLIENTS OF MCP AND OAUTH'
+
+test: dev yjs better-auth axe mcp-conformance oauth-clients ## run every test, in two processes; ARGS='-n 0' takes one
 	@$(BIN)/pytest -q -n 2 --dist worksteal $(ARGS)
 
 storm: dev ## run the storms of the core under 50,000 schedules each

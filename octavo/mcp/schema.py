@@ -66,7 +66,17 @@ def record(description: str = "", /, **properties: Schema) -> Schema:
 
 
 def advertised(schema: Schema) -> Schema:
-    """Return ``schema`` without the lengths of texts, which strict clients refuse."""
+    """Return ``schema`` as every client accepts it.
+
+    It is without the lengths of texts, which strict clients refuse. What may be null has an
+    alternative for it: some clients accept one type for each schema only.
+    """
+    kinds = schema.get("type")
+    if isinstance(kinds, list):
+        kind, null = cast("list[str]", kinds)
+        given = {name: value for name, value in schema.items() if name != "description"}
+        alternatives = [advertised({**given, "type": kind}), {"type": null}]
+        return {"description": schema["description"], "anyOf": alternatives}
     found: Schema = {}
     for name, value in schema.items():
         if name == "properties":

@@ -218,7 +218,8 @@ def wire_application(
                 McpOff()
                 if parts.authorization is None
                 else OwnOriginOnly(
-                    AccessTokens(parts.credentials, public_url=public_url), origin=public_url
+                    AccessTokens(parts.credentials, public_url=public_url, writes=parts.mcp_write),
+                    origin=public_url,
                 )
             ),
         },

@@ -33,10 +33,13 @@ def missing() -> str | None:
 
 
 @contextmanager
-def running_browser(origin: str, port: int, *, logs_requests: bool = False) -> Iterator[Chrome]:
+def running_browser(
+    origin: str, port: int, *, logs_requests: bool = False, trusted_key: str | None = None
+) -> Iterator[Chrome]:
     """Run a browser that finds ``origin``, a host with its port, on ``port`` of this machine.
 
-    With ``logs_requests``, its log ``performance`` has its requests.
+    With ``logs_requests``, its log ``performance`` has its requests. It trusts certificates with
+    the public key whose SHA-256 digest, in base64, is ``trusted_key``.
     """
     options = ChromeOptions()
     if logs_requests:
@@ -44,6 +47,8 @@ def running_browser(origin: str, port: int, *, logs_requests: bool = False) -> I
     options.binary_location = shutil.which("chromium") or ""
     for each in (*_OPTIONS, f"--host-resolver-rules=MAP {origin} 127.0.0.1:{port}"):
         options.add_argument(each)
+    if trusted_key is not None:
+        options.add_argument(f"--ignore-certificate-errors-spki-list={trusted_key}")
     browser = Chrome(options, ChromeService(shutil.which("chromedriver") or ""))
     try:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -79,7 +79,7 @@ class Octavo:
 
     def wait_until_listening(self) -> None:
         """Learn the port."""
-        self.port = int(self.log.find(r"Octavo listens on http://127\.0\.0\.1:([0-9]+)"))
+        self.port = int(self.log.find(r"Octavo listens on https?://127\.0\.0\.1:([0-9]+)"))
 
     @property
     def url(self) -> str:
@@ -108,11 +108,18 @@ class Octavo:
 
 
 @contextmanager
-def running(folder: Path, *options: str) -> Iterator[Octavo]:
-    """Run a server on the data folder ``folder``; it is killed at the end if it still runs."""
+def running(
+    folder: Path, *options: str, program: Sequence[str] = ("-m", "octavo")
+) -> Iterator[Octavo]:
+    """Run a server on the data folder ``folder``; it is killed at the end if it still runs.
+
+    ``program`` as in `start`.
+    """
     # Relative to the working folder, as the folder that is used without this option.
     given = ("--bind", "127.0.0.1:0", "--public-url", PUBLIC, "--data-dir", folder.name)
-    with start(*given, *options, folder=folder.parent, stdout=subprocess.PIPE) as process:
+    with start(
+        *given, *options, folder=folder.parent, stdout=subprocess.PIPE, program=program
+    ) as process:
         octavo = Octavo(process, folder, options)
         try:
             octavo.wait_until_listening()

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,9 +52,9 @@ class Server:
         return self.process.returncode, "".join(lines)
 
 
-def command_line(command: str) -> list[str]:
+def command_line(command: str, program: Sequence[str] = ("-m", "octavo")) -> list[str]:
     """The command line prefix of a command, with warnings as errors."""
-    return [sys.executable, "-X", "dev", "-W", "error", "-m", "octavo", command]
+    return [sys.executable, "-X", "dev", "-W", "error", *program, command]
 
 
 def environment() -> dict[str, str]:
@@ -67,14 +67,19 @@ def environment() -> dict[str, str]:
 
 
 def start(
-    *options: str, folder: Path, command: str = "serve", stdout: int = subprocess.DEVNULL
+    *options: str,
+    folder: Path,
+    command: str = "serve",
+    stdout: int = subprocess.DEVNULL,
+    program: Sequence[str] = ("-m", "octavo"),
 ) -> "subprocess.Popen[str]":
     """Start a command of ``octavo`` in ``folder``, with warnings as errors.
 
-    Its only settings are ``options`` and those of a file in the folder.
+    Its only settings are ``options`` and those of a file in the folder. ``program`` has the
+    arguments of the interpreter that name the program.
     """
     return subprocess.Popen(
-        [*command_line(command), *options],
+        [*command_line(command, program), *options],
         env=environment(),
         cwd=folder,
         stdin=subprocess.DEVNULL,

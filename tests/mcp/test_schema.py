@@ -69,12 +69,16 @@ def test_advertised_schema_has_what_strict_clients_accept() -> None:
                     "properties": {
                         "name": {"type": "string", "description": "A name."},
                         "size": {
-                            "type": ["integer", "null"],
                             "description": "A size.",
-                            "minimum": 0,
-                            "maximum": 9,
+                            "anyOf": [
+                                {"type": "integer", "minimum": 0, "maximum": 9},
+                                {"type": "null"},
+                            ],
                         },
-                        "deep": {"type": ["boolean", "null"], "description": "Whether."},
+                        "deep": {
+                            "description": "Whether.",
+                            "anyOf": [{"type": "boolean"}, {"type": "null"}],
+                        },
                     },
                     "required": ["name", "size", "deep"],
                     "additionalProperties": False,

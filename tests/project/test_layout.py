@@ -19,6 +19,7 @@ FOLDERS_OF_THEIR_OWN = {
     "e2e",
     "fakes",
     "histories",
+    "oauth_clients",
     "project",
     "simulation",
     "yjs",

@@ -12,10 +12,17 @@ import pytest
 from tests.project.source import ROOT
 
 FOLDERS = {
-    "axe": "axe-core",
-    "better_auth": "better-auth",
-    "mcp_conformance": "@modelcontextprotocol/conformance",
-    "yjs": "yjs",
+    "axe": {"axe-core"},
+    "better_auth": {"better-auth"},
+    "mcp_conformance": {"@modelcontextprotocol/conformance", "conformance-stable"},
+    "oauth_clients": {
+        "@modelcontextprotocol/client",
+        "@modelcontextprotocol/inspector",
+        "@modelcontextprotocol/sdk",
+        "oauth4webapi",
+        "openid-client",
+    },
+    "yjs": {"yjs"},
 }
 """The folders below tests with npm packages, and what each needs."""
 
@@ -32,24 +39,25 @@ def test_every_folder_with_packages_is_in_the_table() -> None:
     assert found == set(FOLDERS)
 
 
-@pytest.mark.parametrize(("folder", "package"), FOLDERS.items())
-def test_lock_names_every_package_by_version_and_hash_and_no_location(
-    folder: str, package: str
-) -> None:
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_lock_names_every_package_by_version_and_hash_and_no_location(folder: str) -> None:
     locked = read(folder, "package-lock.json")["packages"]
     packages = {name: each for name, each in locked.items() if name}
-    assert f"node_modules/{package}" in packages
+    assert {f"node_modules/{each}" for each in FOLDERS[folder]} <= set(packages)
     for name, each in packages.items():
         assert re.fullmatch(r"\d+\.\d+\.\d+(-[a-z]+\.\d+)?", each["version"]), name
         assert each["integrity"].startswith("sha512-"), name
         assert "resolved" not in each, name
 
 
-@pytest.mark.parametrize(("folder", "package"), FOLDERS.items())
-def test_package_requires_the_locked_version(folder: str, package: str) -> None:
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_package_requires_the_locked_versions(folder: str) -> None:
     locked = read(folder, "package-lock.json")["packages"]
     asked = json.loads((ROOT / "tests" / folder / "package.json").read_text())["dependencies"]
-    assert asked == {package: locked[f"node_modules/{package}"]["version"]}
+    # A second version of a package has a name of its own: npm:package@version.
+    versions = {name: version.rpartition("@")[2] for name, version in asked.items()}
+    expected = {name: locked[f"node_modules/{name}"]["version"] for name in FOLDERS[folder]}
+    assert versions == expected
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -142,18 +142,21 @@ def challenge(public_url: str, scope: str = READ, error: str | None = None) -> H
     return (b"www-authenticate", f'Bearer {given}{metadata}, scope="{scope}"'.encode())
 
 
-def token_missing(public_url: str) -> NotSignedIn:
-    """Return the problem of a request without a token."""
+def token_missing(public_url: str, scope: str = READ) -> NotSignedIn:
+    """Return the problem of a request without a token; ``scope`` as in `challenge`."""
     problem = NotSignedIn("Send an access token as authorization: Bearer.")
-    problem.headers = (challenge(public_url),)
+    problem.headers = (challenge(public_url, scope),)
     return problem
 
 
-def token_refused(public_url: str) -> CredentialRefused:
-    """Return the problem of a token that is unknown, revoked, expired or of another resource."""
+def token_refused(public_url: str, scope: str = READ) -> CredentialRefused:
+    """Return the problem of a token that is unknown, revoked, expired or of another resource.
+
+    ``scope`` as in `challenge`.
+    """
     return CredentialRefused(
         "The access token is not valid here, or no longer: refresh it, or ask for a new one.",
-        headers=[challenge(public_url, error="invalid_token")],
+        headers=[challenge(public_url, scope, "invalid_token")],
     )
 
 

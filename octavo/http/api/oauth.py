@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from urllib.parse import unquote_plus
 
 from pydantic import ConfigDict, Field, JsonValue, RootModel
+from pydantic_core import MISSING
 
 from octavo.http.api.oauth_problems import (
     REGISTRATION_PROBLEMS,
@@ -95,16 +96,19 @@ class ClientMetadataInput(RootModel[dict[str, JsonValue]]):
 
 
 class RegisteredClient(ProtocolModel):
-    """A registered program (RFC 7591 section 3.2.1)."""
+    """A registered program (RFC 7591 section 3.2.1).
+
+    What it does not have is omitted: clients of others refuse a null.
+    """
 
     client_id: str
     client_id_issued_at: int
     """In seconds of Unix time."""
-    client_secret: str | None = Field(default=None, repr=False)
-    client_secret_expires_at: int | None = None
+    client_secret: str | MISSING = Field(default=MISSING, repr=False)
+    client_secret_expires_at: int | MISSING = MISSING
     """0 for never."""
     client_name: str
-    client_uri: str | None = None
+    client_uri: str | MISSING = MISSING
     redirect_uris: tuple[str, ...]
     grant_types: tuple[str, ...]
     response_types: tuple[str, ...]
@@ -386,10 +390,10 @@ class OAuthOperations:
         described = RegisteredClient(
             client_id=client.client_id,
             client_id_issued_at=client.created_at // 1000,
-            client_secret=secret,
-            client_secret_expires_at=None if client.secret_digest is None else 0,
+            client_secret=MISSING if secret is None else secret,
+            client_secret_expires_at=MISSING if client.secret_digest is None else 0,
             client_name=found.name,
-            client_uri=found.home,
+            client_uri=MISSING if found.home is None else found.home,
             redirect_uris=found.redirect_uris,
             grant_types=GRANT_TYPES,
             response_types=("code",),

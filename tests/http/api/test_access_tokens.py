@@ -28,8 +28,8 @@ class McpOperation:
         return call.principal.name
 
 
-async def get(identity: IdentityFixture, token: str | None) -> Response:
-    tokens = AccessTokens(identity.credentials, public_url=URL)
+async def get(identity: IdentityFixture, token: str | None, *, writes: bool = False) -> Response:
+    tokens = AccessTokens(identity.credentials, public_url=URL, writes=writes)
     application = Application(
         [McpOperation()],
         new_id=lambda: "an-id",
@@ -72,3 +72,11 @@ async def test_request_without_a_token_learns_where_to_get_one() -> None:
         response = await get(identity, None)
         assert (response.status, response.code) == (401, "not_signed_in")
         assert response.header("www-authenticate") == f"Bearer {WHERE}"
+
+
+@pytest.mark.parametrize("token", [None, "octa_" + "0" * 36])
+async def test_challenge_names_every_scope_that_can_be_granted(token: str | None) -> None:
+    with identity_fixture() as identity:
+        response = await get(identity, token, writes=True)
+        challenge = response.header("www-authenticate") or ""
+        assert challenge.endswith(', scope="notes:read notes:write"')

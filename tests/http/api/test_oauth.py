@@ -142,6 +142,26 @@ async def test_program_that_can_not_be_served_is_not_registered(
     assert (response.status, response.json()["error"]) == (400, error)
 
 
+@pytest.mark.parametrize(
+    ("metadata", "has"),
+    [
+        ({}, set()),
+        ({"client_uri": "https://client.example/about"}, {"client_uri"}),
+        (
+            {"token_endpoint_auth_method": "client_secret_post"},
+            {"client_secret", "client_secret_expires_at"},
+        ),
+    ],
+)
+async def test_registration_omits_what_the_program_does_not_have(
+    users: PublishingUsers, metadata: dict[str, str], has: set[str]
+) -> None:
+    made = (await users.post("/oauth/register", {**PROGRAM, **metadata})).json()
+    optional = {"client_uri", "client_secret", "client_secret_expires_at"}
+    assert optional & set(made) == has
+    assert None not in made.values()
+
+
 async def test_floods_of_registrations_are_limited(users: PublishingUsers) -> None:
     for _ in range(30):
         assert (await users.post("/oauth/register", PROGRAM)).status == 201

@@ -35,10 +35,7 @@ _DESCRIPTION: Json = {
 _REGISTERED: Json = {
     "client_id": _CLIENT,
     "client_id_issued_at": 1773741764,
-    "client_secret": None,
-    "client_secret_expires_at": None,
     "client_name": "An editor",
-    "client_uri": None,
     "redirect_uris": ["http://127.0.0.1/callback"],
     "grant_types": ["authorization_code", "refresh_token"],
     "response_types": ["code"],
