@@ -1,9 +1,12 @@
 """A workspace whose notes are read and written on pages."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
+from octavo.model.files.changeset import CreateFile
+from octavo.model.files.content import note_text
+from octavo.model.identity import FileId
 from octavo.store import Transaction
 from octavo.store.compression import decompressed
 from tests.fakes.page_reader import Installation, PageReader
@@ -31,6 +34,11 @@ class Vault:
         await reader.submit("Create the note", path=path, text=text)
         assert reader.path.startswith(f"{self.base}/notes/"), (reader.path, reader.page.alerts)
         return reader.path
+
+    def creations(self, paths: Sequence[str]) -> list[CreateFile]:
+        """Operations that create empty notes."""
+        new_id = self.house.users.identity.sources.new_id
+        return [CreateFile(FileId(new_id()), path, note_text("")) for path in paths]
 
     async def texts(self) -> dict[str, str]:
         """The texts of live notes, by their paths."""
