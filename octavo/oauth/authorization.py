@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 
 from octavo.accounts.attempts import GRANTS, Attempts
 from octavo.accounts.audit import Audit
+from octavo.accounts.credentials import Credentials
 from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.model.accounts.access_limits import READ, SCOPES, AccessLimits, Scope
+from octavo.model.accounts.audit import AuditEntry
 from octavo.model.accounts.token import digest_of, opaque_token
 from octavo.model.identity import AccountId
 from octavo.model.oauth.authorization_request import (
@@ -54,6 +56,7 @@ class Authorization:
     Args:
         store: the store of grants.
         clients: finds programs.
+        credentials: drops cached access tokens of grants that end for a new one.
         issuer: this server.
         attempts: counts the grants of each account, on the route `GRANTS`.
         audit: records grants.
@@ -66,6 +69,7 @@ class Authorization:
         self,
         store: Store,
         clients: Clients,
+        credentials: Credentials,
         issuer: Issuer,
         attempts: Attempts,
         *,
@@ -76,6 +80,7 @@ class Authorization:
     ) -> None:
         self._store = store
         self._clients = clients
+        self._credentials = credentials
         self._issuer = issuer
         self._attempts = attempts
         self._audit = audit
@@ -148,20 +153,37 @@ class Authorization:
             now + CODE_SECONDS * 1000,
         )
 
-        async def grant_access(transaction: Transaction) -> None:
-            await oauth_grants.create(grant, code)(transaction)
+        async def grant_access(transaction: Transaction) -> tuple[GrantId, ...]:
+            ended = await oauth_grants.create(grant, code)(transaction)
             if not is_document_address(grant.client_id):
                 await oauth_clients.mark_granted(grant.client_id, now)(transaction)
+            return ended
 
-        entry = self._audit.entry(
+        created = self._audit.entry(
             "grant_created",
             actor=account_id,
             subject=grant.grant_id,
             client=client,
             detail={"write": "notes:write" in allowed.scopes},
         )
-        await self._audit.write(grant_access, entry)
+
+        def entries(ended: tuple[GrantId, ...]) -> list[AuditEntry]:
+            return [created, *(self._displaced(account_id, each) for each in ended)]
+
+        try:
+            await self._audit.write(grant_access, entries)
+        finally:
+            # Another grant may have ended, also if the write failed or was cancelled.
+            self._credentials.forget(account_id)
         return self._response(request, {"code": token})
+
+    def _displaced(self, account_id: AccountId, grant_id: GrantId) -> AuditEntry:
+        return self._audit.entry(
+            "grant_revoked",
+            actor="system",
+            subject=grant_id,
+            detail={"account": account_id, "reason": "too_many"},
+        )
 
     def _response(self, request: AuthorizationRequest, parameters: Mapping[str, str]) -> str:
         return response_address(

@@ -48,6 +48,7 @@ class OAuthRig:
             identity.store,
             ClientDocuments(fetch),
             identity.credentials,
+            audit=identity.audit,
             now=sources.now,
             new_id=sources.new_id,
             new_entropy=sources.new_entropy,
@@ -55,6 +56,7 @@ class OAuthRig:
         self.authorization = Authorization(
             identity.store,
             self.clients,
+            identity.credentials,
             self.issuer,
             identity.attempts,
             audit=identity.audit,

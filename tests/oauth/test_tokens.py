@@ -10,6 +10,7 @@ import trio
 from octavo.model.accounts.access_limits import READ, AccessLimits, Scope
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.oauth.client import ClientId
+from octavo.model.oauth.grant import MAX_GRANTS
 from octavo.model.oauth.refusal import OAuthRefusal
 from octavo.oauth.tokens import IssuedTokens
 from tests.fakes.identity_fixture import START
@@ -227,15 +228,26 @@ async def test_disabled_account_has_no_tokens(rig: OAuthRig) -> None:
     await refused(rig.renew(client_id, tokens.refresh))
 
 
-async def test_most_grants_of_an_account_are_kept(rig: OAuthRig) -> None:
+async def test_grant_that_is_one_too_many_ends_the_longest_unused_at_once(rig: OAuthRig) -> None:
     account_id = await account(rig)
-    client_id = await rig.program()
-    for number in range(103):
+    client_id, tokens = await rig.connected(account_id)
+    [oldest] = await rig.tokens.list(account_id)
+    for number in range(1, MAX_GRANTS):
         rig.identity.sources.time = START + number * 10
         await rig.code(account_id, client_id)
-    grants = await rig.tokens.list(account_id)
-    assert len(grants) == 100
-    assert min(each.created_at for each in grants) == (START + 30) * 1000
+    assert await is_valid(rig, tokens)
+    assert rig.identity.audited[-1].kind == "grant_created"
+    await rig.code(account_id, client_id)
+    # The access token was cached just before.
+    assert not await is_valid(rig, tokens)
+    await refused(rig.renew(client_id, tokens.refresh))
+    created, ended = rig.identity.audited[-2:]
+    assert (created.kind, ended.kind) == ("grant_created", "grant_revoked")
+    assert (ended.actor, ended.subject) == ("system", oldest.grant_id)
+    assert ended.detail == {"account": account_id, "reason": "too_many"}
+    left = await rig.tokens.list(account_id)
+    assert len(left) == MAX_GRANTS
+    assert oldest not in left
 
 
 async def test_client_id_is_text_of_any_form(rig: OAuthRig) -> None:
@@ -273,8 +285,11 @@ async def test_removed_program_loses_its_grants(rig: OAuthRig) -> None:
     await refused(rig.clients.authenticate(client_id, "x"), "invalid_client")
     tokens = await rig.exchange(client_id, await rig.code(account_id, client_id))
     await refused(rig.clients.remove(client_id, "wrong"), "invalid_client")
+    assert await is_valid(rig, tokens)
     await rig.clients.remove(client_id, made.management_token)
     assert not await is_valid(rig, tokens)
+    entry = rig.identity.audited[-1]
+    assert (entry.kind, entry.detail["reason"]) == ("grant_revoked", "program_removed")
     await refused(rig.clients.find(client_id), "invalid_client")
 
 

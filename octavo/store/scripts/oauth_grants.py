@@ -94,13 +94,13 @@ class StoredToken:
     account: Account
 
 
-def create(grant: Grant, code: NewCode) -> Script[None]:
-    """Insert a grant with its code. Raises `AccountGone`.
+def create(grant: Grant, code: NewCode) -> Script[tuple[GrantId, ...]]:
+    """Insert a grant with its code; return the grants that end for it. Raises `AccountGone`.
 
     Of more than `MAX_GRANTS` of the account, the one that was unused the longest ends.
     """
 
-    async def insert_grant(transaction: Transaction) -> None:
+    async def insert_grant(transaction: Transaction) -> tuple[GrantId, ...]:
         if not await accounts.is_open(transaction, grant.account_id):
             raise AccountGone
         limits = grant.limits
@@ -125,15 +125,19 @@ def create(grant: Grant, code: NewCode) -> Script[None]:
             code.challenge,
             code.expires_at,
         )
-        await transaction.execute(
+        rows = await transaction.fetch_all(
             "DELETE FROM oauth_grants WHERE id IN (SELECT id FROM oauth_grants"
             " WHERE account_id = $1::uuid AND id <> $2::uuid"
-            " ORDER BY COALESCE(used_at, created_at) DESC, id DESC LIMIT $4 OFFSET $3)",
+            " ORDER BY COALESCE(used_at, created_at) DESC, id DESC LIMIT $4 OFFSET $3)"
+            " RETURNING id",
             grant.account_id,
             grant.grant_id,
             MAX_GRANTS - 1,
             MAX_ROWS,
         )
+        if rows:
+            await notify_access(transaction, grant.account_id)
+        return tuple(GrantId(row[0]) for row in rows)
 
     return insert_grant
 
