@@ -25,6 +25,7 @@ from octavo.store.scripts import oauth_clients, oauth_grants
 from octavo.store.transaction import Transaction
 
 _DAY = 86_400_000
+_CHANGED = "The program has described itself anew since it was shown: nothing was allowed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +124,19 @@ class Authorization:
         days: int | None,
         *,
         client: str | None,
+        shown: str | None = None,
     ) -> str:
         """Grant a program access; return the address that gives it the code.
 
         The access never exceeds what the program asked for. ``days`` is how long the grant lasts,
-        None until it is revoked; ``client`` is the network address of the caller. Raises as `read`,
-        and `TooManyAttempts` and `AccountGone`. If cancelled, a grant may exist that nobody has a
-        code for; it ends with the code.
+        None until it is revoked; ``client`` is the network address of the caller. ``shown`` is the
+        fingerprint of the request that the person has seen: another one is refused. Raises as
+        `read`, and `TooManyAttempts` and `AccountGone`. If cancelled, a grant may exist that nobody
+        has a code for; it ends with the code.
         """
         request = await self.read(parameters)
+        if shown is not None and shown != request.fingerprint:
+            raise OAuthRefusal("invalid_request", _CHANGED)
         self._attempts.admit_account(GRANTS, account_id)
         now = milliseconds(self._now())
         allowed = replace(limits, scopes=(limits.scopes & request.scopes) | {READ})

@@ -8,7 +8,7 @@ import pytest
 from octavo.model.oauth.pkce import challenge_of
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import identity_fixture
-from tests.fakes.oauth_rig import CALLBACK, VERIFIER
+from tests.fakes.oauth_rig import CALLBACK, PROGRAM, VERIFIER
 from tests.fakes.publishing_users import PublishingUsers
 from tests.fakes.users_api import FROM_HERE, UsersApi
 
@@ -38,8 +38,9 @@ async def parameters(users: PublishingUsers, **changed: str) -> dict[str, str]:
 async def test_request_is_described(users: PublishingUsers) -> None:
     _, cookie = await users.account()
     query = urlencode({**await parameters(users), "unknown": "ignored"})
-    found = await users.get(f"{REQUESTS}?{query}", cookie)
-    assert found.json() == {
+    found = (await users.get(f"{REQUESTS}?{query}", cookie)).json()
+    assert len(found.pop("fingerprint")) == 64
+    assert found == {
         "name": "An assistant",
         "home": None,
         "redirectUri": CALLBACK,
@@ -83,6 +84,39 @@ async def test_workspace_of_others_can_not_be_chosen(users: PublishingUsers) -> 
     }
     refused = await users.post(REQUESTS, body, cookie, FROM_HERE)
     assert (refused.status, refused.json()["errors"][0]["pointer"]) == (400, "/workspaceIds")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"client_name": "Another assistant"},
+        {"redirect_uris": ["https://evil.example/cb"]},
+        {"client_uri": "https://elsewhere.example/"},
+    ],
+)
+async def test_program_that_changes_after_it_was_shown_gets_nothing(
+    users: PublishingUsers, changed: dict[str, object]
+) -> None:
+    _, cookie = await users.account()
+    document = {**PROGRAM, "redirect_uris": ["https://honest.example/cb"]}
+    made = await users.oauth.clients.register(document)
+    client_id = made.client.client_id
+    # The program names no redirect_uri: it has one.
+    asked = await parameters(users, client_id=client_id)
+    del asked["redirect_uri"]
+    seen = (await users.get(f"{REQUESTS}?{urlencode(asked)}", cookie)).json()
+    assert seen["redirectHost"] == "honest.example"
+    decision = {"parameters": asked, "allow": True, "fingerprint": seen["fingerprint"]}
+    await users.oauth.clients.change(
+        client_id, made.management_token, {"client_id": client_id, **document, **changed}
+    )
+    refused = await users.post(REQUESTS, decision, cookie, FROM_HERE)
+    assert (refused.status, refused.code) == (400, "invalid_oauth_request")
+    assert (await users.get(CONNECTIONS, cookie)).json() == {"items": []}
+    await users.oauth.clients.change(
+        client_id, made.management_token, {"client_id": client_id, **document}
+    )
+    assert (await users.post(REQUESTS, decision, cookie, FROM_HERE)).status == 200
 
 
 async def test_refusal_of_a_person_is_sent_to_the_program(users: PublishingUsers) -> None:

@@ -47,6 +47,8 @@ _REGISTERED: Json = {
     "registration_client_uri": f"{_HERE}/oauth/register/{_CLIENT}",
 }
 
+_FINGERPRINT = "5d1be7a9cf6f0c4a3b2e8d7716f09c58e4a1d3b60c927f5e8ab4d2c1f7063e9a"
+
 PROGRAMS: dict[str, Example] = {
     "getRootMcpMetadata": Example(response=_METADATA),
     "getMcpMetadata": Example(response=_METADATA),
@@ -119,6 +121,7 @@ PROGRAMS: dict[str, Example] = {
             "redirectHost": "127.0.0.1:33418",
             "leadsToThisDevice": True,
             "scopes": ["notes:read"],
+            "fingerprint": _FINGERPRINT,
         },
     ),
     "decideAccessRequest": Example(
@@ -128,6 +131,7 @@ PROGRAMS: dict[str, Example] = {
             "scopes": ["notes:read"],
             "workspaceIds": [WORKSPACE],
             "days": 90,
+            "fingerprint": _FINGERPRINT,
         },
         response={
             "redirect": f"{_CALLBACK}?code=SplxlOBeZQQYbYS6WxSbIAm3kQx4tLw7hNp0sZcXuD6"
