@@ -128,8 +128,7 @@ class Clients:
         """Remove a registration with all that people allowed it (RFC 7592 section 2.3).
 
         ``client`` is the network address of the caller. Raises `OAuthRefusal` and
-        `StoreUnavailable`. If cancelled, it may have been removed, and access tokens that are
-        cached may work for some seconds.
+        `StoreUnavailable`. If cancelled, it may have been removed.
         """
         await self.managed(client_id, management_token)
 
@@ -145,9 +144,11 @@ class Clients:
                 for grant_id, account_id in ended.items()
             ]
 
-        ended = await self._audit.write(oauth_clients.remove(client_id), entries)
-        for account_id in {*ended.values()}:
-            self._credentials.forget(account_id)
+        try:
+            await self._audit.write(oauth_clients.remove(client_id), entries)
+        finally:
+            # A write that failed or was cancelled may have been committed.
+            self._credentials.forget_tokens()
 
     async def find(self, client_id: str) -> OAuthClient:
         """Return the program with this id.
