@@ -122,7 +122,8 @@ class Program:
 
 @pytest.fixture(scope="module", params=["one on sqlite", "two on postgres"])
 def servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
-    options, database, count = ON, None, 1
+    options: tuple[str, ...] = ON
+    database, count = None, 1
     with ExitStack() as stack:
         if request.param == "two on postgres":
             database = stack.enter_context(new_database(request.getfixturevalue("postgres_server")))
