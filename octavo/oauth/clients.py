@@ -94,7 +94,9 @@ class Clients:
         Raises `OAuthRefusal` and `StoreUnavailable`.
         """
         digest = digest_of(management_token.encode())
-        found = await self._store.read(oauth_clients.managed_by(client_id, digest))
+        found = None
+        if _is_uuid(client_id):
+            found = await self._store.read(oauth_clients.managed_by(client_id, digest))
         if found is None:
             raise OAuthRefusal("invalid_client", "This token does not manage this registration.")
         return found
