@@ -13,6 +13,7 @@ from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import MAX_GRANTS
 from octavo.model.oauth.refusal import OAuthRefusal
 from octavo.oauth.tokens import IssuedTokens
+from octavo.store.scripts import oauth_clients, oauth_grants
 from tests.fakes.identity_fixture import START
 from tests.fakes.oauth_rig import ALL, CALLBACK, URL, VERIFIER, OAuthRig
 
@@ -250,6 +251,27 @@ async def test_grant_that_is_one_too_many_ends_the_longest_unused_at_once(rig: O
     assert oldest not in left
 
 
+async def test_program_that_renews_all_the_time_has_a_limited_number_of_tokens(
+    rig: OAuthRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oauth_grants, "MAX_TOKENS", 3)
+    account_id = await account(rig)
+    client_id, first = await rig.connected(account_id)
+    made = [first]
+    for number in range(1, 8):
+        rig.identity.sources.time = START + number
+        made.append(await rig.renew(client_id, made[-1].refresh))
+    rows = await rig.identity.rows("SELECT kind FROM oauth_tokens")
+    assert sorted(row[0] for row in rows) == ["access"] * 3 + ["refresh"] * 4
+    rig.identity.credentials.forget(account_id)
+    assert [await is_valid(rig, each) for each in made] == [False] * 5 + [True] * 3
+    # One that is too old to be known is refused; a later one is a replay.
+    await refused(rig.renew(client_id, made[0].refresh))
+    assert await is_valid(rig, made[-1])
+    await refused(rig.renew(client_id, made[-3].refresh))
+    assert not await is_valid(rig, made[-1])
+
+
 async def test_client_id_is_text_of_any_form(rig: OAuthRig) -> None:
     for client_id in ("", "x", "a\0b", "é" * 36, "0190a0b0-0000-7000-8000-00000000000A"):
         await refused(rig.clients.authenticate(client_id, None), "invalid_client")
@@ -257,8 +279,6 @@ async def test_client_id_is_text_of_any_form(rig: OAuthRig) -> None:
 
 
 async def test_what_has_ended_is_deleted(rig: OAuthRig) -> None:
-    from octavo.store.scripts import oauth_clients, oauth_grants  # noqa: PLC0415
-
     account_id = await account(rig)
     await rig.connected(account_id)
     unused = await rig.program()

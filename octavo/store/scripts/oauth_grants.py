@@ -11,7 +11,7 @@ from octavo.model.accounts.account import Account
 from octavo.model.accounts.refusal import AccountGone
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.oauth.client import ClientId
-from octavo.model.oauth.grant import MAX_GRANTS, Grant, GrantId, TokenKind
+from octavo.model.oauth.grant import MAX_GRANTS, MAX_TOKENS, Grant, GrantId, TokenKind
 from octavo.store.scripts import accounts
 from octavo.store.scripts.expiry import MAX_ROWS
 from octavo.store.scripts.process_notices import notify_access
@@ -40,6 +40,15 @@ _ENDED = (
         LIMIT $2
     )
     """,
+)
+_TOO_MANY = tuple(
+    f"""
+    DELETE FROM oauth_tokens WHERE digest IN (
+        SELECT digest FROM oauth_tokens WHERE grant_id = $1::uuid AND {which}
+        ORDER BY expires_at DESC, digest LIMIT $3 OFFSET $2
+    )
+    """
+    for which in ("kind = 'access'", "kind = 'refresh' AND used_at IS NOT NULL")
 )
 
 
@@ -197,6 +206,8 @@ def _replace(use: str, digest: bytes, tokens: tuple[NewToken, ...], now: int) ->
         if row is None:
             return False
         await _insert(transaction, GrantId(row[0]), tokens)
+        for sql in _TOO_MANY:
+            await transaction.execute(sql, row[0], MAX_TOKENS, MAX_ROWS)
         return True
 
     return replace_once
