@@ -4,6 +4,7 @@ Each test runs with one server on SQLite, and with two servers on one PostgreSQL
 """
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -77,17 +78,24 @@ class Program:
         program.tokens = exchanged.json()
         return program
 
-    def post(self, path: str, **fields: str) -> httpx.Response:
-        with client(self.servers.urls[0]) as http:
+    def post(self, path: str, /, *, at: int = 0, **fields: str) -> httpx.Response:
+        """Send a form to the server ``at``."""
+        with client(self.servers.urls[at]) as http:
             return http.post(path, data={"client_id": self.client_id, **fields})
 
     def exchange(self) -> httpx.Response:
-        given = {"code": self.code, "code_verifier": VERIFIER, "redirect_uri": CALLBACK}
-        return self.post("/oauth/token", grant_type="authorization_code", **given)
+        return self.post(
+            "/oauth/token",
+            grant_type="authorization_code",
+            code=self.code,
+            code_verifier=VERIFIER,
+            redirect_uri=CALLBACK,
+        )
 
-    def renew(self, **fields: str) -> httpx.Response:
+    def renew(self, *, at: int = 0, **fields: str) -> httpx.Response:
         token = self.tokens["refresh_token"]
-        return self.post("/oauth/token", grant_type="refresh_token", refresh_token=token, **fields)
+        fields = {"grant_type": "refresh_token", "refresh_token": token, **fields}
+        return self.post("/oauth/token", at=at, **fields)
 
     def remove(self) -> httpx.Response:
         headers = {"authorization": f"Bearer {self.management}"}
@@ -206,6 +214,20 @@ def test_token_is_refused_at_once(program: Program, end: Callable[[Program], Non
     for refused in program.ask("ping"):
         assert (refused.status_code, refused.json()["error"]) == (401, "invalid_token")
         assert 'error="invalid_token"' in refused.headers["www-authenticate"]
+
+
+def test_of_concurrent_renewals_at_any_server_one_succeeds_and_everything_ends(
+    program: Program,
+) -> None:
+    places = [*range(len(program.servers.urls))] * 2
+    with ThreadPoolExecutor(len(places)) as threads:
+        answers = [*threads.map(lambda at: program.renew(at=at), places)]
+    [won] = [each.json() for each in answers if each.status_code == 200]
+    assert {each.status_code for each in answers} == {200, 400}
+    for tokens in (program.tokens, won):
+        program.tokens = tokens
+        assert {each.status_code for each in program.ask("ping")} == {401}
+    assert program.renew().json()["error"] == "invalid_grant"
 
 
 @pytest.mark.parametrize("lock", LOCKS.values(), ids=LOCKS)

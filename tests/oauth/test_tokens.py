@@ -14,8 +14,10 @@ from octavo.model.oauth.grant import MAX_GRANTS
 from octavo.model.oauth.refusal import OAuthRefusal
 from octavo.oauth.tokens import IssuedTokens
 from octavo.store.scripts import oauth_clients, oauth_grants
-from tests.fakes.identity_fixture import START
-from tests.fakes.oauth_rig import ALL, CALLBACK, URL, VERIFIER, OAuthRig
+from octavo.store.scripts.process_notices import CHANNEL, AccessNotice, read_notice
+from tests.fakes.identity_fixture import START, IdentityFixture
+from tests.fakes.oauth_rig import ALL, CALLBACK, PROGRAM, URL, VERIFIER, OAuthRig
+from tests.oauth.conftest import emptied
 
 DAY = 86_400
 
@@ -249,6 +251,34 @@ async def test_grant_that_is_one_too_many_ends_the_longest_unused_at_once(rig: O
     left = await rig.tokens.list(account_id)
     assert len(left) == MAX_GRANTS
     assert oldest not in left
+
+
+@pytest.mark.parametrize("end", ["by the person", "by a replay", "for another", "by the program"])
+async def test_other_processes_are_notified_of_a_grant_that_ends(
+    postgres_url: str, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oauth_grants, "MAX_GRANTS", 1)
+    async with emptied(postgres_url) as store:
+        rig = OAuthRig(IdentityFixture(store))
+        account_id = await account(rig)
+        made = await rig.clients.register(PROGRAM)
+        client_id = made.client.client_id
+        code = await rig.code(account_id, client_id)
+        await rig.exchange(client_id, code)
+        [grant] = await rig.tokens.list(account_id)
+        async with store.listen(CHANNEL) as messages:
+            if end == "by the person":
+                assert await rig.tokens.end(account_id, grant.grant_id, client=None)
+            elif end == "by a replay":
+                await refused(rig.exchange(client_id, code))
+            elif end == "for another":
+                await rig.code(account_id, client_id)
+            else:
+                await rig.clients.remove(client_id, made.management_token)
+            with trio.fail_after(10):
+                heard = await anext(messages)
+        assert isinstance(heard, str)
+        assert read_notice(heard) == AccessNotice(account_id)
 
 
 async def test_program_that_renews_all_the_time_has_a_limited_number_of_tokens(

@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
+from octavo.model.accounts.account import State
 from octavo.model.oauth.pkce import challenge_of
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import identity_fixture
@@ -117,6 +118,20 @@ async def test_program_that_changes_after_it_was_shown_gets_nothing(
         client_id, made.management_token, {"client_id": client_id, **document}
     )
     assert (await users.post(REQUESTS, decision, cookie, FROM_HERE)).status == 200
+
+
+@pytest.mark.parametrize(("state", "status"), [("locked", 423), ("disabled", 401)])
+async def test_account_that_is_not_enabled_allows_nothing(
+    users: PublishingUsers, state: State, status: int
+) -> None:
+    made, cookie = await users.account()
+    account_id = made.account.account_id
+    asked = await parameters(users)
+    await users.identity.set_state(account_id, state)
+    body = {"parameters": asked, "allow": True}
+    assert (await users.post(REQUESTS, body, cookie, FROM_HERE)).status == status
+    assert (await users.get(f"{REQUESTS}?{urlencode(asked)}", cookie)).status == status
+    assert await users.oauth.tokens.list(account_id) == []
 
 
 async def test_refusal_of_a_person_is_sent_to_the_program(users: PublishingUsers) -> None:
