@@ -37,6 +37,10 @@ class Servers:
     def __post_init__(self) -> None:
         self.urls = [each.url for each in self.each]
 
+    def guest(self) -> Person:
+        """A new account."""
+        return join(self.each[0].folder, self.database)
+
     def send(self, person: Person, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401  # what JSON holds
         """Perform an operation as a person at the first server; return its document."""
         with client(self.urls[0], person) as http:
@@ -145,19 +149,29 @@ def servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
             assert server.stop() == (0, [])
 
 
-@pytest.fixture
-def program(servers: Servers) -> Program:
-    """A program that a new account allowed everything; every server has seen its token."""
-    person = join(servers.each[0].folder, servers.database)
+@pytest.fixture(scope="module")
+def person(servers: Servers) -> Person:
+    """An account that no test changes."""
+    return servers.guest()
+
+
+def seen(servers: Servers, person: Person) -> Program:
+    """A program that a person allowed everything; every server has seen its token."""
     made = Program.allowed(servers, person)
     assert {each.status_code for each in made.ask("ping")} == {200}
     return made
 
 
+@pytest.fixture
+def program(servers: Servers, person: Person) -> Program:
+    return seen(servers, person)
+
+
 def _end_by_person(program: Program) -> None:
     servers, person = program.servers, program.person
-    [found] = servers.send(person, "GET", "/api/account/connections")["items"]
-    servers.send(person, "DELETE", f"/api/account/connections/{found['id']}")
+    listed = servers.send(person, "GET", "/api/account/connections")["items"]
+    [found] = [each["id"] for each in listed if each["clientId"] == program.client_id]
+    servers.send(person, "DELETE", f"/api/account/connections/{found}")
 
 
 def _end_refresh_token(program: Program) -> None:
@@ -199,8 +213,10 @@ ENDS: dict[str, Callable[[Program], None]] = {
     "the program is removed": _remove_program,
     "its code is used again": _replay_code,
     "its refresh token is used again": _replay_refresh_token,
-    "the account is disabled": _change_account("PATCH", {"state": "disabled"}),
-    "the account is removed": _change_account("DELETE"),
+}
+ACCOUNT_ENDS: dict[str, Callable[[Program], None]] = {
+    "disabled": _change_account("PATCH", {"state": "disabled"}),
+    "removed": _change_account("DELETE"),
 }
 LOCKS: dict[str, Callable[[Program], None]] = {
     "by its state": _change_account("PATCH", {"state": "locked"}),
@@ -211,6 +227,20 @@ LOCKS: dict[str, Callable[[Program], None]] = {
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
 def test_token_is_refused_at_once(program: Program, end: Callable[[Program], None]) -> None:
     end(program)
+    _refused(program)
+
+
+@pytest.mark.parametrize("end", ACCOUNT_ENDS.values(), ids=ACCOUNT_ENDS)
+def test_token_of_an_account_that_ended_is_refused_at_once(
+    servers: Servers, end: Callable[[Program], None]
+) -> None:
+    program = seen(servers, servers.guest())
+    end(program)
+    _refused(program)
+    assert program.renew().json()["error"] == "invalid_grant"
+
+
+def _refused(program: Program) -> None:
     for refused in program.ask("ping"):
         assert (refused.status_code, refused.json()["error"]) == (401, "invalid_token")
         assert 'error="invalid_token"' in refused.headers["www-authenticate"]
@@ -231,9 +261,10 @@ def test_of_concurrent_renewals_at_any_server_one_succeeds_and_everything_ends(
 
 
 @pytest.mark.parametrize("lock", LOCKS.values(), ids=LOCKS)
-def test_program_of_a_locked_account_is_refused_until_it_is_enabled(
-    program: Program, lock: Callable[[Program], None]
+def test_program_of_a_locked_account_is_refused(
+    servers: Servers, lock: Callable[[Program], None]
 ) -> None:
+    program = seen(servers, servers.guest())
     lock(program)
     for refused in program.ask("ping"):
         assert refused.status_code == 403
