@@ -43,18 +43,43 @@ async def images_rig(
 ) -> AsyncIterator[ImagesRig]:
     """Build the parts over a database."""
     with TemporaryDirectory() as name:
-        staging = await open_staging(Path(name), "staged")
-        blobs, work = MemoryBlobs(), ImageWork(run_inline)
-        writer = BlobWriter(store, blobs, now=now, new_entropy=new_entropy, meter=meter)
-        uploads = ImageUploads(
+        await open_staging(Path(name), "staged")
+        yield images_in(
+            Path(name),
             store,
-            writer,
-            staging,
-            work,
             now=now,
             new_id=new_id,
+            new_entropy=new_entropy,
+            meter=meter,
             storage=storage,
             removes_metadata=removes_metadata,
         )
-        thumbnails = Thumbnails(store, blobs, writer, staging, work, new_id=new_id)
-        yield ImagesRig(blobs, staging, Path(name, "staged"), writer, uploads, thumbnails)
+
+
+def images_in(
+    folder: Path,
+    store: Store,
+    *,
+    now: Callable[[], float],
+    new_id: Callable[[], str],
+    new_entropy: Callable[[], bytes],
+    meter: UsageMeter,
+    storage: StorageRoom,
+    removes_metadata: bool = False,
+) -> ImagesRig:
+    """Build the parts over a database; files on their way are in the subfolder ``staged``."""
+    staged = folder / "staged"
+    staging, blobs, work = Staging(staged), MemoryBlobs(), ImageWork(run_inline)
+    writer = BlobWriter(store, blobs, now=now, new_entropy=new_entropy, meter=meter)
+    uploads = ImageUploads(
+        store,
+        writer,
+        staging,
+        work,
+        now=now,
+        new_id=new_id,
+        storage=storage,
+        removes_metadata=removes_metadata,
+    )
+    thumbnails = Thumbnails(store, blobs, writer, staging, work, new_id=new_id)
+    return ImagesRig(blobs, staging, staged, writer, uploads, thumbnails)

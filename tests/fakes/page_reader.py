@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _VOID = frozenset({"input", "meta", "link", "br", "wbr"})
 _REDIRECTS = 5
+FIELDS = "application/x-www-form-urlencoded"
+BOUNDARY = "----of-the-browser"
 
 
 async def nobody(scope: Scope, receive: Receive, request_id: str) -> object:
@@ -51,6 +53,14 @@ def no_time() -> float:
 def no_entropy() -> bytes:
     """Return bytes without entropy."""
     return bytes(32)
+
+
+def multipart(fields: Mapping[str, str], field_name: str, name: str, file: bytes) -> bytes:
+    """Return the body of a form as browsers send it, with one file after the fields."""
+    start = f"--{BOUNDARY}\r\nContent-Disposition: form-data; name="
+    parts = [f'{start}"{each}"\r\n\r\n{value}\r\n'.encode() for each, value in fields.items()]
+    head = f'{start}"{field_name}"; filename="{name}"\r\nContent-Type: application/zip\r\n\r\n'
+    return b"".join([*parts, head.encode(), file, f"\r\n--{BOUNDARY}--\r\n".encode()])
 
 
 @dataclass
@@ -188,6 +198,23 @@ class PageReader:
         )
         return self.page
 
+    async def upload(self, button: str, name: str, file: bytes, **given: str) -> Document:
+        """Fill in the form with a button that begins so, with a file of a field, and submit it.
+
+        The fields before the file are sent as a browser does.
+        """
+        form = self.form(button)
+        [of_file] = [each for each in self.page.controls if each.get("type") == "file"]
+        fields = {**form.fields, **given}
+        del fields[of_file["name"] or ""]
+        await self._request(
+            "POST",
+            form.action or urlsplit(self.path).path,
+            multipart(fields, of_file["name"] or "", name, file),
+            f"multipart/form-data; boundary={BOUNDARY}",
+        )
+        return self.page
+
     async def submit_query(self, button: str, **given: str) -> Document:
         """Fill in a form that asks for a page, and submit it."""
         form = self.form(button)
@@ -201,14 +228,16 @@ class PageReader:
         assert found, [each.button for each in self.page.forms]
         return found[0]
 
-    async def _request(self, method: str, path: str, data: bytes = b"") -> None:
+    async def _request(
+        self, method: str, path: str, data: bytes = b"", content_type: str = FIELDS
+    ) -> None:
         for _ in range(_REDIRECTS):
             headers = dict(self.headers)
             if self.cookies:
                 headers["cookie"] = "; ".join(f"{k}={v}" for k, v in self.cookies.items())
             if method == "POST":
                 headers["origin"] = headers.get("origin", ORIGIN)
-                headers["content-type"] = "application/x-www-form-urlencoded"
+                headers["content-type"] = content_type
             send = self._client.post if method == "POST" else self._client.get
             response = await send(path, headers=headers, data=data)
             for cookie in response.headers.getlist("set-cookie"):

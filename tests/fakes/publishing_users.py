@@ -2,15 +2,23 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
+from secrets import token_hex
+from shutil import rmtree
+from tempfile import gettempdir
 
 from octavo.actors.core import Directory, Supervisor
 from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.actors.workspace.messages import Push
+from octavo.http.api.attachments import AttachmentOperations
+from octavo.http.api.authentication import SessionOrKey
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.client_changes import ClientChangeOperations
+from octavo.http.api.exports import ExportOperations
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
+from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.metering import Metering
@@ -33,9 +41,14 @@ from octavo.model.oauth.client import ClientId
 from octavo.model.publishing.report import Reason
 from octavo.restoration.undo import ProgramUndo
 from octavo.store import Transaction
+from octavo.store.blobs import open_staging
 from octavo.store.scripts.oauth_programs import number_of
+from octavo.transfers.other_writes import OtherWrites
 from octavo.usage.meter import UsageMeter
+from octavo.usage.storage import StorageRoom
+from tests.fakes.archives_rig import archives_rig
 from tests.fakes.identity_fixture import IdentityFixture
+from tests.fakes.images_rig import images_in
 from tests.fakes.inline_documents import inline_documents
 from tests.fakes.notes_api import ALL_KEPT
 from tests.fakes.publishing_rig import publishing_rig
@@ -62,6 +75,28 @@ class PublishingUsers(UsersApi):
         )
         self.identity = identity
         self._root, self._directory = self._workspaces()
+        storage = StorageRoom(identity.store)
+        # The folder exists while the actors run.
+        self._folder = Path(gettempdir(), f"octavo-{token_hex(8)}")
+        self.images = images_in(
+            self._folder,
+            identity.store,
+            now=sources.now,
+            new_id=sources.new_id,
+            new_entropy=sources.new_entropy,
+            meter=self.meter,
+            storage=storage,
+        )
+        self.archives = archives_rig(
+            identity.store,
+            self.images,
+            self._directory,
+            storage,
+            OtherWrites(),
+            self._root,
+            now=sources.now,
+            new_id=sources.new_id,
+        )
         super().__init__(identity, more=self._of_notes)
 
     def _of_notes(self, api: UsersApi) -> Sequence[object]:
@@ -69,9 +104,16 @@ class PublishingUsers(UsersApi):
         submitter = ChangesetSubmitter(self._directory, api.access, sources.new_id)
         undo = ProgramUndo(store, self._directory, now=sources.now, kept=ALL_KEPT)
         metering, texts = Metering(self.meter), RevisionTexts(store, api.access)
+        uploaded = UploadedImages(store, api.access, sources.now)
+        authenticator = SessionOrKey(
+            self.identity.credentials, origin=ORIGIN, legal=self.identity.legal
+        )
         return [
             FileOperations(submitter, texts),
-            ChangesetOperations(submitter, store, UploadedImages(store, api.access, sources.now)),
+            ChangesetOperations(submitter, store, uploaded),
+            AttachmentOperations(submitter, self.images.uploads, uploaded, texts),
+            ImportOperations(self.archives.imports, api.access),
+            ExportOperations(self.archives.exports, api.access, authenticator, metering),
             HistoryOperations(store, api.access, metering),
             LinkOperations(store, api.access),
             SearchOperations(store, api.access, metering),
@@ -98,8 +140,12 @@ class PublishingUsers(UsersApi):
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Run the actors of the workspaces, for the operations that ask them."""
-        async with self._root.running():
-            yield
+        await open_staging(self._folder, self.images.folder.name)
+        try:
+            async with self._root.running():
+                yield
+        finally:
+            rmtree(self._folder)
 
     async def write_notes(self, workspace_id: str, *paths: str) -> None:
         """Create notes at paths of a workspace, while no actor runs."""

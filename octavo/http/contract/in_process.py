@@ -4,7 +4,7 @@ The caller is a client of the API: what it reads and changes passes through the 
 with their checks of input, rights, origin and rates, as the requests of any other client.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import BinaryIO, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -101,6 +101,17 @@ class Api:
         result = await self._perform(scope, receive, self._request_id)
         return typed(kind, result.body if isinstance(result, Reply) else result)
 
+    async def send_chunks(
+        self, kind: type[M], method: str, path: str, chunks: AsyncIterator[bytes]
+    ) -> M:
+        """Perform an operation whose body is bytes, which arrive while it is performed.
+
+        What ``chunks`` raises propagates. If cancelled, it may have been performed.
+        """
+        scope = self._scope_of(method, path, None, [(b"content-type", b"application/octet-stream")])
+        result = await self._perform(scope, _receiving_chunks(chunks), self._request_id)
+        return typed(kind, result.body if isinstance(result, Reply) else result)
+
     async def call(
         self,
         method: str,
@@ -188,5 +199,16 @@ def _receiving_file(start: bytes, file: BinaryIO, end: bytes) -> Receive:
             raise AssertionError("it never ends")
         body, following = following, next(waiting, None)
         return {"type": "http.request", "body": body, "more_body": following is not None}
+
+    return receive
+
+
+def _receiving_chunks(chunks: AsyncIterator[bytes]) -> Receive:
+    async def receive() -> Event:
+        try:
+            chunk = await anext(chunks)
+        except StopAsyncIteration:
+            return {"type": "http.request", "body": b"", "more_body": False}
+        return {"type": "http.request", "body": chunk, "more_body": True}
 
     return receive

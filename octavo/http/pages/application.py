@@ -49,6 +49,7 @@ from octavo.http.pages.responses import HOME, consent_first, redirect, report, s
 from octavo.http.pages.sign_in import add_sign_in_pages
 from octavo.http.pages.site import Site
 from octavo.http.pages.static_files import StaticFile, page_files
+from octavo.http.pages.uploads import UploadConnection
 from octavo.http.pages.usage import ReadUsage, usage_of_nothing
 from octavo.http.pages.workspaces import add_workspace_pages
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
@@ -75,6 +76,7 @@ _Failure = tuple[type, BaseException, TracebackType] | tuple[None, None, None]
 
 class _Pages(QuartTrio):
     request_class = SizedRequest
+    asgi_http_class = UploadConnection
 
     def log_exception(self, exception_info: _Failure) -> None:
         request_id = request.headers.get("x-request-id", "")

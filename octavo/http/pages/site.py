@@ -8,7 +8,7 @@ which browsers set and pages can't change, and by a value that only pages of the
 import hashlib
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial, wraps
 from http import HTTPStatus
@@ -23,10 +23,12 @@ from werkzeug.datastructures import FileStorage
 from octavo.accounts.ports import NewEntropy
 from octavo.http.api.account import AccountSchema
 from octavo.http.api.session_cookie import session_token
+from octavo.http.contract.bodies import ClientLeft
 from octavo.http.contract.in_process import Api, Perform
 from octavo.http.contract.problems import (
     ConsentRequired,
     Forbidden,
+    InvalidRequest,
     NotSignedIn,
     Problem,
     WrongOrigin,
@@ -34,6 +36,7 @@ from octavo.http.contract.problems import (
 from octavo.http.pages.kept_forms import go_on, sign_in_again
 from octavo.http.pages.large_forms import is_large
 from octavo.http.pages.resubmission import Resubmissions
+from octavo.http.pages.uploads import Body
 from octavo.http.server.asgi import Scope, extension_of
 
 TOKEN = "token-of-form"
@@ -46,6 +49,11 @@ MOST_LARGE_FORMS = 8
 
 # Rows of a list on one page: it stays small on a slow line.
 _ROWS = "30"
+
+_OLD_FORM = (
+    "You have signed in again since the form was opened, so nothing was changed. Open the page "
+    "again, and fill in the form."
+)
 
 Handler = Callable[..., Awaitable[Response]]
 
@@ -153,6 +161,44 @@ class Site:
         """
         return self._rule(path, "POST", audience, once=once, keeps_text=keeps_text)
 
+    def upload(self, path: str) -> Callable[[Handler], Handler]:
+        """Return a decorator that serves the form with a file submitted to ``path``.
+
+        The path is one of those whose body is left to the handler. The handler receives the
+        visitor with the fields before the file, the form, and the values of the path. It is
+        performed once, as a form that says so.
+        """
+
+        def decorate(handler: Handler) -> Handler:
+            @wraps(handler)
+            async def serve(**values: str) -> Response:
+                stranger = self._visitor(Audience.ACCOUNT, {}, {})
+                self._require_own_origin()
+                exchange = extension_of(_scope())
+                if exchange is not None:
+                    exchange.ignore_disconnect()
+                body = Body(_scope())
+                try:
+                    upload = await body.open()
+                    visitor = replace(stranger, given=upload.fields)
+                    if not self._is_own_form(visitor, Audience.ACCOUNT):
+                        raise Forbidden(_OLD_FORM)
+                    perform = partial(handler, visitor, upload, **values)
+                    response = await self._perform_once(visitor, Audience.ACCOUNT, perform)
+                    await body.discard()
+                except ClientLeft:
+                    raise InvalidRequest("The file did not arrive completely.") from None
+                except Problem as problem:
+                    if problem.status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+                        await body.discard()
+                    raise
+                return response
+
+            self._app.add_url_rule(path, f"POST {path}", serve, methods=["POST"])
+            return handler
+
+        return decorate
+
     def _rule(
         self,
         path: str,
@@ -186,10 +232,7 @@ class Site:
                 if not self._is_own_form(visitor, audience):
                     if keeps_text:
                         return await go_on(given, request.full_path.rstrip("?"), form_token())
-                    raise Forbidden(
-                        "You have signed in again since the form was opened, so nothing was "
-                        "changed. Open the page again, and fill in the form."
-                    )
+                    raise Forbidden(_OLD_FORM)
                 if not once or not visitor.given.get(ONCE):
                     return await handler(visitor, **values)
                 perform = partial(handler, visitor, **values)

@@ -2,6 +2,7 @@
 
 from octavo.http.pages.notes.deleting import add_deletion_pages
 from octavo.http.pages.notes.editing import NoteEditing
+from octavo.http.pages.notes.example import add_example
 from octavo.http.pages.notes.finding import add_finding_pages
 from octavo.http.pages.notes.folders import add_folder_pages
 from octavo.http.pages.notes.frame import NotePages
@@ -9,6 +10,7 @@ from octavo.http.pages.notes.history import add_history_pages
 from octavo.http.pages.notes.images import add_image_pages
 from octavo.http.pages.notes.moving import add_move_pages
 from octavo.http.pages.notes.reading import add_note_page
+from octavo.http.pages.notes.transfers import add_transfer_pages
 
 
 def add_note_pages(pages: NotePages) -> None:
@@ -21,3 +23,5 @@ def add_note_pages(pages: NotePages) -> None:
     add_history_pages(pages)
     add_finding_pages(pages)
     add_image_pages(pages)
+    add_transfer_pages(pages)
+    add_example(pages)

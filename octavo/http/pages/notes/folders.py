@@ -40,6 +40,7 @@ def add_folder_pages(pages: NotePages) -> None:
             crumbs=crumbs_of(workspace, folder),
             first=rows,
             rows=ROWS,
+            mutation=pages.new_id(),
             recent=recent,
             names=await names_of(visitor, workspace_id) if recent else {},
             name_of=name_of,

@@ -6,7 +6,7 @@ import pytest
 
 from octavo.model.files.changeset import CreateFile
 from octavo.model.files.content import note_text
-from octavo.model.identity import FileId
+from octavo.model.identity import AccountId, FileId
 from octavo.store import Transaction
 from octavo.store.compression import decompressed
 from tests.fakes.page_reader import Installation, PageReader
@@ -34,6 +34,18 @@ class Vault:
         await reader.submit("Create the note", path=path, text=text)
         assert reader.path.startswith(f"{self.base}/notes/"), (reader.path, reader.page.alerts)
         return reader.path
+
+    async def account_id(self) -> AccountId:
+        """The account of Ann, who owns the workspace."""
+
+        async def script(transaction: Transaction) -> str:
+            row = await transaction.fetch_one(
+                "SELECT account_id FROM members WHERE workspace_id = $1::uuid", self.workspace_id
+            )
+            assert row is not None
+            return str(row[0])
+
+        return AccountId(await self.house.users.identity.store.read(script))
 
     def creations(self, paths: Sequence[str]) -> list[CreateFile]:
         """Operations that create empty notes."""
