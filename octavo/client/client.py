@@ -166,9 +166,25 @@ class Client:
         """Return a client of one workspace, without checking whether it exists."""
         return WorkspaceClient(self._connection, WorkspaceId(workspace_id), self.notices)
 
-    async def search(self, query: str, *, folder: str = "", limit: int = 20) -> Hits:
+    async def search(
+        self,
+        query: str,
+        *,
+        folder: str = "",
+        limit: int = 20,
+        changed_since: datetime | None = None,
+        changed_before: datetime | None = None,
+        author: str | None = None,
+    ) -> Hits:
         """Search all workspaces of the account (search); see `WorkspaceClient.search`."""
-        asked = present_members(q=query, path=folder or None, limit=limit)
+        asked = present_members(
+            q=query,
+            path=folder or None,
+            limit=limit,
+            changedSince=None if changed_since is None else changed_since.isoformat(),
+            changedBefore=None if changed_before is None else changed_before.isoformat(),
+            author=author,
+        )
         return await self._connection.ask(Hits, Request("GET", "/api/search", query=asked))
 
     def notices(

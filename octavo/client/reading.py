@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -104,13 +105,30 @@ class WorkspaceReader:
         query = present_members(old=old, new=new, by=by, context=context)
         return await self._get(Difference, f"/files/{file_id}/diff", query)
 
-    async def search(self, query: str, *, folder: str = "", limit: int = 20) -> Hits:
+    async def search(
+        self,
+        query: str,
+        *,
+        folder: str = "",
+        limit: int = 20,
+        changed_since: datetime | None = None,
+        changed_before: datetime | None = None,
+        author: str | None = None,
+    ) -> Hits:
         """Return up to ``limit`` notes below ``folder`` that match ``query`` (searchWorkspace).
 
         All words are required. The last word, and each that ends with ``*``, matches as a prefix. A
-        quoted text is a phrase. The maximum ``limit`` is 100.
+        quoted text is a phrase. The maximum ``limit`` is 100. ``changed_since``, ``changed_before``
+        and ``author`` restrict the search to notes by their last changes; times have a zone.
         """
-        asked = present_members(q=query, path=folder or None, limit=limit)
+        asked = present_members(
+            q=query,
+            path=folder or None,
+            limit=limit,
+            changedSince=None if changed_since is None else changed_since.isoformat(),
+            changedBefore=None if changed_before is None else changed_before.isoformat(),
+            author=author,
+        )
         return await self._get(Hits, "/search", asked)
 
     async def links(self, file_id: FileId) -> LinksOfFile:

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from octavo.model.search import Clause, title_of
+from octavo.model.search import ANY_HEAD, Clause, HeadFilter, title_of
 
 T = TypeVar("T")
 
@@ -58,12 +58,14 @@ class Matching:
         names: whether the name has to contain all of them.
         below: the prefix of its path, and the first text after all that begin with it.
         limit: the maximum number of results.
+        heads: which head it has.
     """
 
     clauses: Sequence[Clause]
     names: bool
     below: tuple[str, str] | None
     limit: int
+    heads: HeadFilter = ANY_HEAD
 
 
 class Transaction(Protocol):

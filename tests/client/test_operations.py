@@ -4,6 +4,7 @@ import gc
 from datetime import UTC, datetime, timedelta
 from random import SystemRandom
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import trio
@@ -263,6 +264,11 @@ async def test_words_are_found_with_their_positions(workspace: WorkspaceClient) 
     assert [snippet.text[each.start : each.end] for each in snippet.marks] == ["xylophone"]
     assert (await workspace.search("the", folder="songs")).items[0].path == "songs/sea.md"
     assert (await workspace.search("the", limit=1)).more
+    now = datetime.now(UTC)
+    assert (await workspace.search("xylo", changed_since=now - timedelta(hours=1))).items
+    assert not (await workspace.search("xylo", changed_since=now + timedelta(hours=1))).items
+    assert not (await workspace.search("xylo", changed_before=now - timedelta(hours=1))).items
+    assert not (await workspace.search("xylo", author=str(uuid4()))).items
     nothing = await workspace.search("nothing")
     assert (nothing.items, nothing.complete) == ((), True)
 

@@ -21,7 +21,7 @@ from octavo.model.identity import (
     RevisionId,
     WorkspaceId,
 )
-from octavo.model.search import parse_query, ranked
+from octavo.model.search import ANY_HEAD, HeadFilter, parse_query, ranked
 from octavo.store import Script, Store, Transaction, Value
 from octavo.store.scripts.changesets import store_changes
 from octavo.store.scripts.folder_purges import record_purges
@@ -46,12 +46,13 @@ class Notebook:
     """Files by their ids; each call is one commit.
 
     With ``linking``, its links are indexed after each commit; otherwise nothing is indexed before
-    `catch_up`.
+    `catch_up`. Changes are those of ``author``.
     """
 
     store: Store
     workspace_id: WorkspaceId
     linking: bool = False
+    author: str = "ann"
 
     def __post_init__(self) -> None:
         self.heads: dict[str, Revision] = {}
@@ -105,7 +106,7 @@ class Notebook:
                 digest=Digest(""),
                 size=0,
                 media_type="",
-                author=AccountId("ann"),
+                author=AccountId(self.author),
                 mutation_id=MutationId("m"),
                 created_at=number,
             )
@@ -116,6 +117,7 @@ class Notebook:
             content_id=old.content_id if content is None else ContentId(revision_id),
             size=old.size if content is None else content.size,
             created_at=number,
+            author=AccountId(self.author),
             state="live",
         )
         if outcome == "deleted":
@@ -208,11 +210,15 @@ class Notebook:
         return bool(await self.store.read(workspaces_to_index(index, [self.workspace_id])))
 
     async def search(
-        self, query: str, folder: str | None = None, within: Confinement | None = None
+        self,
+        query: str,
+        folder: str | None = None,
+        within: Confinement | None = None,
+        heads: HeadFilter = ANY_HEAD,
     ) -> list[str]:
         """The ids of the matching files, best first."""
         asked = parse_query(query)
         await self.catch_up()
-        script = candidates([self.workspace_id], asked, folder, within)
+        script = candidates([self.workspace_id], asked, folder, within, heads)
         found = await self.store.read_much(script)
         return [each.candidate.file_id for each in ranked(found.candidates, asked)]

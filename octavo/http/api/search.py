@@ -13,13 +13,26 @@ from octavo.http.api.fields import FolderPath, QueryText
 from octavo.http.api.metering import METERED, Metering
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel, Identifier
+from octavo.http.contract.contract_model import (
+    ContractModel,
+    GivenTime,
+    Identifier,
+    milliseconds_of,
+)
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.accounts.access_limits import READ
-from octavo.model.identity import WorkspaceId
-from octavo.model.search import InvalidQuery, Query, Ranked, parse_query, ranked, snippets_of
+from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.search import (
+    HeadFilter,
+    InvalidQuery,
+    Query,
+    Ranked,
+    parse_query,
+    ranked,
+    snippets_of,
+)
 from octavo.model.usage import Amount
 from octavo.store import Store, StoreUnavailable
 from octavo.store.scripts.index_backlog import WORDS
@@ -44,6 +57,12 @@ class SearchQuery(ContractModel):
     """The folder to search, including its subfolders."""
     limit: Annotated[int, Field(ge=1, le=100), IN_DIGITS] = 20
     """Maximum number of results."""
+    changed_since: GivenTime | None = None
+    """Restricts the search to notes whose last change was at this time or later."""
+    changed_before: GivenTime | None = None
+    """Restricts the search to notes whose last change was before this time."""
+    author: Identifier | None = None
+    """Restricts the search to notes whose last change this account made."""
 
 
 class WideSearchQuery(SearchQuery):
@@ -176,12 +195,22 @@ class SearchOperations:
             # A read-only store, such as on a full disk: the existing index is searched.
             complete = False
         within = call.principal_as(Caller).confinement
-        found = await self._store.read_much(candidates(workspaces, terms, query.path, within))
+        script = candidates(workspaces, terms, query.path, within, _heads(query))
+        found = await self._store.read_much(script)
         results = await trio.to_thread.run_sync(
             partial(_results, found, terms, query.limit, complete), limiter=self._threads
         )
         await self._metering.count(call, _amount_of(results))
         return results
+
+
+def _heads(query: SearchQuery) -> HeadFilter:
+    since, before = query.changed_since, query.changed_before
+    return HeadFilter(
+        since=None if since is None else milliseconds_of(since),
+        before=None if before is None else milliseconds_of(before),
+        author=None if query.author is None else AccountId(query.author),
+    )
 
 
 def _amount_of(results: SearchResults) -> Amount:

@@ -98,7 +98,7 @@ class Slices:
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
+class UploadForm:
     """A form whose file arrives.
 
     Attributes:
@@ -126,7 +126,7 @@ class Body:
             exchange.allow(TRANSFER_SECONDS)
             self._receive = RenewedTime(exchange, TRANSFER_SECONDS).receive(self._receive)
 
-    async def open(self) -> Upload:
+    async def open(self) -> UploadForm:
         """Return the form, read up to its file.
 
         Raises `InvalidRequest`, `BodyTooLarge` and `UnsupportedMediaType`, and `ClientLeft`.
@@ -134,12 +134,12 @@ class Body:
         fields: dict[str, str] = {}
         async for part in await _FORM.read(self._scope["headers"], self._next):
             if part.filename is not None:
-                return Upload(fields, part)
+                return UploadForm(fields, part)
             try:
                 fields.setdefault(part.name, (await part.read(LARGEST_FIELD)).decode())
             except UnicodeDecodeError:
                 raise InvalidRequest("A field of the form is not UTF-8.") from None
-        return Upload(fields, None)
+        return UploadForm(fields, None)
 
     async def discard(self) -> None:
         """Read the rest of the form, unless it is too long to be read for nothing."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from octavo.model.search import MAX_TOKENS, Clause
 from octavo.model.search.tokens import name_tokens, tag_of, tokens_of
+from octavo.store.head_conditions import head_conditions
 from octavo.store.transaction import Matching, NewNote, Value, indexed_title
 
 NUMBERS = "SELECT nextval('search_numbers') FROM generate_series(1, CAST($1 AS INTEGER))"
@@ -102,12 +103,14 @@ def match(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]
         arguments += matching.below
         path = "COALESCE(fulltext_notes.path, files.path)"
         below = f"AND {path} >= ${len(arguments) - 1} AND {path} < ${len(arguments)}"
+    heads, values = head_conditions(matching.heads, len(arguments))
+    arguments += values
     sql = f"""
         WITH found AS MATERIALIZED ({" INTERSECT ".join(found)})
         SELECT files.file_id FROM fulltext_notes JOIN files
         ON files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
         WHERE fulltext_notes.workspace = (SELECT number FROM workspaces WHERE id = $1::uuid)
-        AND fulltext_notes.number IN (SELECT number FROM found) {below}
+        AND fulltext_notes.number IN (SELECT number FROM found) {below}{heads}
         ORDER BY fulltext_notes.number DESC LIMIT $2
     """
     return sql, tuple(arguments)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from octavo.model.files.confinement import Confinement, both_in
 from octavo.model.identity import AccountId, FileId, RevisionId, WorkspaceId
-from octavo.model.search import Candidate, Query
+from octavo.model.search import ANY_HEAD, Candidate, HeadFilter, Query
 from octavo.store.scripts import path_range
 from octavo.store.scripts.files import live_paths
 from octavo.store.scripts.head_texts import texts_of
@@ -41,6 +41,7 @@ def candidates(
     query: Query,
     folder: str | None,
     within: Confinement | None = None,
+    heads: HeadFilter = ANY_HEAD,
 ) -> Script[Candidates]:
     """Return the live notes of workspaces that match, with their texts, to be ranked.
 
@@ -50,6 +51,7 @@ def candidates(
         query: what the notes have to contain.
         folder: in which folder they have to be; None for any.
         within: another folder in which they have to be, in any spelling; None for any.
+        heads: which head each has to have.
 
     Of many matches, those are returned whose names match, then those that were written last.
     """
@@ -69,12 +71,10 @@ def candidates(
             whole: list[str] = []
             for each in folders:
                 below = path_range.below(each) if each else None
-                names += await transaction.match_words(
-                    workspace_id, Matching(query.clauses, True, below, min(MAX_NAMED, limit))
-                )
-                matching = await transaction.match_words(
-                    workspace_id, Matching(query.clauses, False, below, limit)
-                )
+                by_name = Matching(query.clauses, True, below, min(MAX_NAMED, limit), heads)
+                names += await transaction.match_words(workspace_id, by_name)
+                of_all = Matching(query.clauses, False, below, limit, heads)
+                matching = await transaction.match_words(workspace_id, of_all)
                 more = more or len(matching) == limit
                 whole += matching
             file_ids = [FileId(each) for each in dict.fromkeys((*names, *whole))]

@@ -10,6 +10,7 @@ the entries that remain belong to a number that no note has, and are not found.
 
 from octavo.model.search import Clause
 from octavo.model.search.tokens import name_tokens, tag_of, tagged, tokens_of
+from octavo.store.head_conditions import head_conditions
 from octavo.store.transaction import Matching, Value
 
 NUMBER = "UPDATE search_numbers SET last = last + $1 RETURNING last"
@@ -32,7 +33,7 @@ _MATCH = """
     ON files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
     WHERE search MATCH $2
     AND fulltext_notes.workspace = (SELECT number FROM workspaces WHERE id = $1::uuid)
-    {below} ORDER BY search.rowid DESC LIMIT $3
+    {below}{heads} ORDER BY search.rowid DESC LIMIT $3
 """
 _BELOW = """
     AND COALESCE(fulltext_notes.path, files.path) >= $4
@@ -55,8 +56,10 @@ def match(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]
     if matching.names:
         asked = f"{{name}} : ({asked})"
     below = matching.below or ()
-    sql = _MATCH.format(below=_BELOW if below else "")
-    return sql, (workspace_id, asked, matching.limit, *below)
+    given: list[Value] = [workspace_id, asked, matching.limit, *below]
+    heads, values = head_conditions(matching.heads, len(given))
+    sql = _MATCH.format(below=_BELOW if below else "", heads=heads)
+    return sql, (*given, *values)
 
 
 def _phrase(tag: str, clause: Clause) -> str:

@@ -93,7 +93,8 @@ def queries(operation: str, ids: list[str], rng: random.Random) -> list[tuple[st
             where = [("workspaceId", ids[0])] * rng.randrange(2)
             return [("q", query), *where]
         case "searchWorkspace":
-            return [("q", query), *([("path", rng.choice(JUNK))] * rng.randrange(2))]
+            junk = [(name, rng.choice(JUNK)) for name in ("path", "changedSince", "author")]
+            return [("q", query), *rng.sample(junk, rng.randrange(len(junk)))]
         case "diffRevisions":
             asked = [("by", rng.choice(("lines", "words"))), ("old", revision_id)]
             return rng.sample(asked, rng.randrange(3))

@@ -83,6 +83,14 @@ def workspace_searched(world: World) -> httpx.Response:
     response = world.ask("GET", f"{world.base}/search", params={"q": word})
     [found] = response.json()["items"]
     assert (found["fileId"], found["revisionId"]) == (note["fileId"], note["revision"]["id"])
+    changed, author = note["revision"]["createdAt"], note["revision"]["author"]
+    for asked, count in (
+        ({"changedSince": changed, "author": author}, 1),
+        ({"changedBefore": changed}, 0),
+        ({"author": world.stranger.account_id}, 0),
+    ):
+        narrow = world.ask("GET", f"{world.base}/search", params={"q": word, **asked})
+        assert len(narrow.json()["items"]) == count
     return response
 
 
@@ -93,6 +101,8 @@ def all_workspaces_searched(world: World) -> httpx.Response:
     asked = {"q": word}
     nothing = world.ask("GET", "/api/search", params=asked, headers=world.stranger.by_key)
     assert nothing.json()["items"] == []
+    asked["author"] = note["revision"]["author"]
+    asked["changedSince"] = note["revision"]["createdAt"]
     response = world.ask("GET", "/api/search", params=asked)
     assert [each["fileId"] for each in response.json()["items"]] == [note["fileId"]]
     return response

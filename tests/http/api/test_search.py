@@ -4,6 +4,7 @@ import pytest
 
 from octavo.http.api.search import SearchOperations
 from octavo.http.contract.assembly import contract_of
+from octavo.http.contract.contract_model import timestamp
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.store import StoreFull
 from tests.fakes.notes_api import NOBODYS, Client, Json, NotesApi, account_id, refusal
@@ -75,6 +76,25 @@ async def test_folder_and_limit_restrict_the_results(api: NotesApi, reader: Clie
     assert (len(response.json()["items"]), response.json()["more"]) == (2, True)
 
 
+async def test_last_change_restricts_the_results(api: NotesApi, reader: Client) -> None:
+    search = f"{api.place}/search?q=tide"
+    old = await api.note("old.md", "tide")
+    api.sources.time += 3600
+    await api.client("editor").post(api.files, {"path": "theirs.md", "text": "tide"})
+    between = timestamp(round(1000 * api.sources.time)).replace("Z", "%2B00:00")
+    assert await paths(reader, f"{search}&changedSince={between}") == ["theirs.md"]
+    assert await paths(reader, f"{search}&changedBefore={between}") == ["old.md"]
+    for name, path in (("owner", "old.md"), ("editor", "theirs.md")):
+        author = f"&author={account_id(name)}"
+        assert await paths(reader, f"{search}{author}") == [path]
+        assert await paths(reader, f"/api/search?q=tide{author}") == [path]
+    assert await paths(reader, f"{search}&author={NOBODYS}") == []
+    await old.update(text="tide again")
+    assert len(await paths(reader, f"{search}&changedSince={between}")) == 2
+    nothing = f"&changedSince={between}&author={account_id('owner')}&path=x"
+    assert await paths(reader, search + nothing) == []
+
+
 async def test_snippet_has_the_text_of_the_note_unchanged(api: NotesApi, reader: Client) -> None:
     await api.note("a.md", "<script>alert('tide')</script> 🦉 tide")
     [item] = (await reader.get(f"{api.place}/search?q=tide")).json()["items"]
@@ -123,6 +143,10 @@ async def test_all_workspaces_of_the_account_are_searched_and_no_other(
         ("q=x&limit=101", "/query/limit"),
         ("q=x&path=%00", "/query/path"),
         ("q=x&order=new", "/query/order"),
+        ("q=x&changedSince=yesterday", "/query/changedSince"),
+        ("q=x&changedSince=2027-01-01T00:00:00", "/query/changedSince"),
+        ("q=x&changedBefore=", "/query/changedBefore"),
+        ("q=x&author=Ann", "/query/author"),
     ],
 )
 async def test_query_that_cannot_be_answered_is_refused(

@@ -9,7 +9,7 @@ import pytest
 
 from octavo.model.files.confinement import Confinement
 from octavo.model.identity import AccountId, FileId, WorkspaceId
-from octavo.model.search import MAX_TOKENS, parse_query
+from octavo.model.search import MAX_TOKENS, HeadFilter, parse_query
 from octavo.store import TextDamaged, Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.postgres import search as postgres_search
@@ -141,6 +141,48 @@ class Searches:
         script = candidates([VAULT], parse_query("tide"), None, within)
         found = await notebook.store.read_much(script)
         assert [each.path for each in found.candidates] == ["X/Y/z/b.md"]
+
+    async def test_last_change_restricts_the_results(self, notebook: Notebook) -> None:
+        await notebook.write("a", "tide")
+        await notebook.write("b", "tide", "x/b.md")
+        notebook.author = "ben"
+        await notebook.write("c", "tide", "x/c.md")
+        await notebook.move("a", "x/a.md")
+        times = {file: head.created_at for file, head in notebook.heads.items()}
+        ann, ben = AccountId("ann"), AccountId("ben")
+        for heads, found in (
+            (HeadFilter(), ["a", "b", "c"]),
+            (HeadFilter(author=ann), ["b"]),
+            (HeadFilter(author=ben), ["a", "c"]),
+            (HeadFilter(author=AccountId("nobody")), []),
+            (HeadFilter(since=times["b"]), ["a", "b", "c"]),
+            (HeadFilter(since=times["c"]), ["a", "c"]),
+            (HeadFilter(since=times["a"] + 1), []),
+            (HeadFilter(before=times["c"]), ["b"]),
+            (HeadFilter(times["c"], times["a"]), ["c"]),
+            (HeadFilter(times["c"], times["a"], ann), []),
+        ):
+            assert sorted(await notebook.search("tide", heads=heads)) == found, heads
+            assert sorted(await notebook.search("tide", "x", Confinement("x"), heads)) == found
+
+    async def test_older_matches_of_the_author_are_found_beyond_the_limit(
+        self, notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(searching, "MAX_FOUND", 3)
+        monkeypatch.setattr(searching, "_MIN_FOUND", 3)
+        await notebook.write("a", "tide")
+        await notebook.write("b", "of the tide", "tide.md")
+        notebook.author = "ben"
+        for number in range(5):
+            await notebook.write(f"c{number}", "tide", f"tide{number}.md")
+        asked, heads = parse_query("tide"), HeadFilter(author=AccountId("ann"))
+        found = await notebook.store.read_much(candidates([VAULT], asked, None, None, heads))
+        assert not found.more
+        # The name counts for more.
+        assert await notebook.search("tide", heads=heads) == ["b", "a"]
+        newer = HeadFilter(since=notebook.heads["c1"].created_at)
+        found = await notebook.store.read_much(candidates([VAULT], asked, None, None, newer))
+        assert (found.more, len(found.candidates)) == (True, 3)
 
     async def test_each_commit_is_found_immediately(self, notebook: Notebook) -> None:
         await notebook.write("a", "red", "one.md")
@@ -360,7 +402,9 @@ class TestSearchingOnPostgres(Searches):
 
         async def plan(transaction: Transaction) -> str:
             await transaction.fetch_one(postgres_search.BY_INDEX)
-            sql, arguments = postgres_search.match(VAULT, Matching(clauses, False, ("a", "b"), 9))
+            heads = HeadFilter(1, 2, AccountId("ann"))
+            matching = Matching(clauses, False, ("a", "b"), 9, heads)
+            sql, arguments = postgres_search.match(VAULT, matching)
             rows = await transaction.fetch_all(f"EXPLAIN {sql}", *arguments)
             return "\n".join(row[0] for row in rows)
 

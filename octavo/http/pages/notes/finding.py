@@ -7,8 +7,9 @@ from quart import Response
 
 from octavo.http.api.links import LinkList
 from octavo.http.api.search import SearchResults, SnippetDocument
+from octavo.http.contract.contract_model import timestamp
 from octavo.http.contract.problems import Problem
-from octavo.http.pages.notes.frame import NotePages
+from octavo.http.pages.notes.frame import NotePages, names_of
 from octavo.http.pages.responses import HOME
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import trouble_of
@@ -17,6 +18,15 @@ from octavo.publishing.composition import name_of
 from octavo.publishing.member_notes import missing_path
 
 _RESULTS = "30"
+_DAY = 86_400
+_SECONDS = {"day": _DAY, "week": 7 * _DAY, "month": 31 * _DAY, "year": 366 * _DAY}
+TIMES = {
+    "day": "Changed in the last 24 hours",
+    "week": "Changed in the last 7 days",
+    "month": "Changed in the last month",
+    "year": "Changed in the last year",
+}
+"""The choices of how long ago a note was changed last."""
 _ROWS = "50"
 
 
@@ -35,15 +45,23 @@ def add_finding_pages(pages: NotePages) -> None:
         workspace = await workspace_of(visitor, workspace_id)
         asked = visitor.query.get("q", "").strip()
         folder = visitor.query.get("folder", "").strip("/")
+        since = visitor.query.get("since", "")
+        author = visitor.query.get("by", "")
         found, trouble = None, None
         if asked:
             place = f"{LIST}/{workspace_id}/search"
             try:
                 found = await visitor.api.get(
-                    SearchResults, place, q=asked, path=folder or None, limit=_RESULTS
+                    SearchResults,
+                    place,
+                    q=asked,
+                    path=folder or None,
+                    changedSince=_time_of(since, pages.now()),
+                    author=author or None,
+                    limit=_RESULTS,
                 )
             except Problem as problem:
-                trouble = trouble_of(problem, {"path": "folder"})
+                trouble = trouble_of(problem, {"path": "folder", "author": "by"})
         return await pages.show(
             "notes/search.html",
             workspace,
@@ -51,6 +69,10 @@ def add_finding_pages(pages: NotePages) -> None:
             trouble=trouble,
             found=found,
             asked=asked,
+            since=since if since in _SECONDS else "",
+            times={"": "Changed at any time", **{each: TIMES[each] for each in _SECONDS}},
+            author=author,
+            people={"": "By anybody", **await _people(visitor, workspace_id)},
             name_of=name_of,
             pieces_of=pieces_of,
         )
@@ -71,6 +93,20 @@ def add_finding_pages(pages: NotePages) -> None:
             name_of=name_of,
             missing_path=missing_path,
         )
+
+
+def _time_of(since: str, now: float) -> str | None:
+    """Return the time of the first change; None for any, also for one that is no choice."""
+    seconds = _SECONDS.get(since)
+    return None if seconds is None else timestamp(int((now - seconds) * 1000))
+
+
+async def _people(visitor: Visitor, workspace_id: str) -> dict[str, str]:
+    """Return the members by their accounts; the visitor first."""
+    own = visitor.account.id
+    names = await names_of(visitor, workspace_id)
+    others = sorted((each for each in names if each != own), key=lambda each: names[each].lower())
+    return {own: "By me", **{each: f"By {names[each]}" for each in others}}
 
 
 def pieces_of(snippet: SnippetDocument) -> Iterator[Piece]:

@@ -20,7 +20,7 @@ from octavo.http.pages.notes.frame import NotePages, writable
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
-from octavo.http.pages.uploads import Slices, Upload
+from octavo.http.pages.uploads import Slices, UploadForm
 from octavo.http.pages.workspaces import LIST, path_of, workspace_of
 
 PATIENCE = 2.0
@@ -78,7 +78,7 @@ def add_transfer_pages(pages: NotePages) -> None:
         )
 
     @pages.site.upload(place)
-    async def receive(visitor: Visitor, upload: Upload, workspace_id: str) -> Response:
+    async def receive(visitor: Visitor, upload: UploadForm, workspace_id: str) -> Response:
         await writable(visitor, workspace_id)
         if upload.file is None or not upload.file.filename:
             chosen = Trouble(400, "", {"archive": "Choose a zip archive first."})

@@ -143,6 +143,36 @@ async def test_search_finds_and_marks(ann: PageReader, vault: Vault) -> None:
     assert ann.status in (200, 400)
 
 
+async def test_search_has_filters_of_time_and_person(
+    ann: PageReader, bob: PageReader, vault: Vault
+) -> None:
+    sources = vault.house.users.identity.sources
+    await vault.write(ann, "Old", "Green tea.")
+    sources.time += 2 * 86_400
+    await vault.write(ann, "New", "Black tea.")
+    await ann.open(f"{vault.base}/search")
+    results = {}
+    for since in ("", "day", "week", "decade"):
+        await ann.submit_query("Search", q="tea", folder="", since=since)
+        results[since] = [each for each in ("Old", "New") if f">{each}</a> <span" in ann.text]
+    assert results == {
+        "": ["Old", "New"],
+        "day": ["New"],
+        "week": ["Old", "New"],
+        "decade": ["Old", "New"],
+    }
+    own = await vault.account_id()
+    await ann.open(f"{vault.base}/search?q=tea&by={own}&since=day")
+    assert f'<option value="{own}" selected>By me</option>' in ann.text
+    assert '<option value="day" selected>' in ann.text
+    assert "1 note." in ann.text
+    await ann.open(f"{vault.base}/search?q=tea&by={UNKNOWN}")
+    assert "fewer filters" in ann.text
+    await ann.open(f"{vault.base}/search?q=tea&by=x")
+    assert ann.status == 400
+    assert "Who" in ann.page.alerts[0]
+
+
 async def test_unresolved_links_are_listed_and_written(ann: PageReader, vault: Vault) -> None:
     await ann.open(f"{vault.base}/unresolved")
     assert "Every link leads somewhere" in ann.text
