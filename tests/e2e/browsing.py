@@ -381,7 +381,7 @@ def _go(page: Chrome, leading: WebElement) -> None:
     waiting.until(staleness_of(present))
 
 
-def _register(http: httpx.Client, name: str, invitation: str, address: str = "") -> Account:
+def register(http: httpx.Client, name: str, invitation: str, address: str = "") -> Account:
     address = address or f"{name.lower()}@example.org"
     given = {
         "invitation": invitation,
@@ -417,11 +417,12 @@ def portal() -> Iterator[str]:
 
 
 @contextmanager
-def page_site() -> Iterator[PageSite]:
+def page_site(*, write_objects: int = 20_000) -> Iterator[PageSite]:
     """Run an installation with people, and a browser that finds it at `ORIGIN`.
 
     Ann administers the installation and owns a workspace, in which Bob is an editor, who has read
-    as much as he may this month, when the installation may write no more; Cid is locked by the
+    as much as he may this month, when the installation may write
+    no more, as it has written 20,000 objects; Cid is locked by the
     operator; Dee has not accepted the present terms.
     """
     with data_folder() as folder, mail_server() as mail, portal() as billing:
@@ -434,7 +435,12 @@ def page_site() -> Iterator[PageSite]:
             *("--mail-from", "Octavo <notes@example.org>"),
             *("--portal", f"billing={billing}/pay?from=notes"),
             *("--mcp", "true", "--mcp-write", "true"),
-            *("--download-bytes-per-month", "10000000000", "--write-objects-per-month", "20000"),
+            *(
+                "--download-bytes-per-month",
+                "10000000000",
+                "--write-objects-per-month",
+                str(write_objects),
+            ),
         )
         with (
             running(folder, *options) as octavo,
@@ -442,9 +448,9 @@ def page_site() -> Iterator[PageSite]:
             running_browser(HOST, octavo.port) as browser,
         ):
             first = octavo.invitation()
-            people = {"Ann": _register(http, "Ann", first)}
+            people = {"Ann": register(http, "Ann", first)}
             for name in ("Bob", "Cid", "Dee"):
-                people[name] = _register(http, name, invite(folder))
+                people[name] = register(http, name, invite(folder))
             values = {"used": first, "opened": invite(folder)}
             values["reset"] = reset_token(folder, None, people["Bob"].address)
             site = PageSite(browser, folder, http, people, values, mail, billing)
@@ -586,7 +592,7 @@ def with_long_names(site: PageSite) -> PageSite:
     """
     letters = "Donaudampfschifffahrt" * 5
     address = f"{'eve' * 20}@{'a-long-name-of-a-host.' * 5}example.org"
-    eve = _register(site.http, letters[:100], invite(site.folder), address)
+    eve = register(site.http, letters[:100], invite(site.folder), address)
     people = {**site.people, "Eve": eve}
     site = replace(site, people=people)
     made = site.api("Ann", "POST", "/api/workspaces", {"name": letters[1:101]})
