@@ -11,7 +11,7 @@ from pathlib import Path
 
 SHARED_MEMORY = Path("/dev/shm")
 ENOUGH = 4 * 1024**3
-"""Free bytes, many times what the tests need. Containers often have only 64 MiB."""
+"""Free bytes, more than the tests need. Containers often have only 64 MiB."""
 
 
 def use_memory_folder() -> Path | None:
