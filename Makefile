@@ -65,7 +65,10 @@ lint: dev ## check style, format, types, and who imports whom
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-check: lint test ## lint and test: what must pass before a change lands
+# npm installs while pip does, and mypy runs.
+check: ## lint and test: what must pass before a change lands
+	@$(MAKE) --no-print-directory --jobs=2 lint yjs better-auth axe mcp-conformance
+	@$(MAKE) --no-print-directory test
 
 demo: dev ## let two devices edit a vault of real Markdown at once
 	@$(BIN)/python -m demo $(ARGS)
