@@ -39,7 +39,7 @@ from octavo.model.files.naming import name_from_text, written_path
 from octavo.model.files.path import ATTACHMENTS, NOTE_SUFFIX
 from octavo.model.files.revision_diff import ChangedPiece, words
 from octavo.model.identity import RevisionId
-from octavo.model.merge import Conflict, conflicts, merged, shared
+from octavo.model.merge import MergeConflict, conflicts, merged, shared
 from octavo.publishing.composition import name_of
 from octavo.publishing.member_notes import NoteBody
 
@@ -62,7 +62,7 @@ class Meanwhile:
 
     file: WorkspaceFile
     merged: str
-    conflicts: list[Conflict]
+    conflicts: list[MergeConflict]
     theirs: list[ChangedPiece]
     mine: list[ChangedPiece]
 
