@@ -1,6 +1,8 @@
 """People in a browser at an installation that has accounts, workspaces, keys and invitations."""
 
+import io
 import time
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -71,11 +73,16 @@ PAGES = [
     ("Ann", "/workspaces/{workspace}/notes/{tea}/difference?view=sides"),
     ("Ann", "/workspaces/{workspace}/search?q=tea"),
     ("Ann", "/workspaces/{workspace}/search?q=nothing"),
+    ("Ann", "/workspaces/{workspace}/search?q=tea&since=week&by={bob}"),
     ("Ann", "/workspaces/{workspace}/unresolved"),
     ("Ann", "/workspaces/{workspace}/deleted"),
     ("Ann", "/workspaces/{workspace}/notes/{gone}/restore"),
     ("Ann", "/workspaces/{workspace}/notes/{gone}/purge"),
     ("Ann", "/workspaces/{workspace}/images"),
+    ("Ann", "/workspaces/{workspace}/transfers"),
+    ("Ann", "/workspaces/{quiet}/transfers/{imported}"),
+    ("Ann", "/workspaces/{quiet}/transfers/{refused}"),
+    ("Ann", "/workspaces/{quiet}/transfers/{arrived}?refused=archive_job_running"),
     ("Ann", "/workspaces/{workspace}/members"),
     ("Bob", "/workspaces/{workspace}/members"),
     ("Ann", "/workspaces/{workspace}/members/{bob}/remove"),
@@ -135,6 +142,7 @@ PAGES_OF_LONG_NAMES = [
     ("Eve", "/workspaces/{long}/notes/{long_file}/history"),
     ("Eve", "/workspaces/{long}/notes/{long_file}/move"),
     ("Eve", "/workspaces/{long}/recent"),
+    ("Eve", "/workspaces/{long}/transfers"),
     ("Eve", "/workspaces/{long}/search?q=donau"),
     ("Eve", "/workspaces"),
     ("Eve", "/workspaces/{long}/members"),
@@ -471,6 +479,7 @@ def _furnish(site: PageSite, values: dict[str, str]) -> None:
     site.api("Bob", "POST", "/api/invitations/accept", {"token": sent["token"]})
     _write_notes(site, base, values)
     _publish(site, values)
+    _import(site, values)
     for_address = {"role": "reader", "address": "dora.van.der.berg@a-long-name.example.org"}
     site.api("Ann", "POST", f"{base}/invitations", for_address)
     key = site.api("Ann", "POST", "/api/account/keys", {"name": "backup script"})
@@ -571,6 +580,24 @@ def _publish(site: PageSite, values: dict[str, str]) -> None:
     assert isinstance(found, list)
     values.update(folder=folder.path, note=note.path, link=folder.link_id, report=found[0]["id"])
     values["quiet"] = str(site.api("Ann", "POST", "/api/workspaces", {"name": "Quiet"})["id"])
+
+
+def _import(site: PageSite, values: dict[str, str]) -> None:
+    """Send three archives: one that has no notes, one that is refused, and one that waits."""
+    base = f"/api/workspaces/{values['quiet']}/imports"
+    headers = {"cookie": f"{_COOKIE}={site.people['Ann'].cookie}", "origin": ORIGIN}
+    octets = {**headers, "content-type": "application/octet-stream"}
+    for name, path in (("imported", ".obsidian/a"), ("refused", "a.md"), ("arrived", "b.md")):
+        written = io.BytesIO()
+        with zipfile.ZipFile(written, "w") as archive:
+            archive.writestr(path, b"\xff")
+        values[name] = str(site.api("Ann", "POST", base, {})["importId"])
+        place = f"{base}/{values[name]}"
+        part = written.getvalue()
+        assert site.http.put(f"{place}/parts/1", content=part, headers=octets).is_success
+        if name != "arrived":
+            completed = site.http.post(f"{place}/complete", headers=headers)
+            assert completed.is_success is (name == "imported"), completed.text
 
 
 def publish(site: PageSite, name: str, workspace_id: str, body: object) -> Link:

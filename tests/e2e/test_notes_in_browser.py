@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.e2e.browser import missing
 from tests.e2e.browsing import (
@@ -16,6 +18,7 @@ from tests.e2e.browsing import (
     ORIGIN,
     WIDE,
     PageSite,
+    field,
     fill_in,
     follow,
     heading,
@@ -25,7 +28,9 @@ from tests.e2e.browsing import (
     register,
 )
 from tests.e2e.people import PASSWORD, invite
+from tests.e2e.server import PATIENCE
 from tests.fakes.image_files import encoded, picture
+from tests.fakes.vaults import OBSIDIAN
 from tests.fakes.yjs_device import Device
 
 REASON = missing()
@@ -257,3 +262,42 @@ def test_workspace_is_readable_in_a_text_browser(site: PageSite, workspace: str)
     for each in order:
         at = dumped.find(each, at + 1)
         assert at >= 0, (each, dumped)
+
+
+def test_newcomer_tries_the_example(site: PageSite, workspace: str) -> None:
+    page = site.browser
+    press(page, "Try it with an example")
+    assert message(page).startswith("Here is the example.")
+    follow(page, "Welcome")
+    follow(page, "garden plan")
+    follow(page, "Bread")
+    assert page.find_elements(By.CSS_SELECTOR, ".prose math, .prose .callout")
+    follow(page, "Formulas", within=".prose")
+    assert heading(page) == "Formulas"
+
+
+def test_vault_is_imported_in_the_browser(site: PageSite, workspace: str, tmp_path: Path) -> None:
+    page = site.browser
+    file = tmp_path / "Vault.zip"
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, data in OBSIDIAN.files.items():
+            archive.writestr(name, data)
+    follow(page, "Import notes")
+    field(page, "Archive").send_keys(str(file))
+    press(page, "Import")
+    # A busy machine shows the progress first.
+    WebDriverWait(page, PATIENCE).until(lambda shown: heading(shown) == "Your notes are here")
+    assert page.find_element(By.CSS_SELECTOR, ".facts dd").text == str(len(OBSIDIAN.notes))
+    follow(page, "Open the notes")
+    follow(page, "Vault")
+    follow(page, "Home")
+    assert heading(page) == "Home"
+    follow(page, "to do")
+    assert heading(page) == "Garden plan"
+    page.get(f"{ORIGIN}{workspace}/transfers")
+    field(page, "Archive").send_keys(str(file))
+    press(page, "Import")
+    assert heading(page) == "The archive was not imported"
+    assert "Move or delete those notes" in message(page)
+    press(page, "Discard the archive")
+    assert message(page) == "The archive is discarded."

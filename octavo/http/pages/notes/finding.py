@@ -21,10 +21,11 @@ _RESULTS = "30"
 _DAY = 86_400
 _SECONDS = {"day": _DAY, "week": 7 * _DAY, "month": 31 * _DAY, "year": 366 * _DAY}
 TIMES = {
-    "day": "Changed in the last 24 hours",
-    "week": "Changed in the last 7 days",
-    "month": "Changed in the last month",
-    "year": "Changed in the last year",
+    "": "Any time",
+    "day": "Last 24 hours",
+    "week": "Last 7 days",
+    "month": "Last month",
+    "year": "Last year",
 }
 """The choices of how long ago a note was changed last."""
 _ROWS = "50"
@@ -70,7 +71,7 @@ def add_finding_pages(pages: NotePages) -> None:
             found=found,
             asked=asked,
             since=since if since in _SECONDS else "",
-            times={"": "Changed at any time", **{each: TIMES[each] for each in _SECONDS}},
+            times=TIMES,
             author=author,
             people={"": "By anybody", **await _people(visitor, workspace_id)},
             name_of=name_of,

@@ -112,6 +112,7 @@ def add_transfer_pages(pages: NotePages) -> None:
             found=found,
             percent=0 if not found.total else min(100, 100 * found.read // found.total),
             advice=ADVICE.get(code, _LATER),
+            useless=code.startswith("archive_") and found.failure is not None,
             left_out=sum(found.result.left_out.values()) if found.result is not None else 0,
         )
 

@@ -60,6 +60,12 @@ async def test_archive_becomes_notes_and_what_is_left_out_is_explained(
     assert "by an import" in ann.text
 
 
+async def test_archive_without_notes_says_so(ann: PageReader, vault: Vault) -> None:
+    await upload(ann, vault, {".obsidian/app.json": "{}"})
+    assert ann.page.headings == ["The archive has no notes"]
+    assert "1 file with settings of programs" in ann.text
+
+
 async def parts_stored(vault: Vault) -> int:
     return len(vault.house.users.images.blobs.blobs)
 
@@ -167,6 +173,7 @@ async def test_file_that_can_not_be_imported_is_named_and_the_archive_discarded(
     assert ann.page.headings == ["The archive was not imported"]
     assert "Tea.md: It is not UTF-8" in ann.page.alerts[0]
     assert "Correct this on your computer" in ann.page.alerts[0]
+    assert "Try again" not in ann.text
     await ann.submit("Discard the archive")
     assert ann.page.alerts == ["The archive is discarded."]
     assert await open_imports(vault) == 0
