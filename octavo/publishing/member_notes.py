@@ -88,6 +88,20 @@ class MemberNotes:
             levels.append(Level(path, contents))
         return levels
 
+    async def folders(self, workspace_id: WorkspaceId, most: int) -> list[str]:
+        """Return the paths of at most ``most`` folders of a workspace, the upper ones first."""
+        found = await self._place(workspace_id)
+        if found is None:
+            return []
+        paths = [""]
+        for path in paths:
+            if len(paths) > most:
+                break
+            for each in found[1].folder(path).folders:
+                paths.append(f"{path}/{each.name}".lstrip("/"))  # noqa: PERF401
+            await trio.lowlevel.checkpoint()
+        return paths[1 : most + 1]
+
     async def body(self, workspace_id: WorkspaceId, file_id: FileId) -> NoteBody | None:
         """Return a live note as HTML; None if it is to be shown as it was written, or is gone.
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from http.cookies import SimpleCookie
+from mimetypes import guess_type
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
@@ -59,7 +60,8 @@ def multipart(fields: Mapping[str, str], field_name: str, name: str, file: bytes
     """Return the body of a form as browsers send it, with one file after the fields."""
     start = f"--{BOUNDARY}\r\nContent-Disposition: form-data; name="
     parts = [f'{start}"{each}"\r\n\r\n{value}\r\n'.encode() for each, value in fields.items()]
-    head = f'{start}"{field_name}"; filename="{name}"\r\nContent-Type: application/zip\r\n\r\n'
+    kind = guess_type(name)[0] or "application/octet-stream"
+    head = f'{start}"{field_name}"; filename="{name}"\r\nContent-Type: {kind}\r\n\r\n'
     return b"".join([*parts, head.encode(), file, f"\r\n--{BOUNDARY}--\r\n".encode()])
 
 

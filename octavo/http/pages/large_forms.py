@@ -12,7 +12,9 @@ LARGEST_TEXT = 6 * 1024 * 1024
 LARGEST_FORM = MAX_BYTES + LARGEST_TEXT
 """Bytes of a form with an image."""
 
-_PATH = re.compile(r"/workspaces/[0-9a-f-]{36}/(?:new|notes/[0-9a-f-]{36}/edit)|/sign-in/again")
+_PATH = re.compile(
+    r"/workspaces/[0-9a-f-]{36}/(?:new|images|notes/[0-9a-f-]{36}/edit)|/sign-in/again"
+)
 
 
 class SizedRequest(TrioRequest):

@@ -47,6 +47,7 @@ MESSAGES: Mapping[str, str] = {
     "note-restored": "The note is restored.",
     "text-restored": "The earlier text is restored, as a new revision.",
     "note-purged": "The note is erased for good.",
+    "image-added": "The image is added. A note shows it when it links to it.",
     "import-discarded": "The archive is discarded.",
     "example-created": "Here is the example. Start with the note Welcome.",
     "example-present": "The example is here already, or notes with the same names.",

@@ -3,23 +3,21 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import BinaryIO, cast
 from urllib.parse import quote
 from uuid import UUID
 
 import trio
 from quart import Response
 
-from octavo.http.api.attachments import AttachmentUploadResult
 from octavo.http.api.file_schemas import (
     ChangesetResultSchema,
     FileChangeSchema,
     WorkspaceFile,
 )
-from octavo.http.api.reading import FileList
 from octavo.http.api.workspaces import WorkspaceDocument, WorkspaceList
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.pages.notes.adding import add_image, free_path
 from octavo.http.pages.notes.frame import (
     NotePages,
     crumbs_of,
@@ -36,7 +34,7 @@ from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import LIST, path_of
 from octavo.model.etag import entity_tag
 from octavo.model.files.naming import name_from_text, written_path
-from octavo.model.files.path import ATTACHMENTS, NOTE_SUFFIX
+from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.files.revision_diff import ChangedPiece, words
 from octavo.model.identity import RevisionId
 from octavo.model.merge import MergeConflict, conflicts, merged, shared
@@ -49,7 +47,6 @@ _LONGEST_SHOWN = 160
 """Characters of unchanged text that are shown around a change."""
 _MOST_PIECES = 400
 """Changed pieces that are shown of one side."""
-_TRIES = 50
 _FIELDS = ("path", "text", "image")
 _LABELS = {"path": "Path", "text": "Text", "image": "Image"}
 _UNNAMED = "Note"
@@ -195,7 +192,7 @@ class NoteEditing:
         self, visitor: Visitor, workspace: WorkspaceDocument, given: Mapping[str, str]
     ) -> Response:
         stem = written_path(given["path"]).removesuffix(NOTE_SUFFIX)
-        path = await self._free(visitor, workspace.id, f"{stem} (copy){NOTE_SUFFIX}")
+        path = await free_path(self._pages, visitor, workspace.id, f"{stem} (copy){NOTE_SUFFIX}")
         body = {"path": path, "text": given["text"], "mutationId": given["mutation"]}
         try:
             made = await visitor.api.call("POST", f"{LIST}/{workspace.id}/files", body)
@@ -270,6 +267,7 @@ class NoteEditing:
             "notes/new.html",
             workspace,
             folder=folder,
+            folders=[f"{each}/" for each in await self._pages.folders(workspace.id)],
             trouble=trouble,
             given={"mutation": self._pages.new_id(), **given},
             first=_first(trouble),
@@ -335,43 +333,16 @@ class NoteEditing:
         found = f"{folder}/{name}{NOTE_SUFFIX}".lstrip("/")
         if given["action"] == "preview":
             return found
-        return await self._free(visitor, workspace_id, found)
-
-    async def _free(self, visitor: Visitor, workspace_id: str, path: str) -> str:
-        """Return a path that no file has; the first of those with a number after the name."""
-        stem, dot, ending = path.rpartition(".")
-        for number in range(1, _TRIES):
-            found = path if number == 1 else f"{stem} {number}{dot}{ending}"
-            listed = f"{LIST}/{workspace_id}/files"
-            page = await visitor.api.get(FileList, listed, prefix=found, limit="1")
-            if not page.items or page.items[0].path.casefold() != found.casefold():
-                return found
-        return f"{stem} {self._pages.new_id()[-12:]}{dot}{ending}"
+        return await free_path(self._pages, visitor, workspace_id, found)
 
     async def _with_image(
         self, visitor: Visitor, workspace_id: str, given: dict[str, str], path: str
     ) -> tuple[dict[str, str], Trouble | None]:
         """Upload the image of the form, and return the fields with a link to it in the text."""
-        image = visitor.files.get("image")
-        if image is None or not image.filename:
-            return given, Trouble(400, "", {"image": "Choose an image first."})
-        name = _image_name(image.filename)
-        try:
-            upload = await visitor.api.send_file(
-                AttachmentUploadResult,
-                f"{LIST}/{workspace_id}/attachments",
-                cast(BinaryIO, image.stream),
-                name=name,
-                media_type=image.content_type or "application/octet-stream",
-                boundary=self._pages.new_entropy().hex(),
-            )
-            target = await self._free(visitor, workspace_id, ATTACHMENTS + name)
-            place = f"{LIST}/{workspace_id}/attachments/{upload.object_id}/finalize"
-            await visitor.api.call("POST", place, {"path": target})
-        except Problem as problem:
-            found = trouble_of(problem)
-            text = " ".join((found.text, *found.fields.values())).strip()
-            return given, replace(found, text="", fields={"image": text})
+        added = await add_image(self._pages, visitor, workspace_id)
+        if isinstance(added, Trouble):
+            return given, added
+        target = added.path or ""
         link = f"![{name_of(target).rpartition('.')[0]}]({relative_link(path, target)})"
         text = given["text"].rstrip("\n")
         return {**given, "text": f"{text}\n\n{link}\n".lstrip("\n")}, None
@@ -443,10 +414,3 @@ def _identifier(text: str) -> str | None:
         return text if str(UUID(text)) == text else None
     except ValueError:
         return None
-
-
-def _image_name(given: str) -> str:
-    """Return a name for an image that is valid in a path and in a header."""
-    name = given.replace("\\", "/").rpartition("/")[2]
-    stem, _, ending = name.rpartition(".")
-    return f"{name_from_text(stem) or 'image'}.{ending.lower()}" if stem else "image"

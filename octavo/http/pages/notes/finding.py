@@ -67,6 +67,7 @@ def add_finding_pages(pages: NotePages) -> None:
             "notes/search.html",
             workspace,
             folder=folder,
+            folders=await pages.folders(workspace.id),
             trouble=trouble,
             found=found,
             asked=asked,

@@ -24,6 +24,9 @@ from octavo.publishing.member_notes import Level, MemberNotes, NoteBody
 MOST_IN_TREE = 60
 """Folders, and notes, of one folder in the tree; its page lists the others."""
 
+MOST_SUGGESTED = 200
+"""Folders that a field suggests."""
+
 WAYS: Mapping[str, str] = {
     "device": "with a device",
     "page": "in the browser",
@@ -116,6 +119,11 @@ class NotePages:
         """Return the folders down to one. Raises the problem of a database that is away."""
         with refusals_as_problems():
             return await self.notes.way(WorkspaceId(workspace_id), folder)
+
+    async def folders(self, workspace_id: str) -> list[str]:
+        """Return folders for a field with suggestions. Raises the problem as `way` does."""
+        with refusals_as_problems():
+            return await self.notes.folders(WorkspaceId(workspace_id), MOST_SUGGESTED)
 
     async def body(self, workspace_id: str, file_id: str) -> NoteBody | None:
         """Return a note as HTML; None if it is shown as it was written. Raises problems."""

@@ -6,11 +6,13 @@ from octavo.http.api.file_schemas import WorkspaceFile
 from octavo.http.api.links import FileLinksSchema
 from octavo.http.api.reading import FileList
 from octavo.http.contract.problems import NotFound, Problem
-from octavo.http.pages.notes.frame import NotePages, file_path
+from octavo.http.pages.notes.adding import add_image
+from octavo.http.pages.notes.frame import NotePages, file_path, writable
 from octavo.http.pages.notes.reading import newest
-from octavo.http.pages.responses import HOME
+from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
-from octavo.http.pages.workspaces import LIST, workspace_of
+from octavo.http.pages.trouble import Trouble
+from octavo.http.pages.workspaces import LIST, path_of, workspace_of
 from octavo.model.files.path import ATTACHMENTS
 
 _ROWS = "48"
@@ -22,6 +24,11 @@ def add_image_pages(pages: NotePages) -> None:
 
     @pages.site.page(_RULE)
     async def show_gallery(visitor: Visitor, workspace_id: str) -> Response:
+        return await gallery(visitor, workspace_id)
+
+    async def gallery(
+        visitor: Visitor, workspace_id: str, trouble: Trouble | None = None
+    ) -> Response:
         workspace = await workspace_of(visitor, workspace_id)
         page = await visitor.api.get(
             FileList,
@@ -32,8 +39,21 @@ def add_image_pages(pages: NotePages) -> None:
         )
         images = [each for each in page.items if each.kind == "attachment"]
         return await pages.show(
-            "notes/images.html", workspace, page=page, images=images, file_name=file_name
+            "notes/images.html",
+            workspace,
+            trouble=trouble,
+            page=page,
+            images=images,
+            file_name=file_name,
         )
+
+    @pages.site.form(_RULE, once=True)
+    async def add(visitor: Visitor, workspace_id: str) -> Response:
+        workspace = await writable(visitor, workspace_id)
+        added = await add_image(pages, visitor, workspace.id)
+        if isinstance(added, Trouble):
+            return await gallery(visitor, workspace_id, added)
+        return redirect(f"{path_of(workspace.id)}/images/{added.file_id}", "image-added")
 
     @pages.site.page(f"{_RULE}/<uuid:file_id>")
     async def show_image(visitor: Visitor, workspace_id: str, file_id: str) -> Response:

@@ -38,6 +38,7 @@ def add_move_pages(pages: NotePages) -> None:
         return await pages.show(
             "notes/move.html",
             workspace,
+            folders=[f"{each}/{name_of(path)}" for each in await pages.folders(workspace.id)],
             folder=folder_of(path),
             here=file.id,
             trouble=trouble,

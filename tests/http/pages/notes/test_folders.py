@@ -1,5 +1,10 @@
 """Folders are read."""
 
+import re
+
+import pytest
+
+from octavo.http.pages.notes import frame
 from octavo.http.pages.notes.frame import MOST_IN_TREE
 from tests.fakes.page_reader import PageReader
 from tests.http.pages.notes.conftest import Vault
@@ -50,3 +55,27 @@ async def test_folder_that_is_gone_says_so(ann: PageReader, vault: Vault) -> Non
     assert "No note is in this folder" in ann.text
     await ann.open(ann.page.links["Write a note here"])
     assert ann.form("Create the note").fields["path"] == "Nowhere/"
+
+
+async def test_fields_suggest_folders_upper_ones_first(
+    ann: PageReader, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await ann.open(f"{vault.base}/new")
+    assert "<datalist" not in ann.text
+    tea = await vault.write(ann, "Kitchen/Drinks/Tea", "Green.")
+    await vault.write(ann, "Garden/Beds/North", "")
+    folders = ["Garden", "Kitchen", "Garden/Beds", "Kitchen/Drinks"]
+    for page, ending in (
+        (f"{vault.base}/new", "/"),
+        (f"{vault.base}/search", ""),
+        (f"{tea}/move", "/Tea"),
+    ):
+        await ann.open(page)
+        assert suggested(ann) == [f"{each}{ending}" for each in folders]
+    monkeypatch.setattr(frame, "MOST_SUGGESTED", 3)
+    await ann.open(f"{vault.base}/search")
+    assert suggested(ann) == folders[:3]
+
+
+def suggested(reader: PageReader) -> list[str]:
+    return re.findall('<option value="([^"]*)"></option>', reader.text)
