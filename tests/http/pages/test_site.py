@@ -1,7 +1,10 @@
 """Who may see a page, and which forms are performed."""
 
 import pytest
+import trio
+from trio.testing import MockClock
 
+from octavo.http.pages.site import LARGE_FORM_SECONDS
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.page_reader import Installation, PageReader
 from tests.fakes.users_api import ADDRESS, ORIGIN
