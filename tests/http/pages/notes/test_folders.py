@@ -1,5 +1,8 @@
 """Folders are read."""
 
+import re
+
+from octavo.http.pages.notes.folders import SHORTCUTS
 from octavo.http.pages.notes.frame import MOST_IN_TREE
 from tests.fakes.page_reader import PageReader
 from tests.http.pages.notes.conftest import Vault
@@ -50,3 +53,17 @@ async def test_folder_that_is_gone_says_so(ann: PageReader, vault: Vault) -> Non
     assert "No note is in this folder" in ann.text
     await ann.open(ann.page.links["Write a note here"])
     assert ann.form("Create the note").fields["path"] == "Nowhere/"
+
+
+async def test_shortcuts_are_listed_and_each_is_on_a_page(ann: PageReader, vault: Vault) -> None:
+    await ann.open("/shortcuts")
+    for letter in SHORTCUTS:
+        assert f"<kbd>{letter.upper()}</kbd>" in ann.text
+    note = await vault.write(ann, "Tea", "Green.")
+    found = set()
+    for page in (note, f"{note}/edit"):
+        await ann.open(page)
+        keys = re.findall('accesskey="(.)"', ann.text)
+        assert len(keys) == len(set(keys))
+        found |= {*keys}
+    assert found == set(SHORTCUTS)
