@@ -40,17 +40,27 @@ CLIENTS = 16
 HOT = 200
 OPERATIONS = 500
 PASSWORD = "orange lanterns at dusk"
-WORDS = ("harvest", "kettle", "proof", "garden", "letter")
+TOPICS = 1000
+"""Words that people search for; each is in about one of a hundred notes."""
+
+
+def topic(number: int) -> str:
+    """Return the word that a note is about."""
+    first, second = divmod(number % TOPICS, 32)
+    syllables = ("ba", "de", "fi", "go", "hu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo")
+    parts = (first % 14, first // 14 + 7, second % 14, second // 14 + 3)
+    return "".join(syllables[each] for each in parts)
 
 
 def markdown(number: int, count: int) -> str:
     """Return a note of about 2 KB: prose, a list, code, and links to other notes."""
     links = "\n".join(
-        f"- see [note {other}](../{other // 100:03}/{other:05}.md) about {WORDS[other % 5]}"
+        f"- see [note {other}](../{other // 100:03}/{other:05}.md) about {topic(other)}"
         for other in ((number * 7 + step) % count for step in range(10))
     )
     return (
-        f"# Note {number}\n\n{prose(900, number)}\n\n## Links\n\n{links}\n\n## Code\n\n"
+        f"# Note {number}: {topic(number)}\n\n{prose(900, number)}\n\n"
+        f"## Links\n\n{links}\n\n## Code\n\n"
         f"```python\nprint({number})\n```\n\n{prose(400, number + 1)}\n"
     )
 
@@ -120,8 +130,7 @@ def home(vault: Vault, connection: HTTPConnection, chance: random.Random) -> str
 
 
 def search(vault: Vault, connection: HTTPConnection, chance: random.Random) -> str:
-    number = chance.randrange(len(vault.ids))
-    return vault.get(connection, f"{vault.base}/search?q={chance.choice(WORDS)}+{number}")
+    return vault.get(connection, f"{vault.base}/search?q={topic(chance.randrange(TOPICS))}")
 
 
 def history(vault: Vault, connection: HTTPConnection, chance: random.Random) -> str:
