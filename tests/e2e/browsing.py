@@ -61,6 +61,7 @@ PAGES = [
     ("Ann", "/workspaces/{workspace}/recent"),
     ("Ann", "/workspaces/{workspace}/new?folder=Tea"),
     ("Ann", "/new"),
+    ("Ann", "/shortcuts"),
     ("Ann", "/workspaces/{workspace}/notes/{tea}"),
     ("Ann", "/workspaces/{workspace}/notes/{roses}"),
     ("Bob", "/workspaces/{workspace}/notes/{tea}/edit"),

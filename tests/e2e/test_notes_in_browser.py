@@ -1,11 +1,13 @@
 """Stories of people who have a browser and no script: notes are written, shared and found."""
 
+import re
 import shutil
 import subprocess
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from selenium.webdriver import Chrome
@@ -244,24 +246,67 @@ def test_second_person_reads_or_writes(site: PageSite, workspace: str, role: str
     assert "by Fay" in page.find_element(By.TAG_NAME, "main").text
 
 
-def test_workspace_is_readable_in_a_text_browser(site: PageSite, workspace: str) -> None:
-    """Pages are readable without style, in the order of the text."""
+class TextBrowser:
+    """w3m with the session of a person: a page is its text, and the links that it numbers."""
+
+    def __init__(self, site: PageSite, name: str) -> None:
+        self._base = str(site.http.base_url).rstrip("/")
+        self._cookie = f"Cookie: __Host-octavo={site.people[name].cookie}"
+        self.text = ""
+        self.links: dict[str, str] = {}
+
+    def open(self, address: str, *more: str) -> str:
+        command = ["w3m", "-dump", "-cols", "70", "-o", "display_link_number=1", *more]
+        address = address if address.startswith("http") else self._base + address
+        done = subprocess.run(
+            [*command, "-header", self._cookie, address], capture_output=True, check=True
+        )
+        self.text, _, references = done.stdout.decode().partition("References:")
+        names = dict(re.findall(r"\[(\d+)\]([^\[\n]+)", self.text))
+        addresses = dict(re.findall(r"\[(\d+)\] (\S+)", references))
+        self.links = {
+            name.strip(): addresses[number] for number, name in names.items() if number in addresses
+        }
+        return self.text
+
+    def follow(self, name: str) -> str:
+        return self.open(self.address(name))
+
+    def address(self, name: str) -> str:
+        """The address of the first link that begins so."""
+        return next(each for text, each in self.links.items() if text.startswith(name))
+
+    def post(self, path: str, fields: dict[str, str], folder: Path) -> str:
+        file = folder / "fields"
+        file.write_text(urlencode(fields))
+        return self.open(path, "-header", f"Origin: {ORIGIN}", "-post", str(file))
+
+
+def test_notes_are_read_and_written_in_a_text_browser(
+    site: PageSite, workspace: str, tmp_path: Path
+) -> None:
+    """Pages are complete without style, and in the order in which they are read."""
     if shutil.which("w3m") is None:
         pytest.skip("NO PAGE IS READ IN A TEXT BROWSER: there is no w3m (apt-get install w3m).")
-    page = site.browser
-    note = write(page, workspace, "Kitchen/Tea", "# Tea\n\nGreen, at **75 °C**.\n\n- one\n- two\n")
-    page.get(ORIGIN + note)
-    dumped = subprocess.run(
-        ["w3m", "-dump", "-T", "text/html", "-cols", "60"],
-        input=page.page_source.encode(),
-        capture_output=True,
-        check=True,
-    ).stdout.decode()
-    order = ["Household", "Kitchen", "Tea", "Edit", "Green, at 75", "one", "New note"]
+    write(site.browser, workspace, "Kitchen/Tea", "# Tea\n\nGreen, at **75 °C**.\n\n- one\n")
+    reader = TextBrowser(site, "Ann")
+    assert "Changed last" in reader.open(workspace)
+    reader.follow("Kitchen")
+    shown = reader.follow("Tea")
     at = -1
-    for each in order:
-        at = dumped.find(each, at + 1)
-        assert at >= 0, (each, dumped)
+    for each in ("Household", "Kitchen", "Tea", "Edit", "Green, at 75", "one", "New note"):
+        at = shown.find(each, at + 1)
+        assert at >= 0, (each, shown)
+    address = reader.address("Edit").removeprefix(str(site.http.base_url).rstrip("/"))
+    assert "Help for Markdown" in reader.follow("Edit")
+    headers = {"cookie": f"__Host-octavo={site.people['Ann'].cookie}"}
+    form = site.http.get(address, headers=headers).text
+    hidden = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', form))
+    fields = {**hidden, "path": "Kitchen/Tea.md", "text": "# Tea\n\nBlack.", "action": "save"}
+    reader.post(address, fields, tmp_path)
+    assert "Black." in reader.open(address.removesuffix("/edit"))
+    assert "with a device" not in reader.open(f"{address.removesuffix('/edit')}/history")
+    assert "tea" in reader.open(f"{workspace}/search?q=black").lower()
 
 
 def test_newcomer_tries_the_example(site: PageSite, workspace: str) -> None:

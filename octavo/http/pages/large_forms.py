@@ -24,6 +24,8 @@ class SizedRequest(TrioRequest):
         large = is_large_path(str(given[2]))
         if large:
             named["max_content_length"] = LARGEST_FORM
+            # The reader of the form has a deadline for a slow line.
+            named["body_timeout"] = None
         super().__init__(*given, **named)  # type: ignore[arg-type]
         if large:
             # The parser of forms has a limit of its own.

@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from octavo.model.files.changeset import CreateFile
+from octavo.model.files.changeset import CreateFile, UpdateFile
 from octavo.model.files.content import note_text
-from octavo.model.identity import AccountId, FileId
+from octavo.model.identity import AccountId, FileId, WorkspaceId
 from octavo.store import Transaction
 from octavo.store.compression import decompressed
+from octavo.store.scripts.files import file
 from tests.fakes.page_reader import Installation, PageReader
 from tests.http.pages.test_publications import create_workspace
 
@@ -51,6 +52,17 @@ class Vault:
         """Operations that create empty notes."""
         new_id = self.house.users.identity.sources.new_id
         return [CreateFile(FileId(new_id()), path, note_text("")) for path in paths]
+
+    async def replace(self, note: str, text: str) -> None:
+        """Replace the text of a note as a device does; ``note`` is the path of its page."""
+        file_id = FileId(note.rpartition("/")[2])
+        found = await self.house.users.identity.store.read(
+            file(WorkspaceId(self.workspace_id), file_id)
+        )
+        assert found is not None
+        expected = frozenset({str(found.revision.revision_id)})
+        update = UpdateFile(file_id, expected, note_text(text))
+        await self.house.users.push(self.workspace_id, update)
 
     async def texts(self) -> dict[str, str]:
         """The texts of live notes, by their paths."""

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from octavo.http.pages.notes import frame
+from octavo.http.pages.notes.folders import SHORTCUTS
 from octavo.http.pages.notes.frame import MOST_IN_TREE
 from tests.fakes.page_reader import PageReader
 from tests.http.pages.notes.conftest import Vault
@@ -79,3 +80,17 @@ async def test_fields_suggest_folders_upper_ones_first(
 
 def suggested(reader: PageReader) -> list[str]:
     return re.findall('<option value="([^"]*)"></option>', reader.text)
+
+
+async def test_shortcuts_are_listed_and_each_is_on_a_page(ann: PageReader, vault: Vault) -> None:
+    await ann.open("/shortcuts")
+    for letter in SHORTCUTS:
+        assert f"<kbd>{letter.upper()}</kbd>" in ann.text
+    note = await vault.write(ann, "Tea", "Green.")
+    found = set()
+    for page in (note, f"{note}/edit"):
+        await ann.open(page)
+        keys = re.findall('accesskey="(.)"', ann.text)
+        assert len(keys) == len(set(keys))
+        found |= {*keys}
+    assert found == set(SHORTCUTS)
