@@ -505,7 +505,10 @@ def _furnish(site: PageSite, values: dict[str, str]) -> None:
         site.folder,
         None,
         "INSERT INTO installation_usage (month, download_bytes, download_objects, write_objects)"
-        f" VALUES ('{month_of(time.time())}', {INSTALLATION_READ}, 81234, 20000)",
+        f" VALUES ('{month_of(time.time())}', {INSTALLATION_READ}, 81234, 20000)"
+        # The archives may be counted already.
+        " ON CONFLICT (month) DO UPDATE SET download_bytes = excluded.download_bytes,"
+        " download_objects = excluded.download_objects, write_objects = excluded.write_objects",
     )
     controls = {"revision": 1, "locked": True, "lockReason": "The bill of March is open."}
     path = f"/api/accounts/{site.people['Cid'].account_id}"
