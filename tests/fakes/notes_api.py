@@ -13,8 +13,7 @@ from octavo.accounts.audit import Audit
 from octavo.accounts.caller import Caller
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
-from octavo.actors.core import Directory, Supervisor, WorkerContext, WorkerSpec
-from octavo.actors.jobs.restoring import RestoringJob
+from octavo.actors.core import Directory, Supervisor
 from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.http.api.access import Access
 from octavo.http.api.attachments import AttachmentOperations
@@ -53,13 +52,11 @@ from octavo.http.contract.problems import NotSignedIn
 from octavo.http.server.client_network import client_network
 from octavo.model.accounts.access_limits import READ, WRITE, AccessLimits, parse_scopes
 from octavo.model.accounts.account import Role as AccountRole
-from octavo.model.files.restoration import BatchSizes
 from octavo.model.identity import AccountId, Position, ProgramNumber, WorkspaceId
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import GrantId
 from octavo.model.usage import NO_LIMITS, InstallationLimits
 from octavo.restoration.restorations import Restorations
-from octavo.restoration.runner import RestorationPostponed, RestorationRunner
 from octavo.restoration.undo import ProgramUndo
 from octavo.store import Transaction, Value
 from octavo.store.scripts.oauth_programs import number_of
@@ -79,6 +76,7 @@ from tests.fakes.publishing_rig import (
     published_html,
     publishing_rig,
 )
+from tests.fakes.restoring_rig import restoring_job
 
 Json = dict[str, Any]
 ROLES = ("owner", "administrator", "editor", "reader")
@@ -87,8 +85,6 @@ ADMINISTRATOR = "root"
 """The administrator of the installation."""
 ALL_KEPT = 30 * 86_400_000
 """Milliseconds for which all revisions are kept."""
-FEW_AT_ONCE = BatchSizes(only=8, step=3)
-"""Restorations of more than eight files are several changesets, of three files each."""
 WRITER = "01900000-0000-7000-8000-cccccccccccc"
 
 
@@ -527,14 +523,8 @@ async def _serving(
         new_entropy=sources.new_entropy,
     )
     texts = RevisionTexts(store, access)
-    runner = RestorationRunner(store, directory, now=sources.now, sizes=FEW_AT_ONCE)
-    job = RestoringJob(store, runner, sources.now, alone=True, postponing=(RestorationPostponed,))
-
-    async def restore(worker: WorkerContext) -> None:
-        await job.run()
-
-    root.add(WorkerSpec("restorations", restore))
-    restorations = Restorations(store, job, now=sources.now, kept=ALL_KEPT)
+    restoring = restoring_job(store, directory, root, now=sources.now)
+    restorations = Restorations(store, restoring, now=sources.now, kept=ALL_KEPT)
 
     @cache
     def loaded_exchange() -> Exchange:
