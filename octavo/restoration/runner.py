@@ -41,6 +41,7 @@ MAX_ATTEMPTS = 20
 _FEW = 500
 # Refusals that mean that others changed the files, or took their paths, since they were read.
 _OUTDATED = (HeadMoved, PathConflict, InvalidGraph)
+_PRUNED = "It was interrupted for so long that earlier revisions may have been removed."
 _FORBIDDEN = "The account that started it may not change the workspace any more."
 
 
@@ -78,6 +79,7 @@ class RestorationRunner:
         store: the store of the workspaces.
         workspaces: their actors.
         now: returns Unix time in seconds.
+        kept: milliseconds for which all revisions are stored.
         sizes: the sizes of changesets.
     """
 
@@ -87,8 +89,10 @@ class RestorationRunner:
         workspaces: Directory[WorkspaceId, WorkspaceActor],
         *,
         now: Callable[[], float],
+        kept: int,
         sizes: BatchSizes = BatchSizes(),  # noqa: B008 - immutable
     ) -> None:
+        self._kept = kept
         self._store = store
         self._workspaces = workspaces
         self._now = now
@@ -104,7 +108,9 @@ class RestorationRunner:
         if found is None or found.state != "running":
             return
         try:
-            await _Run(self._store, self._workspaces, found, self._ms, self._sizes).run()
+            run = _Run(self._store, self._workspaces, found, self._ms, self._sizes)
+            await run.require_history(self._ms() - self._kept)
+            await run.run()
         except NoWorkspace:
             # Nobody will ask for it any more.
             await self.stop(key, "not_found", "The workspace was deleted.")
@@ -140,6 +146,14 @@ class _Run:
         self._last = given.last
         self._done = given.done
         self._unacceptable: set[FileId] = set()
+
+    async def require_history(self, earliest: int) -> None:
+        """Raise `_Stopped` if revisions may be pruned by now that it returns to."""
+        past = await self._store.read(
+            past_states.past_position(self._key.workspace_id, self._given.asked.target)
+        )
+        if past is not None and past.changed_at is not None and past.changed_at < earliest:
+            raise _Stopped("history_pruned", _PRUNED)
 
     async def run(self) -> None:
         attempts = 0

@@ -24,11 +24,12 @@ def add_restorations(
 
     ``shared`` says that other processes use the database.
     """
-    runner = RestorationRunner(store, workspaces, now=now)
+    kept = all_kept(settings)
+    runner = RestorationRunner(store, workspaces, now=now, kept=kept)
     job = RestoringJob(store, runner, now, alone=not shared, postponing=(RestorationPostponed,))
 
     async def run(worker: WorkerContext) -> None:
         await job.run()
 
     root.add(WorkerSpec("restorations", run))
-    return Restorations(store, job, now=now, kept=all_kept(settings))
+    return Restorations(store, job, now=now, kept=kept)

@@ -76,15 +76,13 @@ from tests.fakes.publishing_rig import (
     published_html,
     publishing_rig,
 )
-from tests.fakes.restoring_rig import restoring_job
+from tests.fakes.restoring_rig import ALL_KEPT, restoring_job
 
 Json = dict[str, Any]
 ROLES = ("owner", "administrator", "editor", "reader")
 NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
 ADMINISTRATOR = "root"
 """The administrator of the installation."""
-ALL_KEPT = 30 * 86_400_000
-"""Milliseconds for which all revisions are kept."""
 WRITER = "01900000-0000-7000-8000-cccccccccccc"
 
 

@@ -39,9 +39,8 @@ from octavo.store.scripts.oauth_programs import number_of
 from octavo.usage.meter import UsageMeter
 from tests.fakes.identity_fixture import IdentityFixture
 from tests.fakes.inline_documents import inline_documents
-from tests.fakes.notes_api import ALL_KEPT
 from tests.fakes.publishing_rig import publishing_rig
-from tests.fakes.restoring_rig import restoring_job
+from tests.fakes.restoring_rig import ALL_KEPT, restoring_job
 from tests.fakes.users_api import ORIGIN, UsersApi
 
 _WRITER = "01900000-0000-7000-8000-cccccccccccc"

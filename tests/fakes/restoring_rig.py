@@ -10,6 +10,8 @@ from octavo.model.identity import WorkspaceId
 from octavo.restoration.runner import RestorationPostponed, RestorationRunner
 from octavo.store import Store
 
+ALL_KEPT = 30 * 86_400_000
+"""Milliseconds for which all revisions are kept."""
 FEW_AT_ONCE = BatchSizes(only=8, step=3)
 """Restorations of more than eight files are several changesets, of three files each."""
 
@@ -22,7 +24,7 @@ def restoring_job(
     now: Callable[[], float],
 ) -> RestoringJob:
     """Build the job; it runs under ``root``."""
-    runner = RestorationRunner(store, workspaces, now=now, sizes=FEW_AT_ONCE)
+    runner = RestorationRunner(store, workspaces, now=now, kept=ALL_KEPT, sizes=FEW_AT_ONCE)
     job = RestoringJob(store, runner, now, alone=True, postponing=(RestorationPostponed,))
 
     async def restore(worker: WorkerContext) -> None:

@@ -57,7 +57,7 @@ class RestorationProcess(Process):
         asked = cast(
             Directory[WorkspaceId, WorkspaceActor], UnreliableWorkspaces(self.directory, faults)
         )
-        runner = RestorationRunner(self.store, asked, now=restoration_now, sizes=sizes)
+        runner = RestorationRunner(self.store, asked, now=restoration_now, kept=KEPT, sizes=sizes)
         job = RestoringJob(
             self.store,
             runner,

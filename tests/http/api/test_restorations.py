@@ -5,10 +5,14 @@ from urllib.parse import urlencode
 
 import pytest
 
+from octavo.documents.document_batch import DocumentBatch
+from octavo.model.files.content import NoteText
+from octavo.model.identity import Epoch, FileId
+from octavo.model.refusal import DocumentTooLarge
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import START
 from tests.fakes.image_files import encoded, picture
-from tests.fakes.notes_api import Client, Json, NotesApi, refusal
+from tests.fakes.notes_api import Client, Json, NotesApi, account_id, refusal
 
 SECONDS = 60.0
 PNG, JPEG = encoded(picture((30, 20)), "PNG"), encoded(picture((30, 20)), "JPEG")
@@ -289,6 +293,50 @@ async def test_account_that_may_not_write_any_more_stops_it(api: NotesApi) -> No
     await api.execute("UPDATE accounts SET state = 'enabled'")
     assert (await done(api, position=1, mutationId=mutation))["done"] == 1
     assert await contents(api) == {"a.md": "1"}
+
+
+async def test_restoration_that_was_interrupted_for_too_long_stops(api: NotesApi) -> None:
+    note = await api.note("a.md", "1")
+    await note.update(text="2")
+    mutation = api.new_id()
+    await done(api, position=1, mutationId=mutation)
+    await api.execute("UPDATE restorations SET state = 'failed', failure = '[\"a\", \"b\"]'")
+    api.sources.time += 31 * 86_400
+    found = (await restore(api, position=1, mutationId=mutation)).json()
+    assert (found["state"], found["failure"]["code"]) == ("failed", "history_pruned")
+
+
+async def test_storage_that_is_full_stops_it_and_room_lets_it_go_on(api: NotesApi) -> None:
+    note = await api.note("a.md", "x" * 100)
+    await note.update(text="2")
+    await api.execute("UPDATE accounts SET storage_limit = 50")
+    api.storage.forget_account(account_id("owner"))
+    mutation = api.new_id()
+    found = (await restore(api, position=1, mutationId=mutation)).json()
+    assert (found["state"], found["failure"]["code"]) == ("failed", "storage_limit")
+    await api.execute("UPDATE accounts SET storage_limit = NULL")
+    api.storage.forget_account(account_id("owner"))
+    assert (await done(api, position=1, mutationId=mutation))["done"] == 1
+
+
+async def test_note_that_exceeds_a_present_limit_is_left_and_named(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long, short = await api.note("long.md", "x" * 50), await api.note("short.md", "x")
+    await long.update(text="y")
+    await short.update(text="y")
+
+    write = DocumentBatch.write
+
+    def refuse(self: DocumentBatch, file_id: FileId, content: NoteText, epoch: Epoch) -> None:
+        if content.size > 10:
+            raise DocumentTooLarge("Its document would be too large.")
+        write(self, file_id, content, epoch)
+
+    monkeypatch.setattr(DocumentBatch, "write", refuse)
+    result = await done(api, position=2)
+    assert left(result) == [("long.md", "unacceptable")]
+    assert await contents(api) == {"long.md": "y", "short.md": "x"}
 
 
 async def test_unknown_restoration_is_not_found(api: NotesApi) -> None:
