@@ -24,7 +24,7 @@ WAITING_SECONDS = 10.0
 """Seconds that a request waits for the end of its restoration."""
 
 
-class Asked(NamedTuple):
+class RestorationRequest(NamedTuple):
     """What a client asks for: the state at a moment (ms), or after a position.
 
     An empty folder stands for all files.
@@ -81,7 +81,9 @@ class Restorations:
         """The first moment that can be restored, in milliseconds."""
         return self._ms() - self._kept
 
-    async def outlook(self, workspace_id: WorkspaceId, asked: Asked) -> RestorationOutlook:
+    async def outlook(
+        self, workspace_id: WorkspaceId, asked: RestorationRequest
+    ) -> RestorationOutlook:
         """Return what a restoration would do at present. Changes nothing.
 
         Raises `HistoryPruned`, `PositionUnknown`, `WorkspaceGone` and `StoreUnavailable`.
@@ -95,7 +97,7 @@ class Restorations:
         self,
         workspace_id: WorkspaceId,
         account_id: AccountId,
-        asked: Asked,
+        asked: RestorationRequest,
         mutation_id: MutationId,
     ) -> StoredRestoration:
         """Restore, and return how far it is at its end or after `WAITING_SECONDS`.
@@ -130,7 +132,9 @@ class Restorations:
         key = RestorationKey(workspace_id, MutationId(restoration_id))
         return await self._store.read(restorations.find(key))
 
-    async def _begin(self, key: RestorationKey, account_id: AccountId, asked: Asked) -> None:
+    async def _begin(
+        self, key: RestorationKey, account_id: AccountId, asked: RestorationRequest
+    ) -> None:
         """Record a restoration, unless another request just has."""
         used = await self._store.read(receipts(key.workspace_id, [key.restoration_id]))
         if used:
@@ -142,7 +146,9 @@ class Restorations:
             restorations.begin(key, account_id, given, outlook.present, total, self._ms())
         )
 
-    async def _past(self, workspace_id: WorkspaceId, asked: Asked) -> past_states.PastPosition:
+    async def _past(
+        self, workspace_id: WorkspaceId, asked: RestorationRequest
+    ) -> past_states.PastPosition:
         if asked.moment is not None:
             if asked.moment < self.earliest:
                 raise HistoryPruned(self.earliest)

@@ -24,7 +24,7 @@ from octavo.model.files.receipt import Receipt
 from octavo.model.files.restoration import BatchSizes
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, MutationId, Position, WorkspaceId
-from octavo.restoration.restorations import Asked
+from octavo.restoration.restorations import RestorationRequest
 from octavo.store.scripts import restorations as rows
 from octavo.store.scripts.restorations import RestorationKey, StoredRestoration
 from tests.simulation.asking import Asking, NothingDone, Unsettled
@@ -251,7 +251,7 @@ def _asking_for(
     key: RestorationKey, target: Position
 ) -> Callable[[RestorationProcess], Awaitable[StoredRestoration]]:
     async def ask(process: RestorationProcess) -> StoredRestoration:
-        asked = Asked(None, target, "")
+        asked = RestorationRequest(None, target, "")
         return await process.restorations.begin(VAULT, ANN, asked, key.restoration_id)
 
     return ask

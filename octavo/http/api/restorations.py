@@ -30,7 +30,7 @@ from octavo.model.files.restoration import LeftFile, LeftReason
 from octavo.model.files.reversion import Action, Reversion
 from octavo.model.identity import MutationId, Position
 from octavo.model.refusal import MutationReused
-from octavo.restoration.restorations import Asked, PositionUnknown, Restorations
+from octavo.restoration.restorations import PositionUnknown, RestorationRequest, Restorations
 from octavo.restoration.undo import HistoryPruned
 from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.store.scripts.restorations import MAX_LEFT, StoredRestoration
@@ -266,10 +266,14 @@ class RestorationOperations:
         return _restoration(found)
 
 
-def _asked(moment: int | None, position: int | None, folder: str, pointer: str) -> Asked:
+def _asked(
+    moment: int | None, position: int | None, folder: str, pointer: str
+) -> RestorationRequest:
     if (moment is None) == (position is None):
         raise InvalidRequest(errors=[(f"{pointer}/moment", _ONE_OF_BOTH)])
-    return Asked(moment, None if position is None else Position(position), folder.rstrip("/"))
+    return RestorationRequest(
+        moment, None if position is None else Position(position), folder.rstrip("/")
+    )
 
 
 @contextmanager

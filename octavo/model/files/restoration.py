@@ -36,7 +36,7 @@ its path, it was purged, or its earlier text exceeds a present limit.
 """
 
 
-class ChangedFile(NamedTuple):
+class DivergedFile(NamedTuple):
     """A file that changed after a position.
 
     Attributes:
@@ -91,7 +91,7 @@ class Restoration:
 
 
 def restoration(
-    changed: Iterable[ChangedFile],
+    changed: Iterable[DivergedFile],
     others: Iterable[str],
     folder: str = "",
     begun: Begun | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from octavo.model.files.restoration import ChangedFile
+from octavo.model.files.restoration import DivergedFile
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.store.scripts.revision_rows import (
@@ -60,7 +60,7 @@ class PastPosition(NamedTuple):
 class StatesSince(NamedTuple):
     """The files of a workspace, as `octavo.model.files.restoration.restoration` takes them."""
 
-    changed: list[ChangedFile]
+    changed: list[DivergedFile]
     others: list[str]
 
 
@@ -104,7 +104,7 @@ def states_since(workspace_id: WorkspaceId, position: Position) -> Script[States
         past: dict[FileId, Revision] = {each.file_id: each for each in revisions_of_rows(rows)}
         paths = await transaction.fetch_all(_OTHERS, workspace_id, position)
         return StatesSince(
-            [ChangedFile(head, past.get(head.file_id)) for head in heads],
+            [DivergedFile(head, past.get(head.file_id)) for head in heads],
             [row[0] for row in paths],
         )
 

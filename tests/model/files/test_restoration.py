@@ -12,7 +12,7 @@ from octavo.model.files.restoration import (
     STEP_BYTES,
     BatchSizes,
     Begun,
-    ChangedFile,
+    DivergedFile,
     Restoration,
     batches,
     restoration,
@@ -96,7 +96,7 @@ class Workspace:
     ) -> Restoration:
         then, now = self.trees[position], self.tree.heads
         changed = [
-            ChangedFile(head, then.get(file_id))
+            DivergedFile(head, then.get(file_id))
             for file_id, head in now.items()
             if head.position > position
         ]
@@ -222,14 +222,14 @@ def test_what_others_change_meanwhile_is_left_and_named(
 
 def test_purged_file_is_named_for_the_workspace_and_unknown_for_a_folder() -> None:
     head = revision("1", "", position=2, state="purged")
-    changed = [ChangedFile(head, revision("1", "", position=1))]
+    changed = [DivergedFile(head, revision("1", "", position=1))]
     [left] = restoration(changed, ()).left
     assert (left.head, left.reason) == (head, "purged")
     assert restoration(changed, (), "f") == Restoration((), (), 0)
 
 
 def test_refused_file_is_left() -> None:
-    changed = [ChangedFile(revision("1", "a.md", "y", position=2), revision("1", "a.md", "x"))]
+    changed = [DivergedFile(revision("1", "a.md", "y", position=2), revision("1", "a.md", "x"))]
     begun = Begun(Position(2), unacceptable=frozenset({FileId("1")}))
     [left] = restoration(changed, (), "", begun).left
     assert left.reason == "unacceptable"
@@ -239,8 +239,8 @@ def test_files_that_were_returned_are_counted() -> None:
     ours = revision("1", "a.md", "x", position=3, by=OURS)
     same = revision("2", "b.md", "x", position=2)
     changed = [
-        ChangedFile(ours, revision("1", "a.md", "x")),
-        ChangedFile(same, revision("2", "b.md", "x")),
+        DivergedFile(ours, revision("1", "a.md", "x")),
+        DivergedFile(same, revision("2", "b.md", "x")),
     ]
     assert restoration(changed, (), "", Begun(Position(2), {OURS})).returned == 1
 
