@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test storm simulate fuzz siege lint check demo bench lock screenshots clean dev yjs better-auth axe mcp-conformance oauth-clients
+.PHONY: help install run test storm simulate fuzz siege lint check demo bench lock screenshots clean dev yjs better-auth axe html-validate mcp-conformance oauth-clients
 
 help: ## say what each command does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 22
@@ -27,6 +27,9 @@ yjs:
 axe:
 	@tools/npm.sh axe AXE-CORE
 
+html-validate:
+	@tools/npm.sh html_validate HTML-VALIDATE
+
 better-auth:
 	@tools/npm.sh better_auth BETTER-AUTH
 
@@ -36,7 +39,7 @@ mcp-conformance:
 oauth-clients:
 	@tools/npm.sh oauth_clients 'FOREIGN CLIENTS OF MCP AND OAUTH'
 
-test: dev yjs better-auth axe mcp-conformance oauth-clients ## run every test, in two processes; ARGS='-n 0' takes one
+test: dev yjs better-auth axe html-validate mcp-conformance oauth-clients ## run every test, in two processes; ARGS='-n 0' takes one
 	@$(BIN)/pytest -q -n 2 --dist worksteal $(ARGS)
 
 storm: dev ## run the storms of the core under 50,000 schedules each
@@ -65,7 +68,10 @@ lint: dev ## check style, format, types, and who imports whom
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-check: lint test ## lint and test: what must pass before a change lands
+# npm installs while pip does, and mypy runs.
+check: ## lint and test: what must pass before a change lands
+	@$(MAKE) --no-print-directory --jobs=2 lint yjs better-auth axe html-validate mcp-conformance
+	@$(MAKE) --no-print-directory test
 
 demo: dev ## let two devices edit a vault of real Markdown at once
 	@$(BIN)/python -m demo $(ARGS)

@@ -1,18 +1,35 @@
 """Settings of every test."""
 
 import gc
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
 
 from tests.fakes import readable_ids
+from tests.fakes.memory_folder import use_memory_folder
+
+LONGEST = Path(__file__).parent / "simulation"
 
 readable_ids.install()
 
 # A busy machine makes an example slow, not wrong.
 hypothesis.settings.register_profile("octavo", deadline=None)
 hypothesis.settings.load_profile("octavo")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep temporary files in memory, of every process of the run, and remove them at its end."""
+    folder = use_memory_folder()
+    if folder is not None:
+        config.add_cleanup(lambda: shutil.rmtree(folder))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the longest tests first: at the end, one process would wait for the other."""
+    items.sort(key=lambda item: not item.path.is_relative_to(LONGEST))
 
 
 @pytest.hookimpl(wrapper=True)

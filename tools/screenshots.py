@@ -1,9 +1,11 @@
 """Write a picture of every page, narrow and wide, light and dark, to ``build/screenshots``.
 
 For people who judge the pages: ``make screenshots``. The pages and their people are those of the
-tests in a browser. It needs Chromium and its driver.
+tests in a browser. It needs Chromium and its driver. With ``--docs``, it writes the pictures that
+the documentation shows, instead.
 """
 
+import argparse
 import re
 import sys
 from pathlib import Path
@@ -14,7 +16,17 @@ from tests.e2e.browser import missing
 from tests.e2e.browsing import NARROW, PAGES, WIDE, page_site
 
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "screenshots"
+DOCS = FOLDER.parent.parent / "docs" / "pictures"
 _TALLEST = 4000
+_SHOWN = (
+    ("note", "Ann", "/workspaces/{workspace}/notes/{tea}", 1120, "light"),
+    ("note-narrow", "Ann", "/workspaces/{workspace}/notes/{tea}", NARROW, "dark"),
+    ("folder", "Ann", "/workspaces/{workspace}", 1120, "light"),
+    ("edit", "Ann", "/workspaces/{workspace}/notes/{tea}/edit", 1120, "light"),
+    ("difference", "Ann", "/workspaces/{workspace}/notes/{tea}/difference", 1120, "dark"),
+    ("search", "Ann", "/workspaces/{workspace}/search?q=tea", 1120, "light"),
+)
+"""The pictures of the documentation: name, person, page, width and appearance."""
 _LOOKS = ((WIDE, "light"), (WIDE, "dark"), (NARROW, "light"), (NARROW, "dark"))
 
 
@@ -34,11 +46,27 @@ def file_name(person: str, path: str) -> str:
     return f"{words}-{person}" if person else words
 
 
+def write_shown() -> None:
+    """Write the pictures of the documentation."""
+    DOCS.mkdir(parents=True, exist_ok=True)
+    with page_site() as site:
+        for name, person, path, width, appearance in _SHOWN:
+            site.become(person)
+            picture(site.open(path, width, appearance), DOCS / f"{name}.png", width)
+    sys.stdout.write(f"{len(_SHOWN)} pictures are in {DOCS}\n")
+
+
 def main() -> None:
     """Write the pictures, and print where they are."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--docs", action="store_true", help="write those of the documentation")
+    given = parser.parse_args()
     reason = missing()
     if reason is not None:
         raise SystemExit(reason)
+    if given.docs:
+        write_shown()
+        return
     FOLDER.mkdir(parents=True, exist_ok=True)
     with page_site() as site:
         for person, path in PAGES:

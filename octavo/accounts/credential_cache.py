@@ -33,7 +33,7 @@ class CredentialCache:
     """Caches at most ``maximum`` callers by credential digest; the oldest are evicted.
 
     Attributes:
-        generation: the number of calls of `forget`.
+        generation: the number of calls of `forget` and `forget_all`.
     """
 
     def __init__(self, maximum: int) -> None:
@@ -50,7 +50,7 @@ class CredentialCache:
         return self._entries.get(digest)
 
     def keep(self, digest: bytes, entry: CachedCaller, generation: int) -> None:
-        """Cache ``entry``, unless `forget` was called since ``generation``."""
+        """Cache ``entry``, unless something was forgotten since ``generation``."""
         if generation != self.generation:
             return
         self._drop(digest)
@@ -64,6 +64,12 @@ class CredentialCache:
         self.generation += 1
         for digest in self._digests.pop(account_id, ()):
             del self._entries[digest]
+
+    def forget_all(self) -> None:
+        """Remove every caller."""
+        self.generation += 1
+        self._entries.clear()
+        self._digests.clear()
 
     def _drop(self, digest: bytes) -> None:
         entry = self._entries.pop(digest, None)

@@ -73,6 +73,10 @@ class Credentials:
         self._tokens.forget(account_id)
         self._forgotten(account_id)
 
+    def forget_tokens(self) -> None:
+        """Drop all cached access tokens: of a program that was removed, whoever allowed it."""
+        self._tokens.forget_all()
+
     async def of_key(self, secret: bytes) -> Caller | None:
         """Return the caller with the API key ``secret``; None if it is not valid.
 

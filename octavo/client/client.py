@@ -18,6 +18,7 @@ from octavo.client.paging import Pages
 from octavo.client.responses import AccountInfo, NewKey, WorkspaceInfo, WorkspacePage
 from octavo.client.retrying import EntropySource, Retrying
 from octavo.client.workspace import WorkspaceClient
+from octavo.model.accounts.access_limits import Scope
 from octavo.model.identity import WorkspaceId
 
 _PAGE = 500
@@ -120,10 +121,27 @@ class Client:
         )
         self._connection.credential = {}
 
-    async def create_key(self, name: str, expires_at: datetime | None = None) -> NewKey:
-        """Create an API key of the account (createApiKey); it never expires by default."""
+    async def create_key(
+        self,
+        name: str,
+        expires_at: datetime | None = None,
+        *,
+        scopes: Collection[Scope] | None = None,
+        workspace_ids: Collection[WorkspaceId] | None = None,
+        folder: str | None = None,
+    ) -> NewKey:
+        """Create an API key of the account (createApiKey); it never expires by default.
+
+        Without ``scopes``, it has full access to the account. With them, it is limited to these, to
+        the workspaces of ``workspace_ids`` (all if None), and to the files below ``folder`` of the
+        only one of them (all if None).
+        """
         body = present_members(
-            name=name, expiresAt=None if expires_at is None else expires_at.isoformat()
+            name=name,
+            expiresAt=None if expires_at is None else expires_at.isoformat(),
+            scopes=None if scopes is None else [*scopes],
+            workspaceIds=None if workspace_ids is None else [*workspace_ids],
+            folder=folder,
         )
         request = Request("POST", "/api/account/keys", body, effect="single")
         return await self._connection.ask(NewKey, request)

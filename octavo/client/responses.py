@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from octavo.client.response_model import Base64, ResponseModel
+from octavo.model.accounts.access_limits import Scope
 from octavo.model.identity import (
     AccountId,
     Epoch,
@@ -41,6 +42,9 @@ class NewKey(ResponseModel):
     name: str
     created_at: datetime
     expires_at: datetime | None
+    scopes: tuple[Scope, ...] | None
+    workspace_ids: tuple[WorkspaceId, ...] | None
+    folder: str | None
     secret: str
 
 

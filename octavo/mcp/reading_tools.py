@@ -34,6 +34,8 @@ _WINDOW = 50
 _MAX_WINDOWS = 8
 _MAX_NUMBER = 2**53 - 1
 _LAST_FILE = "~"
+# Control characters, separators of lines, directions of text, and invisible tags.
+_NOT_ON_A_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f]+")
 _CHANGES_CURSOR = re.compile(r"([0-9]{1,15})\.([0-9a-f-]{36}|~)")
 
 NOTE_ID = text("The id of a note: octavo://{workspaceId}/{fileId}.", longest=LONGEST_ID)
@@ -90,7 +92,7 @@ async def _search(notes: Notes, arguments: Arguments) -> Structured:
         "results": [
             {
                 "id": note_uri(each.workspace_id, each.file_id),
-                "title": each.title or name_of(each.path),
+                "title": shown_title(each.title, each.path),
                 "url": notes.address(each.workspace_id, each.file_id),
             }
             for each in hits
@@ -104,7 +106,7 @@ async def _fetch(notes: Notes, arguments: Arguments) -> Structured:
     part = excerpt(note.text, limit=MAX_FETCHED)
     return {
         "id": note_uri(workspace_id, file_id),
-        "title": title_of(note.text) or name_of(note.path),
+        "title": shown_title(title_of(note.text), note.path),
         "text": part.text,
         "url": notes.address(workspace_id, file_id),
         "metadata": {
@@ -163,7 +165,7 @@ async def _backlinks(notes: Notes, arguments: Arguments) -> Structured:
             {
                 "note_id": note_uri(workspace_id, each.file_id),
                 "path": each.path,
-                "title": each.title or name_of(each.path),
+                "title": shown_title(each.title, each.path),
                 "target": each.target,
                 "heading": each.heading,
             }
@@ -251,9 +253,13 @@ async def _note_history(notes: Notes, arguments: Arguments) -> Structured:
     }
 
 
-def name_of(path: str) -> str:
-    """Return the name of a note without a heading: the last segment of its path."""
-    return path.rpartition("/")[2].removesuffix(".md")
+def shown_title(title: str | None, path: str) -> str:
+    """Return the title of a note on one line: its heading, or the last segment of its path.
+
+    What moves a cursor or reorders text is left out: clients show titles outside of the note.
+    """
+    shown = _NOT_ON_A_LINE.sub(" ", title or "").strip()
+    return shown or path.rpartition("/")[2].removesuffix(".md")
 
 
 def _listed(name: str, description: str, /, **properties: Schema) -> Schema:

@@ -120,8 +120,8 @@ def _moved(note: NoteContent) -> ToolRefused:
     more = "" if part.next is None else f" Only the first {part.end_character} characters follow."
     return ToolRefused(
         "The note has changed since that revision was read: nothing was changed. Merge your change "
-        f"with its present text, and call the tool again with revision_id {note.revision_id}. Its "
-        f"path is {note.path}. {DATA_NOTICE}{more} Its text:\n\n{part.text}"
+        f"with its present text, and call the tool again with revision_id {note.revision_id}. "
+        f"{DATA_NOTICE}{more} Its path: {note.path}\nIts text:\n\n{part.text}"
     )
 
 

@@ -75,14 +75,14 @@ def _size(each: DiffRange) -> int:
     return each.old_end - each.old_start + each.new_end - each.new_start
 
 
-class Conflict(NamedTuple):
+class MergeConflict(NamedTuple):
     """A place of the base that both sides changed, and not alike."""
 
     mine: str
     theirs: str
 
 
-def conflicts(base: str, mine: str, theirs: str) -> list[Conflict]:
+def conflicts(base: str, mine: str, theirs: str) -> list[MergeConflict]:
     """Return the places where the merged text has changes of both sides, in their order.
 
     Changes that overlap or touch are one place. There a person has to look: the merged text has
@@ -91,7 +91,7 @@ def conflicts(base: str, mine: str, theirs: str) -> list[Conflict]:
     sides = (_edits(base, mine, _UNITS), _edits(base, theirs, _UNITS))
     texts = (mine, theirs)
     edits = sorted((each, side) for side in (0, 1) for each in sides[side])
-    found: list[Conflict] = []
+    found: list[MergeConflict] = []
     at = 0
     while at < len(edits):
         start, end = edits[at][0].old_start, edits[at][0].old_end
@@ -108,7 +108,7 @@ def conflicts(base: str, mine: str, theirs: str) -> list[Conflict]:
             for side in (0, 1)
         )
         if first != second:
-            found.append(Conflict(first, second))
+            found.append(MergeConflict(first, second))
     return found
 
 

@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 
 from octavo.accounts.attempts import GRANTS, Attempts
 from octavo.accounts.audit import Audit
+from octavo.accounts.credentials import Credentials
 from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.model.accounts.access_limits import READ, SCOPES, AccessLimits, Scope
+from octavo.model.accounts.audit import AuditEntry
 from octavo.model.accounts.token import digest_of, opaque_token
 from octavo.model.identity import AccountId
 from octavo.model.oauth.authorization_request import (
@@ -23,6 +25,7 @@ from octavo.store.scripts import oauth_clients, oauth_grants
 from octavo.store.transaction import Transaction
 
 _DAY = 86_400_000
+_CHANGED = "The program has described itself anew since it was shown: nothing was allowed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ class Authorization:
     Args:
         store: the store of grants.
         clients: finds programs.
+        credentials: drops cached access tokens of grants that end for a new one.
         issuer: this server.
         attempts: counts the grants of each account, on the route `GRANTS`.
         audit: records grants.
@@ -66,6 +70,7 @@ class Authorization:
         self,
         store: Store,
         clients: Clients,
+        credentials: Credentials,
         issuer: Issuer,
         attempts: Attempts,
         *,
@@ -76,6 +81,7 @@ class Authorization:
     ) -> None:
         self._store = store
         self._clients = clients
+        self._credentials = credentials
         self._issuer = issuer
         self._attempts = attempts
         self._audit = audit
@@ -118,15 +124,19 @@ class Authorization:
         days: int | None,
         *,
         client: str | None,
+        shown: str | None = None,
     ) -> str:
         """Grant a program access; return the address that gives it the code.
 
         The access never exceeds what the program asked for. ``days`` is how long the grant lasts,
-        None until it is revoked; ``client`` is the network address of the caller. Raises as `read`,
-        and `TooManyAttempts` and `AccountGone`. If cancelled, a grant may exist that nobody has a
-        code for; it ends with the code.
+        None until it is revoked; ``client`` is the network address of the caller. ``shown`` is the
+        fingerprint of the request that the person has seen: another one is refused. Raises as
+        `read`, and `TooManyAttempts` and `AccountGone`. If cancelled, a grant may exist that nobody
+        has a code for; it ends with the code.
         """
         request = await self.read(parameters)
+        if shown is not None and shown != request.fingerprint:
+            raise OAuthRefusal("invalid_request", _CHANGED)
         self._attempts.admit_account(GRANTS, account_id)
         now = milliseconds(self._now())
         allowed = replace(limits, scopes=(limits.scopes & request.scopes) | {READ})
@@ -147,20 +157,37 @@ class Authorization:
             now + CODE_SECONDS * 1000,
         )
 
-        async def grant_access(transaction: Transaction) -> None:
-            await oauth_grants.create(grant, code)(transaction)
+        async def grant_access(transaction: Transaction) -> tuple[GrantId, ...]:
+            ended = await oauth_grants.create(grant, code)(transaction)
             if not is_document_address(grant.client_id):
                 await oauth_clients.mark_granted(grant.client_id, now)(transaction)
+            return ended
 
-        entry = self._audit.entry(
+        created = self._audit.entry(
             "grant_created",
             actor=account_id,
             subject=grant.grant_id,
             client=client,
             detail={"write": "notes:write" in allowed.scopes},
         )
-        await self._audit.write(grant_access, entry)
+
+        def entries(ended: tuple[GrantId, ...]) -> list[AuditEntry]:
+            return [created, *(self._displaced(account_id, each) for each in ended)]
+
+        try:
+            await self._audit.write(grant_access, entries)
+        finally:
+            # Another grant may have ended, also if the write failed or was cancelled.
+            self._credentials.forget(account_id)
         return self._response(request, {"code": token})
+
+    def _displaced(self, account_id: AccountId, grant_id: GrantId) -> AuditEntry:
+        return self._audit.entry(
+            "grant_revoked",
+            actor="system",
+            subject=grant_id,
+            detail={"account": account_id, "reason": "too_many"},
+        )
 
     def _response(self, request: AuthorizationRequest, parameters: Mapping[str, str]) -> str:
         return response_address(

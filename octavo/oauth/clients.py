@@ -3,10 +3,14 @@
 import hmac
 from collections.abc import Mapping
 
+from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
+from octavo.model.accounts.audit import AuditEntry
 from octavo.model.accounts.token import digest_of, opaque_token
+from octavo.model.identity import AccountId
 from octavo.model.oauth.client import ClientId, OAuthClient, is_document_address, read_metadata
+from octavo.model.oauth.grant import GrantId
 from octavo.model.oauth.refusal import OAuthRefusal
 from octavo.oauth.client_documents import ClientDocuments
 from octavo.store import Store
@@ -39,6 +43,7 @@ class Clients:
         store: the store of registered programs.
         documents: finds those that have a metadata document.
         credentials: drops cached access tokens of removed programs.
+        audit: records grants that end with a program.
         now: the clock.
         new_id: returns an id.
         new_entropy: returns entropy for a secret.
@@ -50,6 +55,7 @@ class Clients:
         documents: ClientDocuments,
         credentials: Credentials,
         *,
+        audit: Audit,
         now: Clock,
         new_id: NewId,
         new_entropy: NewEntropy,
@@ -57,6 +63,7 @@ class Clients:
         self._store = store
         self._documents = documents
         self._credentials = credentials
+        self._audit = audit
         self._now = now
         self._new_id = new_id
         self._new_entropy = new_entropy
@@ -87,7 +94,9 @@ class Clients:
         Raises `OAuthRefusal` and `StoreUnavailable`.
         """
         digest = digest_of(management_token.encode())
-        found = await self._store.read(oauth_clients.managed_by(client_id, digest))
+        found = None
+        if _is_uuid(client_id):
+            found = await self._store.read(oauth_clients.managed_by(client_id, digest))
         if found is None:
             raise OAuthRefusal("invalid_client", "This token does not manage this registration.")
         return found
@@ -115,14 +124,33 @@ class Clients:
             raise OAuthRefusal("invalid_client", _UNKNOWN)
         return ClientRegistration(client, secret, management_token)
 
-    async def remove(self, client_id: ClientId, management_token: str) -> None:
+    async def remove(
+        self, client_id: ClientId, management_token: str, *, client: str | None = None
+    ) -> None:
         """Remove a registration with all that people allowed it (RFC 7592 section 2.3).
 
-        Raises `OAuthRefusal` and `StoreUnavailable`. If cancelled, it may have been removed.
+        ``client`` is the network address of the caller. Raises `OAuthRefusal` and
+        `StoreUnavailable`. If cancelled, it may have been removed.
         """
         await self.managed(client_id, management_token)
-        for account_id in await self._store.write(oauth_clients.remove(client_id)):
-            self._credentials.forget(account_id)
+
+        def entries(ended: Mapping[GrantId, AccountId]) -> list[AuditEntry]:
+            return [
+                self._audit.entry(
+                    "grant_revoked",
+                    actor=None,
+                    subject=grant_id,
+                    client=client,
+                    detail={"account": account_id, "reason": "program_removed"},
+                )
+                for grant_id, account_id in ended.items()
+            ]
+
+        try:
+            await self._audit.write(oauth_clients.remove(client_id), entries)
+        finally:
+            # A write that failed or was cancelled may have been committed.
+            self._credentials.forget_tokens()
 
     async def find(self, client_id: str) -> OAuthClient:
         """Return the program with this id.

@@ -26,18 +26,19 @@ _HEADERS: Mapping[bytes | str, bytes | str] = {
     "accept-encoding": "identity",
     "user-agent": "Octavo",
 }
-# The well-known prefixes of NAT64 (RFC 6052, RFC 8215), which lead to any IPv4 address.
-_NAT64 = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
+# Addresses that contain an IPv4 address, which a gateway of the network may lead to: NAT64
+# (RFC 6052, RFC 8215), 6to4 (RFC 3056) and Teredo (RFC 4380).
+_TRANSLATED = tuple(map(IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")))
 
 
 def is_public(address: str) -> bool:
     """Return whether an IP address belongs to the public internet."""
     found = ip_address(address)
     if isinstance(found, IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour or (found.teredo or (None,))[0]
-        if inner is not None:
-            found = inner
-    if isinstance(found, IPv6Address) and any(found in each for each in _NAT64):
+        found = found.ipv4_mapped or found
+    if isinstance(found, IPv6Address) and (
+        found.is_site_local or any(found in each for each in _TRANSLATED)
+    ):
         return False
     return found.is_global and not found.is_multicast and not found.is_reserved
 

@@ -138,27 +138,28 @@ class MemberNotes:
         for at, reference in enumerate(rendered.references):
             if at % _STEP == _STEP - 1:
                 await trio.lowlevel.checkpoint()
-            addresses.append(address_of(f"/workspaces/{workspace_id}", site, path, reference))
+            addresses.append(address_of(workspace_id, site, path, reference))
         return NoteBody(
             rendered.title, body_of(rendered, addresses), rendered.outline, rendered.language
         )
 
 
 def address_of(
-    base: str, site: SiteMap, path: str, reference: FileReference
+    workspace_id: str, site: SiteMap, path: str, reference: FileReference
 ) -> LinkAddress | ImageAddress | None:
     """Return where a reference of the note at ``path`` leads.
 
-    A link to no file leads to the form that creates the note. ``base`` is the path of the pages of
-    the workspace.
+    A link to no file leads to the form that creates the note.
     """
+    base = f"/workspaces/{workspace_id}"
     kind, embed, to, heading = reference
     fragment = f"#{fragment_of(kind, heading)}" if heading else ""
     if not to:
         return LinkAddress(fragment) if fragment else None
     image = site.linked_image(kind, to, path)
     if image is not None:
-        source = f"{base}/images/{image.file_id}/{image.revision_id}"
+        place = f"/api/workspaces/{workspace_id}/files/{image.file_id}"
+        source = f"{place}/content?revision={image.revision_id}"
         if embed:
             return ImageAddress(source, image.width or 0, image.height or 0)
         return LinkAddress(source)

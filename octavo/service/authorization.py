@@ -30,11 +30,18 @@ def authorization_server(
 
     documents = ClientDocuments(fetch)
     clients = Clients(
-        store, documents, credentials, now=now, new_id=new_id, new_entropy=new_entropy
+        store,
+        documents,
+        credentials,
+        audit=audit,
+        now=now,
+        new_id=new_id,
+        new_entropy=new_entropy,
     )
     authorization = Authorization(
         store,
         clients,
+        credentials,
         issuer,
         attempts,
         audit=audit,

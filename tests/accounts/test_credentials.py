@@ -183,6 +183,16 @@ def test_callers_of_one_account_are_invalidated_and_no_others() -> None:
     assert remembered.find(b"3") is None
 
 
+def test_look_up_that_began_before_everything_was_forgotten_is_not_cached() -> None:
+    remembered = CredentialCache(10)
+    remembered.keep(b"1", entry(ANN), 0)
+    remembered.forget_all()
+    remembered.keep(b"2", entry(BOB), 0)
+    assert len(remembered) == 0
+    remembered.keep(b"2", entry(BOB), remembered.generation)
+    assert remembered.find(b"2") is not None
+
+
 def test_caller_cached_again_is_cached_once() -> None:
     remembered = CredentialCache(10)
     remembered.keep(b"1", entry(ANN), 0)

@@ -7,7 +7,7 @@ import pytest
 
 from octavo.client import Client, WorkspaceClient
 from tests.e2e.octavo_process import PUBLIC, data_folder, running
-from tests.e2e.people import Person, settle
+from tests.e2e.people import NO_TLS, Person, settle
 from tests.e2e.server import PATIENCE
 
 
@@ -22,7 +22,14 @@ def served() -> Iterator[tuple[str, Person]]:
 async def client(served: tuple[str, Person]) -> AsyncIterator[Client]:
     """A client with a key."""
     url, person = served
-    made = Client(url, entropy=SystemRandom(), key=person.key, origin=PUBLIC, timeout=PATIENCE)
+    made = Client(
+        url,
+        entropy=SystemRandom(),
+        key=person.key,
+        origin=PUBLIC,
+        timeout=PATIENCE,
+        tls=NO_TLS,
+    )
     async with made as client:
         yield client
 

@@ -25,7 +25,7 @@ from tests.client.test_mirror import kept
 from tests.client.test_note_document import start_new_generation, text_of
 from tests.client.test_restart import free_port
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
-from tests.e2e.people import Person, settle
+from tests.e2e.people import NO_TLS, Person, settle
 from tests.e2e.server import PATIENCE
 from tests.fakes.losing_transport import LossyTransport
 
@@ -100,6 +100,7 @@ async def workspace(
         timeout=PATIENCE,
         retrying=Retrying(attempts=1, first=0.01, longest=0.1),
         transport=lossy_transport,
+        tls=NO_TLS,
     )
     async with client:
         yield await client.create_workspace("Notes")

@@ -23,7 +23,7 @@ from octavo.client import (
 )
 from octavo.model.identity import FileId, Position, RevisionId
 from tests.client.test_syncing import END, ENTRY, LINE
-from tests.e2e.people import Person
+from tests.e2e.people import NO_TLS, Person
 from tests.e2e.server import PATIENCE
 from tests.fakes.losing_transport import LossyTransport
 from tests.fakes.stub_server import Reply, Stub, workspace_of
@@ -137,7 +137,12 @@ async def test_mirror_continues_after_the_feed_was_unavailable(
     lossy_transport = LossyTransport("GET")
     retrying = Retrying(attempts=1, first=0.01)
     client = Client(
-        url, entropy=SystemRandom(), key=person.key, retrying=retrying, transport=lossy_transport
+        url,
+        entropy=SystemRandom(),
+        key=person.key,
+        retrying=retrying,
+        transport=lossy_transport,
+        tls=NO_TLS,
     )
     async with client:
         mirror = Mirror(client.workspace(workspace.id))

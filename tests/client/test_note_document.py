@@ -26,7 +26,7 @@ from octavo.client.reading import WorkspaceReader
 from octavo.model.documents.initial_document import NOTHING, initial
 from octavo.model.identity import ContentId, FileId
 from tests.e2e.octavo_process import PUBLIC
-from tests.e2e.people import Person
+from tests.e2e.people import NO_TLS, Person
 from tests.fakes.losing_transport import Fate, LossyTransport
 from tests.fakes.stub_server import CHANGE, FILE_DOCUMENT, REVISION, Stub, ok, problem, workspace_of
 
@@ -51,6 +51,7 @@ async def lossy(
         origin=PUBLIC,
         retrying=Retrying(attempts=1),
         transport=lossy_transport,
+        tls=NO_TLS,
     )
     async with client:
         yield client.workspace(workspace.id)

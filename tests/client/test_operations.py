@@ -3,6 +3,7 @@
 import gc
 from datetime import UTC, datetime, timedelta
 from random import SystemRandom
+from typing import Any
 
 import pytest
 import trio
@@ -65,8 +66,43 @@ async def test_new_key_authenticates_the_account(
     made = await client.create_key("another", LATER)
     assert made.expires_at is not None
     assert abs(made.expires_at - LATER) < timedelta(milliseconds=2)
+    assert (made.scopes, made.workspace_ids, made.folder) == (None, None, None)
     async with Client(served[0], entropy=SystemRandom(), key=made.secret) as other:
         assert (await other.create_workspace("By key")).id
+
+
+async def test_new_key_is_limited_to_what_was_chosen(
+    client: Client, served: tuple[str, Person]
+) -> None:
+    chosen = await client.create_workspace("Chosen")
+    await client.create_workspace("Not chosen")
+    inside = await chosen.create("tea/a.md", "green")
+    outside = await chosen.create("b.md", "black")
+    made = await client.create_key(
+        "reader", scopes=["notes:read"], workspace_ids=[chosen.id], folder="tea"
+    )
+    assert made.scopes == ("notes:read",)
+    assert (made.workspace_ids, made.folder) == ((chosen.id,), "tea")
+    async with Client(served[0], entropy=SystemRandom(), key=made.secret) as other:
+        assert [each.id async for each in other.workspaces()] == [chosen.id]
+        limited = other.workspace(chosen.id)
+        assert (await limited.file(inside.file_id)).text == "green"
+        with pytest.raises(NotFoundError):
+            await limited.file(outside.file_id)
+        with pytest.raises(ProblemError) as refused:
+            await limited.create("tea/c.md", "white")
+        assert (refused.value.status, refused.value.code) == (403, "insufficient_scope")
+
+
+@pytest.mark.parametrize(
+    "limits", [{"folder": "tea"}, {"scopes": []}, {"scopes": ["notes:read"], "folder": "tea"}]
+)
+async def test_key_with_limits_that_do_not_fit_together_is_refused(
+    client: Client, limits: dict[str, Any]
+) -> None:
+    with pytest.raises(ProblemError) as refused:
+        await client.create_key("impossible", **limits)
+    assert (refused.value.status, refused.value.code) == (400, "invalid_request")
 
 
 async def test_workspaces_are_listed_with_name_and_role(client: Client) -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NoReturn
 
 import pytest
@@ -24,8 +25,15 @@ COMMANDS: Commands = {"greet": lambda: "Grüße", "long": lambda: "x" * 1_000_00
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "data"
+def short_path() -> Iterator[Path]:
+    """A new folder. The path of one that pytest makes leaves no room for that of a socket."""
+    with TemporaryDirectory(prefix="octavo-") as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def folder(short_path: Path) -> Path:
+    return short_path / "data"
 
 
 @contextmanager
@@ -228,20 +236,20 @@ def test_live_socket_is_not_stolen_even_if_the_folder_is_not_locked(
 
 
 @pytest.mark.parametrize("name", ["missing/deep", "file", "file/below"])
-def test_folder_is_created_or_refused_with_the_reason(tmp_path: Path, name: str) -> None:
-    (tmp_path / "file").touch()
+def test_folder_is_created_or_refused_with_the_reason(short_path: Path, name: str) -> None:
+    (short_path / "file").touch()
     with ExitStack() as stack:
         if name.startswith("file"):
             expected = pytest.raises(DataFolderError, match=f"{name} can't be used: .* --data-dir")
             stack.enter_context(expected)
-        with holding(tmp_path / name):
-            assert (tmp_path / name).is_dir()
+        with holding(short_path / name):
+            assert (short_path / name).is_dir()
 
 
 async def test_path_too_long_for_a_socket_is_reached_through_the_open_folder(
-    tmp_path: Path,
+    short_path: Path,
 ) -> None:
-    folder = tmp_path / ("a" * 120)
+    folder = short_path / ("a" * 120)
     async with running(folder):
         assert (folder / "control.sock").is_socket()
         assert await asked(folder, "greet") == "Grüße"
@@ -249,10 +257,10 @@ async def test_path_too_long_for_a_socket_is_reached_through_the_open_folder(
 
 
 def test_path_too_long_without_a_workaround_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    short_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / ("a" * 120)
-    monkeypatch.setattr(place, "_OPEN_FILES", tmp_path / "nowhere")
+    folder = short_path / ("a" * 120)
+    monkeypatch.setattr(place, "_OPEN_FILES", short_path / "nowhere")
     reason = r"control\.sock has \d+ bytes, and a socket takes \d+ at most: choose"
     with pytest.raises(AddressTooLong, match=reason), socket_address(folder):
         raise AssertionError
@@ -263,9 +271,9 @@ def test_path_too_long_without_a_workaround_is_refused(
 
 
 @pytest.mark.parametrize("length", [100, 107, 108, 109, 200])
-def test_path_of_about_the_maximum_length_is_served(tmp_path: Path, length: int) -> None:
-    missing = length - len(os.fsencode(tmp_path / "control.sock")) - 1
-    folder = tmp_path / ("a" * missing)
+def test_path_of_about_the_maximum_length_is_served(short_path: Path, length: int) -> None:
+    missing = length - len(os.fsencode(short_path / "control.sock")) - 1
+    folder = short_path / ("a" * missing)
     assert len(os.fsencode(folder / "control.sock")) == length
     with listening(folder):
         assert (folder / "control.sock").is_socket()

@@ -54,6 +54,30 @@ PAGES = [
     ("Bob", "/register?invitation={opened}"),
     ("Ann", "/workspaces"),
     ("Bob", "/workspaces"),
+    ("Ann", "/workspaces/{workspace}"),
+    ("Bob", "/workspaces/{workspace}?folder=Tea"),
+    ("Ann", "/workspaces/{quiet}"),
+    ("Ann", "/workspaces/{workspace}/recent"),
+    ("Ann", "/workspaces/{workspace}/new?folder=Tea"),
+    ("Ann", "/new"),
+    ("Ann", "/shortcuts"),
+    ("Ann", "/workspaces/{workspace}/notes/{tea}"),
+    ("Ann", "/workspaces/{workspace}/notes/{roses}"),
+    ("Bob", "/workspaces/{workspace}/notes/{tea}/edit"),
+    ("Ann", "/workspaces/{workspace}/notes/{tea}/move"),
+    ("Ann", "/workspaces/{workspace}/notes/{tea}/delete"),
+    ("Ann", "/workspaces/{workspace}/notes/{tea}/history"),
+    ("Ann", "/workspaces/{workspace}/notes/{tea}/history/{tea_before}"),
+    ("Ann", "/workspaces/{workspace}/notes/{tea}/difference"),
+    ("Ann", "/workspaces/{workspace}/notes/{tea}/difference?view=lines"),
+    ("Ann", "/workspaces/{workspace}/notes/{tea}/difference?view=sides"),
+    ("Ann", "/workspaces/{workspace}/search?q=tea"),
+    ("Ann", "/workspaces/{workspace}/search?q=nothing"),
+    ("Ann", "/workspaces/{workspace}/unresolved"),
+    ("Ann", "/workspaces/{workspace}/deleted"),
+    ("Ann", "/workspaces/{workspace}/notes/{gone}/restore"),
+    ("Ann", "/workspaces/{workspace}/notes/{gone}/purge"),
+    ("Ann", "/workspaces/{workspace}/images"),
     ("Ann", "/workspaces/{workspace}/members"),
     ("Bob", "/workspaces/{workspace}/members"),
     ("Ann", "/workspaces/{workspace}/members/{bob}/remove"),
@@ -112,6 +136,13 @@ PAGES = [
 """Who opens a page, and the page."""
 
 PAGES_OF_LONG_NAMES = [
+    ("Eve", "/workspaces/{long}"),
+    ("Eve", "/workspaces/{long}/notes/{long_file}"),
+    ("Eve", "/workspaces/{long}/notes/{long_file}/edit"),
+    ("Eve", "/workspaces/{long}/notes/{long_file}/history"),
+    ("Eve", "/workspaces/{long}/notes/{long_file}/move"),
+    ("Eve", "/workspaces/{long}/recent"),
+    ("Eve", "/workspaces/{long}/search?q=donau"),
     ("Eve", "/workspaces"),
     ("Eve", "/workspaces/{long}/members"),
     ("Ann", "/workspaces/{long}/members/{eve}/remove"),
@@ -136,6 +167,25 @@ PAGES_OF_LONG_NAMES = [
 """Pages that show the names of `with_long_names`: who opens a page, and the page."""
 
 
+EARL_GREY = """# Earl Grey
+
+Steep for **three** minutes, in water of 95 °C. See [Roses](../Garden/Roses.md) and [[Milk]].
+
+## Cups
+
+| Cup | Grams |
+|---|---|
+| small | 2 |
+
+## Pots
+
+- [ ] buy one
+- [x] wash it
+
+## Notes
+
+> Never boil it twice.
+"""
 INSTALLATION_READ = 8_520_000_000
 """Bytes that all accounts have read in this month."""
 TERMS = """---
@@ -338,7 +388,7 @@ def _go(page: Chrome, leading: WebElement) -> None:
     waiting.until(staleness_of(present))
 
 
-def _register(http: httpx.Client, name: str, invitation: str, address: str = "") -> Account:
+def register(http: httpx.Client, name: str, invitation: str, address: str = "") -> Account:
     address = address or f"{name.lower()}@example.org"
     given = {
         "invitation": invitation,
@@ -374,11 +424,12 @@ def portal() -> Iterator[str]:
 
 
 @contextmanager
-def page_site() -> Iterator[PageSite]:
+def page_site(*, write_objects: int = 20_000) -> Iterator[PageSite]:
     """Run an installation with people, and a browser that finds it at `ORIGIN`.
 
     Ann administers the installation and owns a workspace, in which Bob is an editor, who has read
-    as much as he may this month, when the installation may write no more; Cid is locked by the
+    as much as he may this month, when the installation may write
+    no more, as it has written 20,000 objects; Cid is locked by the
     operator; Dee has not accepted the present terms.
     """
     with data_folder() as folder, mail_server() as mail, portal() as billing:
@@ -391,7 +442,12 @@ def page_site() -> Iterator[PageSite]:
             *("--mail-from", "Octavo <notes@example.org>"),
             *("--portal", f"billing={billing}/pay?from=notes"),
             *("--mcp", "true", "--mcp-write", "true"),
-            *("--download-bytes-per-month", "10000000000", "--write-objects-per-month", "20000"),
+            *(
+                "--download-bytes-per-month",
+                "10000000000",
+                "--write-objects-per-month",
+                str(write_objects),
+            ),
         )
         with (
             running(folder, *options) as octavo,
@@ -399,9 +455,9 @@ def page_site() -> Iterator[PageSite]:
             running_browser(HOST, octavo.port) as browser,
         ):
             first = octavo.invitation()
-            people = {"Ann": _register(http, "Ann", first)}
+            people = {"Ann": register(http, "Ann", first)}
             for name in ("Bob", "Cid", "Dee"):
-                people[name] = _register(http, name, invite(folder))
+                people[name] = register(http, name, invite(folder))
             values = {"used": first, "opened": invite(folder)}
             values["reset"] = reset_token(folder, None, people["Bob"].address)
             site = PageSite(browser, folder, http, people, values, mail, billing)
@@ -420,8 +476,7 @@ def _furnish(site: PageSite, values: dict[str, str]) -> None:
     base = f"/api/workspaces/{made['id']}"
     sent = site.api("Ann", "POST", f"{base}/invitations", {"role": "editor"})
     site.api("Bob", "POST", "/api/invitations/accept", {"token": sent["token"]})
-    note = {"path": "Tea/Earl Grey.md", "text": "# Earl Grey\n\nSteep for four minutes.\n"}
-    site.api("Ann", "POST", f"{base}/files", note)
+    _write_notes(site, base, values)
     _publish(site, values)
     for_address = {"role": "reader", "address": "dora.van.der.berg@a-long-name.example.org"}
     site.api("Ann", "POST", f"{base}/invitations", for_address)
@@ -453,6 +508,22 @@ def _furnish(site: PageSite, values: dict[str, str]) -> None:
     controls = {"revision": 1, "locked": True, "lockReason": "The bill of March is open."}
     path = f"/api/accounts/{site.people['Cid'].account_id}"
     site.api("Ann", "PATCH", path, {"controls": controls})
+
+
+def _write_notes(site: PageSite, base: str, values: dict[str, str]) -> None:
+    """Write a note with two revisions, one that is deleted, and links."""
+    text = "# Earl Grey\n\nSteep for four minutes.\n"
+    tea = site.api("Ann", "POST", f"{base}/files", {"path": "Tea/Earl Grey.md", "text": text})
+    values["tea"] = str(tea["fileId"])
+    before = cast("dict[str, str]", tea["revision"])["id"]
+    values["tea_before"] = before
+    changed = {"op": "update", "fileId": values["tea"], "ifMatch": before, "text": EARL_GREY}
+    gone = site.api("Ann", "POST", f"{base}/files", {"path": "Tea/Mate.md", "text": "# Mate\n"})
+    values["gone"] = str(gone["fileId"])
+    head = cast("dict[str, str]", gone["revision"])["id"]
+    deleted = {"op": "delete", "fileId": values["gone"], "ifMatch": head}
+    body = {"mutationId": values["gone"], "operations": [changed, deleted]}
+    site.api("Ann", "POST", f"{base}/changesets", body)
 
 
 def _change_as_program(site: PageSite, workspace_id: str) -> str:
@@ -498,6 +569,7 @@ def _publish(site: PageSite, values: dict[str, str]) -> None:
     made = site.api("Ann", "POST", files, {"path": "Garden/Roses.md", "text": ROSES})
     whole = {"target": {"kind": "folder", "path": ""}, "label": "Ann & Bob"}
     file_id = made["fileId"]
+    values["roses"] = str(file_id)
     folder = publish(site, "Ann", values["workspace"], whole)
     note = publish(
         site, "Ann", values["workspace"], {"target": {"kind": "note", "fileId": file_id}}
@@ -543,7 +615,7 @@ def with_long_names(site: PageSite) -> PageSite:
     """
     letters = "Donaudampfschifffahrt" * 5
     address = f"{'eve' * 20}@{'a-long-name-of-a-host.' * 5}example.org"
-    eve = _register(site.http, letters[:100], invite(site.folder), address)
+    eve = register(site.http, letters[:100], invite(site.folder), address)
     people = {**site.people, "Eve": eve}
     site = replace(site, people=people)
     made = site.api("Ann", "POST", "/api/workspaces", {"name": letters[1:101]})
@@ -559,6 +631,7 @@ def with_long_names(site: PageSite) -> PageSite:
     values["long_note"] = f"{letters[3:103]}/{letters[4:104]}.md"
     written = {"path": values["long_note"], "text": letters}
     file_id = site.api("Ann", "POST", f"{base}/files", written)["fileId"]
+    values["long_file"] = str(file_id)
     body = {"target": {"kind": "note", "fileId": file_id}, "label": letters[5:105]}
     link = publish(site, "Ann", values["long"], {**body, "openings": 1_000_000})
     values["long_link"] = link.link_id

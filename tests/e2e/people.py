@@ -33,7 +33,7 @@ from tests.e2e.server import PATIENCE
 PASSWORD = "correct horse battery staple"
 
 _numbers = count(1)
-_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Shared by all clients: each would read the certificates of all authorities, for plain HTTP."""
 
 
@@ -60,7 +60,7 @@ def client(url: str, person: Person | None = None) -> httpx.Client:
     """A client of the server at ``url``, with the key of ``person``."""
     headers = {} if person is None else person.by_key
     return httpx.Client(
-        base_url=url, headers=headers, timeout=PATIENCE, verify=_NO_TLS, trust_env=False
+        base_url=url, headers=headers, timeout=PATIENCE, verify=NO_TLS, trust_env=False
     )
 
 
@@ -68,7 +68,7 @@ def async_client(url: str, person: Person) -> httpx.AsyncClient:
     """As `client`, for tests on trio."""
     headers = person.by_key
     return httpx.AsyncClient(
-        base_url=url, headers=headers, timeout=PATIENCE, verify=_NO_TLS, trust_env=False
+        base_url=url, headers=headers, timeout=PATIENCE, verify=NO_TLS, trust_env=False
     )
 
 

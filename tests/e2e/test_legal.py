@@ -10,14 +10,16 @@ import httpx
 import pytest
 
 from octavo.accounts.attempts import RATES
+from octavo.model.accounts.consent import Versions
 from octavo.model.accounts.token import digest_of, operator_token
 from tests.e2e.databases import execute, new_database
 from tests.e2e.listening import listening
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
-from tests.e2e.people import PASSWORD, Person, client, register
+from tests.e2e.people import PASSWORD, Person, client, register, settle
 from tests.e2e.server import PATIENCE, start
 
 FIRST = {"termsVersion": "1", "privacyVersion": "1"}
+ACCEPTED = Versions(terms="1", privacy="1")
 SECOND = {**FIRST, "termsVersion": "2"}
 NOTICE = ("--privacy-notice", "https://elsewhere.example/privacy", "--privacy-version", "1")
 MAIL = ("--smtp-host", "127.0.0.1", "--smtp-security", "none", "--mail-from", "a@example.org")
@@ -120,7 +122,7 @@ async def test_new_terms_must_be_accepted_before_anything_else(serve: Serve) -> 
 
 def test_consent_holds_at_the_other_server_immediately(pair: tuple[Octavo, Octavo]) -> None:
     one, other = pair
-    person = register(one.url, one.invitation(), consent=FIRST)
+    person = settle(one, ACCEPTED)
     database = one.options[one.options.index("--database") + 1]
     for first, second in (pair, (other, one)):
         execute(database, "UPDATE accounts SET consent_terms = '0'")
@@ -132,7 +134,7 @@ def test_consent_holds_at_the_other_server_immediately(pair: tuple[Octavo, Octav
 
 def test_policy_holds_at_the_other_server_immediately(pair: tuple[Octavo, Octavo]) -> None:
     one, other = pair
-    person = register(one.url, one.invitation(), consent=FIRST)
+    person = settle(one, ACCEPTED)
     new = {"address": "new@example.org", "consent": FIRST}
     assert code(registered(other.url, **new)) == "not_found"
     assert choose(one, person, "open").json()["registrationPolicy"] == "open"
@@ -143,7 +145,7 @@ def test_policy_holds_at_the_other_server_immediately(pair: tuple[Octavo, Octavo
 
 def test_of_concurrent_redemptions_one_wins(pair: tuple[Octavo, Octavo]) -> None:
     one, other = pair
-    person = register(one.url, one.invitation(), consent=FIRST)
+    person = settle(one, ACCEPTED)
     operator = {"authorization": f"Bearer {operator_token(bytes(32))}"}
 
     def redeem(server: Octavo, token: str) -> int:
@@ -161,7 +163,7 @@ def test_of_concurrent_redemptions_one_wins(pair: tuple[Octavo, Octavo]) -> None
 
 def test_administrators_open_the_registration(serve: Serve) -> None:
     octavo = serve("1", *MAIL)
-    person = register(octavo.url, octavo.invitation(), consent=FIRST)
+    person = settle(octavo, ACCEPTED)
     assert choose(octavo, person, "open").json() == {
         "registrationPolicy": "open",
         "lockedBy": None,
@@ -182,7 +184,7 @@ def test_administrators_open_the_registration(serve: Serve) -> None:
 
 def test_settings_open_the_registration(serve: Serve) -> None:
     octavo = serve("1", *MAIL, *OPEN)
-    person = register(octavo.url, octavo.invitation(), consent=FIRST)
+    person = settle(octavo, ACCEPTED)
     refused = choose(octavo, person, "invitation")
     assert (refused.status_code, code(refused)) == (409, "setting_locked")
     with client(octavo.url, person) as http:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.e2e.databases import new_database
 from tests.e2e.octavo_process import PUBLIC, data_folder, running
-from tests.e2e.people import PASSWORD, client, invite, register
+from tests.e2e.people import PASSWORD, client, join, settle
 from tests.fakes.smtp_server import MailServer, free_port, mail_server
 
 OURS = {"origin": PUBLIC}
@@ -51,7 +51,7 @@ def test_message_is_sent_again_after_a_crash_between_acceptance_and_mark(
 ) -> None:
     with data_folder() as folder:
         with running(folder, *options(mail.port)) as octavo:
-            person = register(octavo.url, octavo.invitation())
+            person = settle(octavo)
             mail.reply(stalls=True)
             with client(octavo.url) as http:
                 request(http, person.address)
@@ -83,7 +83,7 @@ def test_message_is_sent_again_after_a_crash_between_acceptance_and_mark(
 def test_message_waits_for_a_mail_server_that_is_down() -> None:
     port = free_port()
     with data_folder() as folder, running(folder, *options(port)) as octavo:
-        person = register(octavo.url, octavo.invitation())
+        person = settle(octavo)
         with client(octavo.url) as http:
             request(http, person.address)
         octavo.log.find(r"(mail \S+ \(password_reset\) was not sent: connection; attempt 2)")
@@ -105,8 +105,8 @@ def test_two_servers_on_one_database_send_each_message_once(
             stack.enter_context(running(folder, "--database", database, *options(mail.port)))
             for folder in folders
         ]
-        people = [register(servers[0].url, servers[0].invitation())]
-        people += [register(servers[0].url, invite(folders[0], database)) for _ in range(3)]
+        people = [settle(servers[0])]
+        people += [join(folders[0], database) for _ in range(3)]
         clients = [stack.enter_context(client(server.url)) for server in servers]
         for number in range(REQUESTS):
             for person in people:
@@ -122,7 +122,7 @@ def test_two_servers_on_one_database_send_each_message_once(
 def test_request_takes_the_same_time_for_known_and_unknown_addresses(mail: MailServer) -> None:
     limits = ("--sign-in-attempts-per-client", "1000", "--sign-in-attempts-per-address", "1000")
     with data_folder() as folder, running(folder, *options(mail.port), *limits) as octavo:
-        person = register(octavo.url, octavo.invitation())
+        person = settle(octavo)
         taken: dict[str, list[float]] = {person.address: [], "nobody@example.org": []}
         with client(octavo.url) as http:
             for _ in range(40):

@@ -394,6 +394,8 @@ def test_workspace_is_created_renamed_and_deleted(site: PageSite) -> None:
     fill_in(page, {"Name": "Recipes"})
     press(page, "Create the workspace")
     assert (heading(page), message(page)) == ("Recipes", "The workspace is created.")
+    page.find_element(By.CSS_SELECTOR, ".narrow-only a").click()
+    follow(page, "Members and settings", within="aside")
     follow(page, "Settings")
     fill_in(page, {"Name": "Baking"})
     press(page, "Rename")

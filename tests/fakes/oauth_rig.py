@@ -48,6 +48,7 @@ class OAuthRig:
             identity.store,
             ClientDocuments(fetch),
             identity.credentials,
+            audit=identity.audit,
             now=sources.now,
             new_id=sources.new_id,
             new_entropy=sources.new_entropy,
@@ -55,6 +56,7 @@ class OAuthRig:
         self.authorization = Authorization(
             identity.store,
             self.clients,
+            identity.credentials,
             self.issuer,
             identity.attempts,
             audit=identity.audit,
@@ -86,6 +88,7 @@ class OAuthRig:
         client_id: ClientId,
         limits: AccessLimits | None = None,
         days: int | None = 90,
+        client: str | None = None,
     ) -> str:
         """Allow a program access; return its code."""
         parameters = {
@@ -97,21 +100,32 @@ class OAuthRig:
             "scope": "notes:read notes:write",
         }
         address = await self.authorization.allow(
-            account_id, parameters, limits or AccessLimits(ALL), days, client=None
+            account_id, parameters, limits or AccessLimits(ALL), days, client=client
         )
         return parse_qs(urlsplit(address).query)["code"][0]
 
-    async def exchange(self, client_id: ClientId, code: str) -> IssuedTokens:
+    async def exchange(
+        self, client_id: ClientId, code: str, client: str | None = None
+    ) -> IssuedTokens:
         """Exchange a code as the program does."""
         return await self.tokens.exchange(
-            client_id, code, verifier=VERIFIER, redirect_uri=CALLBACK, resource=f"{URL}/mcp"
+            client_id,
+            code,
+            verifier=VERIFIER,
+            redirect_uri=CALLBACK,
+            resource=f"{URL}/mcp",
+            client=client,
         )
 
     async def renew(
-        self, client_id: ClientId, token: str, scope: str | None = None
+        self,
+        client_id: ClientId,
+        token: str,
+        scope: str | None = None,
+        client: str | None = None,
     ) -> IssuedTokens:
         """Renew tokens as the program does."""
-        return await self.tokens.renew(client_id, token, scope=scope, resource=None)
+        return await self.tokens.renew(client_id, token, scope=scope, resource=None, client=client)
 
     async def connected(self, account_id: AccountId) -> tuple[ClientId, IssuedTokens]:
         """Register a program and give it access."""

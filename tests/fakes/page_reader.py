@@ -80,8 +80,13 @@ class Document(HTMLParser):
         self.controls: list[dict[str, str | None]] = []
         self.focused: list[str] = []
         self._open: list[tuple[str, dict[str, str | None], list[str]]] = []
+        self._forms: dict[str, Form] = {}
+        # Buttons outside of their forms, by the ids of these.
+        self._outside: list[tuple[str, str, dict[str, str | None]]] = []
         self.feed(text)
         self.close()
+        for form_id, button, given in self._outside:
+            self._press(self._forms[form_id], button, given)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
@@ -92,6 +97,7 @@ class Document(HTMLParser):
             self.focused.append(given.get("name") or "")
         if tag == "form":
             self.forms.append(Form(given.get("method") or "get", given.get("action") or ""))
+            self._forms[given.get("id") or ""] = self.forms[-1]
         if tag in ("input", "select", "textarea"):
             self._add_control(tag, given)
         if tag == "option" and "selected" in given:
@@ -137,16 +143,22 @@ class Document(HTMLParser):
             self.title = text
         elif tag == "textarea":
             given["value"] = text
-        elif tag == "button" and self.forms and not self.forms[-1].button:
-            # The first one is pressed.
-            self.forms[-1].button = text
-            if given.get("name"):
-                self.forms[-1].fields[given["name"] or ""] = given.get("value") or ""
+        elif tag == "button" and given.get("form"):
+            self._outside.append((given["form"] or "", text, given))
+        elif tag == "button" and self.forms:
+            self._press(self.forms[-1], text, given)
         elif tag == "option" and "selected" in given and "value" not in given:
             select = next(each for each in reversed(self._open) if each[0] == "select")[1]
             self.forms[-1].fields[select.get("name") or ""] = text
         if given.get("role") in ("alert", "status"):
             self.alerts.append(text)
+
+    def _press(self, form: Form, button: str, given: dict[str, str | None]) -> None:
+        """The first button of a form is pressed."""
+        if not form.button:
+            form.button = button
+            if given.get("name"):
+                form.fields[given["name"] or ""] = given.get("value") or ""
 
 
 class PageReader:

@@ -2,10 +2,11 @@
 
 import random
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 
 import pytest
 
-from octavo.store.postgres import open_postgres
+from octavo.store.postgres import PostgresStore, open_postgres
 from tests.fakes.identity_fixture import IdentityFixture, identity_fixture
 from tests.fakes.oauth_rig import OAuthRig
 from tests.fakes.postgres_server import running_server
@@ -23,9 +24,15 @@ async def rig(request: pytest.FixtureRequest) -> AsyncIterator[OAuthRig]:
         with identity_fixture() as made:
             yield OAuthRig(made)
         return
-    url: str = request.getfixturevalue("postgres_url")
+    async with emptied(request.getfixturevalue("postgres_url")) as store:
+        yield OAuthRig(IdentityFixture(store))
+
+
+@asynccontextmanager
+async def emptied(url: str) -> AsyncIterator[PostgresStore]:
+    """The store of a PostgreSQL database, without accounts and programs."""
     async with open_postgres(url, random=random.Random(1).random) as store:
         made = IdentityFixture(store)
         for table in ("accounts", "invitations", "audit", "oauth_clients"):
             await made.execute(f"DELETE FROM {table}")
-        yield OAuthRig(made)
+        yield store

@@ -14,6 +14,7 @@ TESTED_THROUGH: dict[str, str] = tomllib.loads((ROOT / TABLE).read_text())
 MODULES = {path: ast.parse((ROOT / path).read_text()) for path in modules("octavo")}
 FOLDERS_OF_THEIR_OWN = {
     "axe",
+    "html_validate",
     "better_auth",
     "mcp_conformance",
     "e2e",

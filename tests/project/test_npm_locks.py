@@ -14,6 +14,7 @@ from tests.project.source import ROOT
 FOLDERS = {
     "axe": {"axe-core"},
     "better_auth": {"better-auth"},
+    "html_validate": {"html-validate"},
     "mcp_conformance": {"@modelcontextprotocol/conformance", "conformance-stable"},
     "oauth_clients": {
         "@modelcontextprotocol/client",

@@ -114,3 +114,15 @@ def test_nothing_outside_the_folder_has_an_effect(
     at = "tea/x/n.md"
     assert site.linked_note(FOLDER, kind, to, at) == alone.linked_note(FOLDER, kind, to, at)
     assert [*site.notes_below("tea")] == [*alone.notes_below("tea")]
+
+
+def test_folder_has_its_notes_and_folders_with_counts() -> None:
+    paths = ["b.md", "a.md", "z/one.md", "z/y/two.md", "B/three.md", "attachments/a.png"]
+    site = site_of(*(head(str(number), path) for number, path in enumerate(paths)))
+    top = site.folder("")
+    assert [each.path for each in top.notes] == ["a.md", "b.md"]
+    assert top.folders == [("B", 1), ("z", 2)]
+    inner = site.folder("z")
+    assert [each.path for each in inner.notes] == ["z/one.md"]
+    assert inner.folders == [("y", 1)]
+    assert site.folder("nowhere") == ([], [])

@@ -160,9 +160,10 @@ async def create_key(town: Town, person: Person, random: Random) -> None:
 
 async def revoke(town: Town, person: Person, random: Random) -> None:
     """Revoke a key or end a session, after a use of it."""
-    if not person.credentials:
+    held = [each for each in person.credentials if each.kind != "token"]
+    if not held:
         return
-    which = random.choice([*person.credentials, *of_kind(person, "key")[-1:] * 3])
+    which = random.choice([*held, *of_kind(person, "key")[-1:] * 3])
     account_id = AccountId(which.account_id)
 
     async def act(process: IdentityProcess, client: str) -> bool:

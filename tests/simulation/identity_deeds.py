@@ -1,6 +1,6 @@
 """What people did, what they learned of it, and the credentials that must not work any more."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
@@ -8,14 +8,16 @@ from typing import Literal, TypeVar
 
 from octavo.accounts.caller import Caller
 from octavo.model.accounts.audit import AuditKind
+from octavo.model.oauth.refusal import OAuthRefusal
 from octavo.model.refusal import DomainError
 from octavo.store import StoreUnavailable
 from tests.simulation.asking import Asking, NothingDone, Unsettled
+from tests.simulation.identity_disk import Step
 from tests.simulation.identity_process import IdentityProcess
 
 R = TypeVar("R")
 Outcome = Literal["acknowledged", "refused", "not-executed", "unknown"]
-CredentialKind = Literal["session", "key"]
+CredentialKind = Literal["session", "key", "token"]
 
 
 @dataclass(slots=True)
@@ -41,7 +43,11 @@ class Deed:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A session or a key of an account that a person has."""
+    """A session or a key of an account that a person has, or an access token of a program.
+
+    Attributes:
+        credential_id: of a token, the id of its grant.
+    """
 
     kind: CredentialKind
     credential_id: str
@@ -61,6 +67,7 @@ class Deeds:
 
     asking: Asking[IdentityProcess]
     processes: Callable[[], Iterable[IdentityProcess]]
+    steps: Callable[[], Sequence[Step]]
     violated: Callable[[str], None]
     done: list[Deed] = field(default_factory=list)
     ended: dict[Credential, str] = field(default_factory=dict)
@@ -90,7 +97,7 @@ class Deeds:
         try:
             result = await self.asking.ask(random, lambda process, _: act(process, client))
             deed.outcome = "acknowledged"
-        except DomainError as refusal:
+        except (DomainError, OAuthRefusal) as refusal:
             deed.outcome = "refused"
             self.sights |= {refusal.code, f"{name}: {refusal.code}"}
         except NothingDone:
@@ -106,6 +113,16 @@ class Deeds:
             self.ended.setdefault(each, why)
         await self.check_ended(credentials)
 
+    async def check_disabled(self, account_id: str, credentials: Iterable[Credential]) -> None:
+        """Check that a disabled account is not served, unless it is enabled again meanwhile."""
+        begin = len(self.steps()) - 1
+        for process in self.processes():
+            for each in credentials:
+                found = await self.finds(process, each)
+                states = [step.state.accounts.get(account_id) for step in self.steps()[begin:]]
+                if found and all(state is None or state.state == "disabled" for state in states):
+                    self.violated(f"a caller was found for a {each.kind} of a disabled account")
+
     async def check_ended(self, credentials: Iterable[Credential]) -> None:
         """Check that no process finds the callers of ended credentials."""
         for process in self.processes():
@@ -117,7 +134,11 @@ class Deeds:
     async def finds(self, process: IdentityProcess, credential: Credential) -> bool:
         """Return whether a process finds the caller; False if it could not look."""
         credentials = process.identity.credentials
-        look = credentials.of_session if credential.kind == "session" else credentials.of_key
+        look = {
+            "session": credentials.of_session,
+            "key": credentials.of_key,
+            "token": credentials.of_access_token,
+        }[credential.kind]
         caller: Caller | None = None
         with process.connected(), suppress(StoreUnavailable):
             caller = await look(credential.secret.encode())

@@ -79,6 +79,8 @@ EFFECTS: dict[AuditKind, Effect] = {
     "documents_accepted": lambda old, new, entry: (
         new.accounts[entry.subject or ""].consent_at == entry.at
     ),
+    "grant_created": lambda old, new, entry: _new(old.grants, new.grants, entry),
+    "grant_revoked": lambda old, new, entry: _new(new.grants, old.grants, entry),
     "invitation_accepted": _accepted,
     "invitation_created": lambda old, new, entry: _new(old.invitations, new.invitations, entry),
     "invitation_revoked": lambda old, new, entry: (

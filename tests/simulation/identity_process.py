@@ -17,6 +17,7 @@ from tests.fakes.identity_fixture import (
     PredictableSources,
     hash_inline,
 )
+from tests.fakes.oauth_rig import OAuthRig
 from tests.simulation.bare_process import BareProcess
 from tests.simulation.disk import Disk
 from tests.simulation.weather import FaultSchedule
@@ -48,6 +49,7 @@ class IdentityProcess(BareProcess):
         identity: the use cases.
         invitations: those of invitations.
         members: those of members.
+        oauth: the authorization server.
     """
 
     def __init__(
@@ -80,3 +82,4 @@ class IdentityProcess(BareProcess):
         self.members = Members(
             self.store, audit=self.identity.audit, now=sources.now, changed=lambda *_: None
         )
+        self.oauth = OAuthRig(self.identity)

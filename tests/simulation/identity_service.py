@@ -13,12 +13,13 @@ import trio
 from octavo.actors.testing import current_schedule, scenario_random
 from octavo.store import StoreUnavailable
 from tests.simulation import identity_account_acts as account_acts
+from tests.simulation import identity_program_acts as program_acts
 from tests.simulation import identity_shared_acts as shared_acts
 from tests.simulation.asking import Asking
 from tests.simulation.identity_deeds import Deeds
 from tests.simulation.identity_disk import WatchedDisk
 from tests.simulation.identity_process import IdentityProcess, Sources
-from tests.simulation.identity_town import NEWCOMERS, RESIDENTS, Person, Town
+from tests.simulation.identity_town import NEWCOMERS, PROGRAMS, RESIDENTS, Person, Town
 from tests.simulation.identity_verdict import judge_identity
 from tests.simulation.weather import FaultSchedule
 
@@ -49,6 +50,24 @@ ACTS: Sequence[Act] = (
     shared_acts.remove_own,
 )
 """What people do, as often as it is listed."""
+PROGRAM_ACTS: Sequence[Act] = (
+    *[program_acts.allow] * 5,
+    *[program_acts.exchange] * 6,
+    *[program_acts.renew] * 7,
+    *[program_acts.end_access] * 2,
+    *[program_acts.revoke_token] * 2,
+    *[program_acts.steal] * 2,
+    *[program_acts.uninstall] * 2,
+    account_acts.request_reset,
+    account_acts.deliver,
+    *[account_acts.reset] * 2,
+    *[shared_acts.invite] * 2,
+    *[shared_acts.decide] * 3,
+    shared_acts.control,
+    shared_acts.remove,
+    shared_acts.remove_own,
+)
+"""The same, in runs with programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +86,20 @@ ALL_PERSON_TURNS = [
 async def simulate_identity(
     turns: Sequence[PersonTurn] = ALL_PERSON_TURNS,
     sighted: Callable[[str], None] = lambda _: None,
+    *,
+    programs: bool = False,
 ) -> None:
     """Run identity under injected faults while people take ``turns``; then judge everything.
 
-    ``sighted`` is called with every notable event.
+    ``sighted`` is called with every notable event. With ``programs``, most of what people do is to
+    allow programs access.
     """
     random = scenario_random()
     with ExitStack() as stack:
         folder: Path | None = None
         if random.random() < 0.1:
             folder = Path(stack.enter_context(TemporaryDirectory()))
-        service = IdentityService(random, folder)
+        service = IdentityService(random, folder, PROGRAM_ACTS if programs else ACTS)
         stack.callback(service.close)
         await service.run(turns)
         await service.judge()
@@ -86,9 +108,13 @@ async def simulate_identity(
 
 
 class IdentityService:
-    """A disk, in ``folder`` or in memory, and one or two processes on it."""
+    """A disk, in ``folder`` or in memory, and one or two processes on it.
 
-    def __init__(self, random: Random, folder: Path | None) -> None:
+    ``acts`` are what people do.
+    """
+
+    def __init__(self, random: Random, folder: Path | None, acts: Sequence[Act]) -> None:
+        self._acts = acts
         self._random = random
         self._folder = folder
         self._weather = FaultSchedule(random)
@@ -101,6 +127,7 @@ class IdentityService:
         self._deeds = Deeds(
             Asking(self._pick, self._weather),
             self._running,
+            lambda: self._disk.steps,
             self._violations.append,
         )
         self._town = Town(self._deeds)
@@ -115,6 +142,9 @@ class IdentityService:
             for place in range(len(self._processes)):
                 await self._start(place, nursery)
             await self._town.settle(next(self._running()))
+            if self._acts is PROGRAM_ACTS:
+                for _ in range(PROGRAMS):
+                    await self._town.install(next(self._running()))
             self._weather.armed = True
             async with trio.open_nursery() as users:
                 for person in self._town.people.values():
@@ -142,7 +172,7 @@ class IdentityService:
             # Each turn draws for itself, so it is unchanged when others are removed.
             random = Random(f"{person.name}{number} of {current_schedule()}")
             removed = person.account_id not in self._disk.steps[-1].state.accounts
-            act = shared_acts.register if removed else random.choice(ACTS)
+            act = shared_acts.register if removed else random.choice(self._acts)
             await act(self._town, person, random)
             ended = [*self._deeds.ended]
             if ended:

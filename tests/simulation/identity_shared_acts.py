@@ -108,6 +108,8 @@ async def decide(town: Town, person: Person, random: Random) -> None:
         return True
 
     if await town.deeds.attempt(random, "decide", ("account_changed",), act):
+        if change.state == "disabled":
+            await town.deeds.check_disabled(ready(other), of_kind(other, "token")[-3:])
         await town.deeds.end(sessions, "the account was disabled")
 
 

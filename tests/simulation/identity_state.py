@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from octavo.model.oauth.grant import TokenKind
 from octavo.store.transaction import Transaction
+
+
+class StoredSecret(NamedTuple):
+    """A code or a token of a grant; ``used_at`` is None for what can still be used."""
+
+    grant_id: str
+    kind: TokenKind | Literal["code"]
+    used_at: int | None
 
 
 class StoredAccount(NamedTuple):
@@ -38,6 +47,8 @@ class State:
         keys: the account of each API key.
         resets: the account of each token to choose a new password, by its digest.
         portal: the account of each portal token, by its digest.
+        grants: the account of each grant to a program.
+        secrets: the codes and tokens of grants, by their digests.
     """
 
     accounts: dict[str, StoredAccount]
@@ -48,11 +59,20 @@ class State:
     keys: dict[str, str]
     resets: dict[bytes, str]
     portal: dict[bytes, str]
+    grants: dict[str, str]
+    secrets: dict[bytes, StoredSecret]
 
     @property
     def recorded(self) -> tuple[object, ...]:
         """Everything whose changes the audit records."""
-        return (self.accounts, self.members, self.invitations, self.sessions, self.keys)
+        return (
+            self.accounts,
+            self.members,
+            self.invitations,
+            self.sessions,
+            self.keys,
+            self.grants,
+        )
 
 
 async def state_of(transaction: Transaction) -> State:
@@ -63,6 +83,10 @@ async def state_of(transaction: Transaction) -> State:
     )
     members = await transaction.fetch_all("SELECT workspace_id, account_id, role FROM members")
     invitations = await transaction.fetch_all("SELECT id, used_at, revoked_at FROM invitations")
+    secrets = await transaction.fetch_all(
+        "SELECT digest, grant_id, 'code', used_at FROM oauth_codes UNION ALL"
+        " SELECT digest, grant_id, kind, used_at FROM oauth_tokens"
+    )
     return State(
         {row[0]: StoredAccount(*row[1:]) for row in accounts},
         frozenset(row[0] for row in await transaction.fetch_all("SELECT id FROM workspaces")),
@@ -72,6 +96,8 @@ async def state_of(transaction: Transaction) -> State:
         dict(await _pairs(transaction, "SELECT id, account_id FROM api_keys")),
         dict(await _pairs(transaction, "SELECT digest, account_id FROM password_resets")),
         dict(await _pairs(transaction, "SELECT digest, account_id FROM portal_tokens")),
+        dict(await _pairs(transaction, "SELECT id, account_id FROM oauth_grants")),
+        {row[0]: StoredSecret(*row[1:]) for row in secrets},
     )
 
 

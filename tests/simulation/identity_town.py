@@ -6,8 +6,11 @@ from random import Random
 
 from octavo.model.accounts.address import Address
 from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.oauth.client import ClientId
+from octavo.model.oauth.grant import GrantId
 from octavo.model.workspace import Role
 from octavo.store.scripts.workspaces import create
+from tests.fakes.oauth_rig import PROGRAM
 from tests.simulation.identity_deeds import Credential, Deeds
 from tests.simulation.identity_process import LEGAL, IdentityProcess
 
@@ -21,6 +24,7 @@ FIRST_MEMBERS: Sequence[tuple[WorkspaceId, str, str, Role]] = (
     (CELLAR, "ann", "kim", "administrator"),
 )
 NEWCOMERS = ("lee", "joy")
+PROGRAMS = 2
 
 
 @dataclass(slots=True)
@@ -44,6 +48,30 @@ class Person:
         return Address(f"{self.name}@example.org")
 
 
+@dataclass(slots=True)
+class Family:
+    """What a person allowed a program once, and everything that the program got for it.
+
+    Attributes:
+        renewals: the refresh tokens.
+        tokens: the access tokens.
+        used: the code and the refresh tokens that gave tokens.
+        revoked: the tokens that the program attempted to end.
+        ended: why nothing of it may work any more; empty as long as it may.
+    """
+
+    person: Person
+    client_id: ClientId
+    account_id: AccountId
+    grant_id: GrantId
+    code: str
+    renewals: list[str] = field(default_factory=list)
+    tokens: list[Credential] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    revoked: set[str] = field(default_factory=set)
+    ended: str = ""
+
+
 @dataclass
 class Town:
     """Everybody, and the tokens that go round.
@@ -52,6 +80,8 @@ class Town:
         invitations: tokens of invitations, with their ids.
         resets: tokens to choose a new password, with the names of their people.
         portal: portal tokens.
+        programs: the registered programs, with the tokens that manage them.
+        families: what people allowed programs, the newest last.
     """
 
     deeds: Deeds
@@ -61,6 +91,8 @@ class Town:
     invitations: list[tuple[str, str]] = field(default_factory=list)
     resets: list[tuple[str, str]] = field(default_factory=list)
     portal: list[str] = field(default_factory=list)
+    programs: list[tuple[ClientId, str]] = field(default_factory=list)
+    families: list[Family] = field(default_factory=list)
 
     def other(self, random: Random) -> Person:
         """Return somebody with an account, who may be the one who asks."""
@@ -98,6 +130,16 @@ class Town:
                 self._id(owner), client="192.0.2.1", workspace_id=workspace, workspace_role=role
             )
             await process.invitations.accept(self._id(name), token, client="192.0.2.1")
+
+    async def install(self, process: IdentityProcess) -> None:
+        """Register another program."""
+        made = await process.oauth.clients.register(PROGRAM)
+        self.programs.append((made.client.client_id, made.management_token))
+
+    async def end_family(self, family: Family, why: str) -> None:
+        """Note that everything that a person allowed once has ended, and check it."""
+        family.ended = family.ended or why
+        await self.deeds.end([*family.tokens], family.ended)
 
     def _id(self, name: str) -> AccountId:
         found = self.people[name].account_id

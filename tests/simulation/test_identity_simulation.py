@@ -6,6 +6,7 @@ from octavo.actors.testing import ScheduleFailure
 from octavo.actors.testing.plugin import Explore
 from tests.simulation.broken import Break
 from tests.simulation.identity_broken import IDENTITY_BROKEN
+from tests.simulation.identity_broken_programs import PROGRAMS_BROKEN
 from tests.simulation.identity_service import ALL_PERSON_TURNS, simulate_identity
 from tests.simulation.test_simulation import CI_SEEDS, SEEDS
 
@@ -44,6 +45,16 @@ IDENTITY_SIGHTS = {
     *(f"{end} of {number}" for end in ("stop", "cut", "power") for number in ("one", "two")),
 }
 """What has to occur under this many schedules, or the simulation tests less than it claims."""
+PROGRAM_SIGHTS = {
+    *("allow: acknowledged", "install: acknowledged", "uninstall: acknowledged"),
+    *("exchange: acknowledged", "exchange: invalid_grant", "exchange: replayed"),
+    *("renew: acknowledged", "renew: invalid_grant", "renew: replayed"),
+    *("end access: acknowledged", "revoke token: acknowledged", "steal: invalid_grant"),
+    *(f"{name}: unknown" for name in ("allow", "exchange", "renew", "end access")),
+    *(f"crash at {point}" for point in POINTS),
+    *(f"{end} of {number}" for end in ("stop", "cut", "power") for number in ("one", "two")),
+}
+"""The same, of runs with programs."""
 
 
 def test_identity_keeps_its_guarantees_under_any_faults(explore: Explore) -> None:
@@ -57,14 +68,33 @@ def test_identity_keeps_its_guarantees_under_any_faults(explore: Explore) -> Non
     assert exploration.schedules < CI_SEEDS or not missing, missing
 
 
+def test_access_of_programs_keeps_its_guarantees_under_any_faults(explore: Explore) -> None:
+    sighted: set[str] = set()
+    exploration = explore(
+        lambda turns: simulate_identity(turns, sighted.add, programs=True),
+        schedules=SEEDS,
+        steps=ALL_PERSON_TURNS,
+    )
+    missing = PROGRAM_SIGHTS - sighted
+    assert exploration.schedules < CI_SEEDS or not missing, missing
+
+
 @pytest.mark.parametrize(
-    ("broken", "message"),
-    [pytest.param(each, message, id=each.__name__) for each, message in IDENTITY_BROKEN.items()],
+    ("broken", "message", "programs"),
+    [
+        pytest.param(each, message, programs, id=each.__name__)
+        for programs, variants in ((False, IDENTITY_BROKEN), (True, PROGRAMS_BROKEN))
+        for each, message in variants.items()
+    ],
 )
 def test_broken_identity_is_caught(
-    broken: Break, message: str, explore: Explore, monkeypatch: pytest.MonkeyPatch
+    broken: Break,
+    message: str,
+    programs: bool,
+    explore: Explore,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     broken(monkeypatch)
     with pytest.raises(ScheduleFailure, match=message) as caught:
-        explore(simulate_identity, schedules=CI_SEEDS)
+        explore(lambda: simulate_identity(programs=programs), schedules=CI_SEEDS)
     assert f"--replay-schedule={caught.value.token}" in caught.value.command

@@ -94,6 +94,8 @@ class FaultPlan:
         self._random = random.Random(seed)
         self._faults = tuple(faults)
         self._left = [fault.times for fault in self._faults]
+        # A run passes few different points many thousand times.
+        self._at: dict[str, list[tuple[int, Fault]]] = {}
         self._scopes: dict[trio.lowlevel.Task, list[trio.CancelScope]] = {}
         self.injected: list[tuple[FaultKind, str, str]] = []
 
@@ -138,13 +140,11 @@ class FaultPlan:
         return self._draw("actor.reply", subject) is not None
 
     def _draw(self, point: str, subject: str) -> Fault | None:
-        for index, fault in enumerate(self._faults):
+        for index, fault in self._faults_at(point):
             left = self._left[index]
-            if left == 0 or not fnmatchcase(point, fault.point):
+            if left == 0:
                 continue
-            if (point == "actor.reply") != (fault.kind == "lose reply"):
-                continue
-            if not fnmatchcase(subject, fault.subject):
+            if fault.subject != "*" and not fnmatchcase(subject, fault.subject):
                 continue
             if fault.probability < 1.0 and self._random.random() >= fault.probability:
                 continue
@@ -153,3 +153,15 @@ class FaultPlan:
             self.injected.append((fault.kind, point, subject))
             return fault
         return None
+
+    def _faults_at(self, point: str) -> list[tuple[int, Fault]]:
+        """Return the faults that can occur at a point, with their indices."""
+        found = self._at.get(point)
+        if found is None:
+            found = self._at[point] = [
+                (index, fault)
+                for index, fault in enumerate(self._faults)
+                if fnmatchcase(point, fault.point)
+                and (point == "actor.reply") == (fault.kind == "lose reply")
+            ]
+        return found

@@ -100,6 +100,8 @@ class AccessRequest(ContractModel):
     leads_to_this_device: bool
     """Whether that is a program on the person's device."""
     scopes: tuple[Scope, ...]
+    fingerprint: str
+    """A digest of the above, for the decision."""
 
 
 class AccessDecisionInput(ContractModel):
@@ -114,6 +116,9 @@ class AccessDecisionInput(ContractModel):
     """The workspaces; null for all."""
     days: Annotated[int, Field(ge=1, le=MAX_DAYS)] | None = None
     """How long; null until it is revoked."""
+    fingerprint: Annotated[str, Field(max_length=64)] | None = None
+    """That of the request that the person has seen: if the program describes itself in another way
+    by now, nothing is allowed. Null decides without this check."""
 
 
 class AccessDecision(ContractModel):
@@ -190,6 +195,7 @@ class ConnectionOperations:
             redirect_host=host_of(request.redirect_uri),
             leads_to_this_device=leads_to_this_device(request.redirect_uri),
             scopes=tuple(sorted(request.scopes)),
+            fingerprint=request.fingerprint,
         )
 
     @operation(
@@ -219,7 +225,12 @@ class ConnectionOperations:
                     )
             limits = AccessLimits(frozenset[Scope]({"notes:read", *body.scopes}), chosen)
             redirect = await authorization.allow(
-                account_id, body.parameters, limits, body.days, client=call.client
+                account_id,
+                body.parameters,
+                limits,
+                body.days,
+                client=call.client,
+                shown=body.fingerprint,
             )
         return AccessDecision(redirect=redirect)
 

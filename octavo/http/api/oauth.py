@@ -304,12 +304,13 @@ class OAuthOperations:
         status=204,
         problems=(NotFound, *REGISTRATION_PROBLEMS, *STORE_PROBLEMS),
         errors=OAUTH_ERROR,
+        finish_when_client_leaves=True,
     )
     async def remove_client(self, call: Call, path: ClientPath) -> None:
         """Remove a program with all that people allowed it (RFC 7592 section 2.3)."""
         server, token = self._on(), _bearer(call)
         with oauth_refusals():
-            await server.clients.remove(ClientId(path.client), token)
+            await server.clients.remove(ClientId(path.client), token, client=call.client)
 
     @operation(
         id="issueToken",

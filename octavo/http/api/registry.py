@@ -111,7 +111,13 @@ def contract_document() -> Json:
     """Return the OpenAPI document of all operations."""
     from octavo.http.api.examples import EXAMPLES  # noqa: PLC0415 - only the document needs them
 
-    return document(CONTRACT, title="Octavo", version=CONTRACT_VERSION, examples=EXAMPLES)
+    return document(
+        CONTRACT,
+        title="Octavo",
+        version=CONTRACT_VERSION,
+        examples=EXAMPLES,
+        operations_of=served_operations_of,
+    )
 
 
 def explained_problems() -> list[type[Problem] | ServerProblem]:

@@ -71,7 +71,7 @@ class ContractModel(BaseModel):
         """Return the schema of the model, with the docstrings of its members."""
         schema = handler(core_schema)
         properties = handler.resolve_ref_schema(schema).get("properties", {})
-        for name, text in attribute_docstrings(cls).items():
+        for name, text in attribute_docstrings(cls, BaseModel).items():
             field = cls.model_fields.get(name)
             if field is None:
                 continue

@@ -3,11 +3,11 @@
 The same declarations always produce the same document, byte for byte once encoded.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import NamedTuple
 
-from octavo.http.contract.assembly import contract_of
+from octavo.http.contract.assembly import contract_of, operations_of
 from octavo.http.contract.bodies import BodyKind, MultipartBody
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.error_format import ErrorFormat
@@ -113,12 +113,14 @@ def document(
     version: str,
     servers: Sequence[str] = (),
     examples: Mapping[str, Example] | None = None,
+    operations_of: Callable[[type], tuple[Operation, ...]] = operations_of,
 ) -> Json:
     """Return the document of the operations that the classes ``groups`` declare.
 
-    ``servers`` are their addresses, ``examples`` are by operation id. Raises `ContractError`.
+    ``servers`` are their addresses, ``examples`` are by operation id, and ``operations_of`` reads
+    each class. Raises `ContractError`.
     """
-    operations = contract_of(groups)
+    operations = contract_of(groups, operations_of)
     schemas = Schemas(operations)
     paths: dict[str, Json] = {}
     for each in operations:

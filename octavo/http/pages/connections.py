@@ -55,6 +55,7 @@ def add_connection_pages(site: Site) -> None:
             "scopes": ["notes:read", *(["notes:write"] if "write" in given else [])],
             "days": int(days) if days else None,
             "workspaceIds": None,
+            "fingerprint": given.get("fingerprint", ""),
         }
         if given.get("workspaces") == "chosen":
             chosen = [each.removeprefix(_CHOSEN) for each in given if each.startswith(_CHOSEN)]

@@ -19,9 +19,15 @@ class SizedRequest(TrioRequest):
     """A request whose body may be larger on the paths of such forms."""
 
     def __init__(self, *given: object, **named: object) -> None:
-        if is_large_path(str(given[2] if len(given) > 2 else named["path"])):
+        large = is_large_path(str(given[2]))
+        if large:
             named["max_content_length"] = LARGEST_FORM
+            # The reader of the form has a deadline for a slow line.
+            named["body_timeout"] = None
         super().__init__(*given, **named)  # type: ignore[arg-type]
+        if large:
+            # The parser of forms has a limit of its own.
+            self.max_content_length = LARGEST_FORM
 
 
 def is_large_path(path: str) -> bool:

@@ -7,7 +7,7 @@ _SHORTEST = 3
 _DEEPEST = 3
 
 
-class Heading(Protocol):
+class OutlinedHeading(Protocol):
     """A heading of a note."""
 
     @property
@@ -27,10 +27,10 @@ class OutlineItem(NamedTuple):
     """A heading with its depth from 1."""
 
     depth: int
-    entry: Heading
+    entry: OutlinedHeading
 
 
-def outline_of(entries: Sequence[Heading]) -> Iterator[OutlineItem]:
+def outline_of(entries: Sequence[OutlinedHeading]) -> Iterator[OutlineItem]:
     """Yield the headings, each with its depth; nothing if they are too few."""
     if len(entries) < _SHORTEST:
         return

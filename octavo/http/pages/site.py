@@ -25,6 +25,7 @@ from octavo.http.api.account import AccountSchema
 from octavo.http.api.session_cookie import session_token
 from octavo.http.contract.in_process import Api, Perform
 from octavo.http.contract.problems import (
+    BodyTimeout,
     ConsentRequired,
     Forbidden,
     NotSignedIn,
@@ -43,6 +44,10 @@ ONCE = "once"
 
 MOST_LARGE_FORMS = 8
 """Forms with long texts or images that are read at a time."""
+MOST_LARGE_FORMS_OF_STRANGERS = 2
+"""Those of people who are not signed in: their sessions have ended meanwhile."""
+LARGE_FORM_SECONDS = 180.0
+"""Seconds in which such a form has to arrive, and to find a place."""
 
 # Rows of a list on one page: it stays small on a slow line.
 _ROWS = "30"
@@ -112,6 +117,7 @@ class Site:
         self._public_url = public_url
         self._submissions = Resubmissions[Response]()
         self._large = trio.CapacityLimiter(MOST_LARGE_FORMS)
+        self._large_of_strangers = trio.CapacityLimiter(MOST_LARGE_FORMS_OF_STRANGERS)
         app.before_request(self._recognise)
 
         def once() -> str:
@@ -238,8 +244,13 @@ class Site:
         if not is_large():
             form = await request.form
             return dict(form.items(multi=False)), {}
-        async with self._large:
-            form, files = await request.form, await request.files
+        # Strangers, whose sessions may have ended, don't occupy the places of others.
+        limiter = self._large if g.get("account") is not None else self._large_of_strangers
+        with trio.move_on_after(LARGE_FORM_SECONDS) as scope:
+            async with limiter:
+                form, files = await request.form, await request.files
+        if scope.cancelled_caught:
+            raise BodyTimeout
         return dict(form.items(multi=False)), dict(files.items(multi=False))
 
     def _visitor(

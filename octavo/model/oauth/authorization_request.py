@@ -1,7 +1,9 @@
 """Requests for authorization that clients send people with (RFC 6749 section 4.1.1)."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from urllib.parse import urlencode
 
 from octavo.model.accounts.access_limits import READ, Scope, parse_scopes
@@ -31,6 +33,16 @@ class AuthorizationRequest:
     scopes: frozenset[Scope]
     state: str | None
     challenge: str
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of what a person is shown of the request: who asks for what, and from where.
+
+        Clients change their own registrations and documents at any time.
+        """
+        metadata = self.client.metadata
+        shown = [metadata.name, metadata.home, self.redirect_uri, *sorted(self.scopes)]
+        return sha256(json.dumps(shown).encode()).hexdigest()
 
 
 class RefusedToClient(OAuthRefusal):

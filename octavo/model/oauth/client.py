@@ -154,8 +154,9 @@ def _shown_name(name: str) -> str:
 
 
 def _is_https(address: str) -> bool:
+    """Return whether a page can show an address: visible ASCII, with a host and no user."""
     try:
-        parts = urlsplit(address)
-    except ValueError:
+        check_redirect_uri(address)
+    except OAuthRefusal:
         return False
-    return parts.scheme == "https" and bool(parts.hostname) and len(address) <= LONGEST_ADDRESS
+    return urlsplit(address).scheme == "https"

@@ -14,6 +14,12 @@ CODE_SECONDS = 60
 MAX_GRANTS = 100
 """Grants of one account; of more, the one that was unused the longest ends."""
 
+MAX_TOKENS = 1_000
+"""Access tokens, and used refresh tokens, of one grant; of more, the oldest are removed.
+
+A program that renews its tokens all the time must not fill the database.
+"""
+
 TokenKind = Literal["access", "refresh"]
 
 

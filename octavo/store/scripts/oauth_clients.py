@@ -6,6 +6,7 @@ import json
 
 from octavo.model.identity import AccountId
 from octavo.model.oauth.client import ClientId, ClientMetadata, OAuthClient
+from octavo.model.oauth.grant import GrantId
 from octavo.store.scripts.expiry import MAX_ROWS
 from octavo.store.scripts.process_notices import notify_access
 from octavo.store.transaction import Row, Script, Transaction
@@ -84,20 +85,20 @@ def change(client: OAuthClient) -> Script[bool]:
     return update_client
 
 
-def remove(client_id: ClientId) -> Script[frozenset[AccountId]]:
-    """Remove a registration with all that people allowed it; return whose accounts they are."""
+def remove(client_id: ClientId) -> Script[dict[GrantId, AccountId]]:
+    """Remove a registration with all that people allowed it; return these grants, and whose."""
 
-    async def remove_client(transaction: Transaction) -> frozenset[AccountId]:
+    async def remove_client(transaction: Transaction) -> dict[GrantId, AccountId]:
         rows = await transaction.fetch_all(
             "DELETE FROM oauth_grants WHERE program IN"
-            " (SELECT number FROM oauth_programs WHERE client = $1) RETURNING account_id",
+            " (SELECT number FROM oauth_programs WHERE client = $1) RETURNING id, account_id",
             client_id,
         )
         await transaction.execute("DELETE FROM oauth_clients WHERE id = $1::uuid", client_id)
-        accounts = frozenset(AccountId(row[0]) for row in rows)
-        for account_id in sorted(accounts):
+        ended = {GrantId(row[0]): AccountId(row[1]) for row in rows}
+        for account_id in sorted({*ended.values()}):
             await notify_access(transaction, account_id)
-        return accounts
+        return ended
 
     return remove_client
 

@@ -11,7 +11,7 @@ from octavo.model.accounts.account import Account
 from octavo.model.accounts.refusal import AccountGone
 from octavo.model.identity import AccountId, ProgramNumber, WorkspaceId
 from octavo.model.oauth.client import ClientId
-from octavo.model.oauth.grant import MAX_GRANTS, Grant, GrantId, TokenKind
+from octavo.model.oauth.grant import MAX_GRANTS, MAX_TOKENS, Grant, GrantId, TokenKind
 from octavo.store.scripts import accounts, oauth_programs
 from octavo.store.scripts.expiry import MAX_ROWS
 from octavo.store.scripts.process_notices import notify_access
@@ -41,6 +41,15 @@ _ENDED = (
         LIMIT $2
     )
     """,
+)
+_TOO_MANY = tuple(
+    f"""
+    DELETE FROM oauth_tokens WHERE digest IN (
+        SELECT digest FROM oauth_tokens WHERE grant_id = $1::uuid AND {which}
+        ORDER BY expires_at DESC, digest LIMIT $3 OFFSET $2
+    )
+    """
+    for which in ("kind = 'access'", "kind = 'refresh' AND used_at IS NOT NULL")
 )
 
 
@@ -95,13 +104,13 @@ class StoredToken:
     account: Account
 
 
-def create(grant: Grant, code: NewCode) -> Script[None]:
-    """Insert a grant with its code. Raises `AccountGone`.
+def create(grant: Grant, code: NewCode) -> Script[tuple[GrantId, ...]]:
+    """Insert a grant with its code; return the grants that end for it. Raises `AccountGone`.
 
     Of more than `MAX_GRANTS` of the account, the one that was unused the longest ends.
     """
 
-    async def insert_grant(transaction: Transaction) -> None:
+    async def insert_grant(transaction: Transaction) -> tuple[GrantId, ...]:
         if not await accounts.is_open(transaction, grant.account_id):
             raise AccountGone
         limits = grant.limits
@@ -125,15 +134,19 @@ def create(grant: Grant, code: NewCode) -> Script[None]:
             code.challenge,
             code.expires_at,
         )
-        await transaction.execute(
+        rows = await transaction.fetch_all(
             "DELETE FROM oauth_grants WHERE id IN (SELECT id FROM oauth_grants"
             " WHERE account_id = $1::uuid AND id <> $2::uuid"
-            " ORDER BY COALESCE(used_at, created_at) DESC, id DESC LIMIT $4 OFFSET $3)",
+            " ORDER BY COALESCE(used_at, created_at) DESC, id DESC LIMIT $4 OFFSET $3)"
+            " RETURNING id",
             grant.account_id,
             grant.grant_id,
             MAX_GRANTS - 1,
             MAX_ROWS,
         )
+        if rows:
+            await notify_access(transaction, grant.account_id)
+        return tuple(GrantId(row[0]) for row in rows)
 
     return insert_grant
 
@@ -193,6 +206,8 @@ def _replace(use: str, digest: bytes, tokens: tuple[NewToken, ...], now: int) ->
         if row is None:
             return False
         await _insert(transaction, GrantId(row[0]), tokens)
+        for sql in _TOO_MANY:
+            await transaction.execute(sql, row[0], MAX_TOKENS, MAX_ROWS)
         return True
 
     return replace_once

@@ -1,6 +1,8 @@
 """A store without threads, for deterministic runs."""
 
+import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ class InlineStore:
     def __init__(self, path: Path | None, fault_point: FaultPoint | None = None) -> None:
         require_sqlite()
         self._connection = connect(path)
+        self._in_memory = path is None
         self._statements = Statements()
         self._fault_point = fault_point
         # A call may wait at a fault point while its transaction is open.
@@ -42,8 +45,14 @@ class InlineStore:
         self._connection.close()
 
     def migrate(self) -> None:
-        """Migrate the schema to the newest version; raise `StoreUnusable`."""
-        migrate(self._connection, shipped())
+        """Migrate the schema to the newest version; raise `StoreUnusable`.
+
+        A database in memory must be empty.
+        """
+        if self._in_memory:
+            _migrated_in_memory().backup(self._connection)
+        else:
+            migrate(self._connection, shipped())
 
     async def read(self, script: Script[T]) -> T:
         """See `Store`."""
@@ -93,6 +102,17 @@ class InlineStore:
     async def _pass(self, point: str) -> None:
         if self._fault_point is not None:
             await self._fault_point(point)
+
+
+@cache
+def _migrated_in_memory() -> sqlite3.Connection:
+    """Return a migrated database without content.
+
+    Simulations open thousands of databases: a copy takes a tenth of the time of the migrations.
+    """
+    connection = connect(None)
+    migrate(connection, shipped())
+    return connection
 
 
 def open_inline(path: Path | None = None, fault_point: FaultPoint | None = None) -> InlineStore:

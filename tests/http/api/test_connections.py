@@ -5,10 +5,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
+from octavo.model.accounts.account import State
 from octavo.model.oauth.pkce import challenge_of
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import identity_fixture
-from tests.fakes.oauth_rig import CALLBACK, VERIFIER
+from tests.fakes.oauth_rig import CALLBACK, PROGRAM, VERIFIER
 from tests.fakes.publishing_users import PublishingUsers
 from tests.fakes.users_api import FROM_HERE, UsersApi
 
@@ -38,8 +39,9 @@ async def parameters(users: PublishingUsers, **changed: str) -> dict[str, str]:
 async def test_request_is_described(users: PublishingUsers) -> None:
     _, cookie = await users.account()
     query = urlencode({**await parameters(users), "unknown": "ignored"})
-    found = await users.get(f"{REQUESTS}?{query}", cookie)
-    assert found.json() == {
+    found = (await users.get(f"{REQUESTS}?{query}", cookie)).json()
+    assert len(found.pop("fingerprint")) == 64
+    assert found == {
         "name": "An assistant",
         "home": None,
         "redirectUri": CALLBACK,
@@ -83,6 +85,53 @@ async def test_workspace_of_others_can_not_be_chosen(users: PublishingUsers) -> 
     }
     refused = await users.post(REQUESTS, body, cookie, FROM_HERE)
     assert (refused.status, refused.json()["errors"][0]["pointer"]) == (400, "/workspaceIds")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"client_name": "Another assistant"},
+        {"redirect_uris": ["https://evil.example/cb"]},
+        {"client_uri": "https://elsewhere.example/"},
+    ],
+)
+async def test_program_that_changes_after_it_was_shown_gets_nothing(
+    users: PublishingUsers, changed: dict[str, object]
+) -> None:
+    _, cookie = await users.account()
+    document = {**PROGRAM, "redirect_uris": ["https://honest.example/cb"]}
+    made = await users.oauth.clients.register(document)
+    client_id = made.client.client_id
+    # The program names no redirect_uri: it has one.
+    asked = await parameters(users, client_id=client_id)
+    del asked["redirect_uri"]
+    seen = (await users.get(f"{REQUESTS}?{urlencode(asked)}", cookie)).json()
+    assert seen["redirectHost"] == "honest.example"
+    decision = {"parameters": asked, "allow": True, "fingerprint": seen["fingerprint"]}
+    await users.oauth.clients.change(
+        client_id, made.management_token, {"client_id": client_id, **document, **changed}
+    )
+    refused = await users.post(REQUESTS, decision, cookie, FROM_HERE)
+    assert (refused.status, refused.code) == (400, "invalid_oauth_request")
+    assert (await users.get(CONNECTIONS, cookie)).json() == {"items": []}
+    await users.oauth.clients.change(
+        client_id, made.management_token, {"client_id": client_id, **document}
+    )
+    assert (await users.post(REQUESTS, decision, cookie, FROM_HERE)).status == 200
+
+
+@pytest.mark.parametrize(("state", "status"), [("locked", 423), ("disabled", 401)])
+async def test_account_that_is_not_enabled_allows_nothing(
+    users: PublishingUsers, state: State, status: int
+) -> None:
+    made, cookie = await users.account()
+    account_id = made.account.account_id
+    asked = await parameters(users)
+    await users.identity.set_state(account_id, state)
+    body = {"parameters": asked, "allow": True}
+    assert (await users.post(REQUESTS, body, cookie, FROM_HERE)).status == status
+    assert (await users.get(f"{REQUESTS}?{urlencode(asked)}", cookie)).status == status
+    assert await users.oauth.tokens.list(account_id) == []
 
 
 async def test_refusal_of_a_person_is_sent_to_the_program(users: PublishingUsers) -> None:

@@ -1,6 +1,6 @@
 """The page of consent, and the pages of connected programs."""
 
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pytest
 
@@ -139,6 +139,24 @@ async def test_fault_is_shown_or_sent_to_the_program(house: Installation, ann: P
     path = await request(house)
     await ann.open(f"{path}&scope=notes%3Aread")
     assert ann.status == 400
+
+
+async def test_request_that_changes_after_it_was_shown_is_not_allowed(
+    house: Installation, ann: PageReader
+) -> None:
+    path = await request(house, scope="notes:read")
+    await ann.open(path)
+    form = ann.form("Allow")
+    for action, fields in (
+        (form.action.replace("notes%3Aread", "notes%3Aread+notes%3Awrite"), form.fields),
+        (form.action.replace(quote(CALLBACK, safe=""), "http%3A%2F%2F127.0.0.1%2Fcb"), form.fields),
+        (form.action, {**form.fields, "fingerprint": ""}),
+        (form.action, {each: form.fields[each] for each in form.fields if each != "fingerprint"}),
+    ):
+        await ann.send(action, **{**fields, "decision": "allow"})
+        assert ann.status == 400, action
+    await ann.open("/account/connections")
+    assert "No programs yet" in ann.text
 
 
 async def test_form_that_is_sent_twice_grants_once(house: Installation, ann: PageReader) -> None:

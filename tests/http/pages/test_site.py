@@ -1,7 +1,10 @@
 """Who may see a page, and which forms are performed."""
 
 import pytest
+import trio
+from trio.testing import MockClock
 
+from octavo.http.pages.site import LARGE_FORM_SECONDS
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.page_reader import Installation, PageReader
 from tests.fakes.users_api import ADDRESS, ORIGIN
@@ -154,3 +157,27 @@ async def test_form_of_another_session_leads_to_its_page(ann: PageReader) -> Non
     assert ann.status == 403
     assert "You have signed in again since the form was opened" in ann.text
     assert page.links["Open the page again"] == "/workspaces"
+
+
+async def test_large_form_that_does_not_arrive_is_given_up(
+    house: Installation, ann: PageReader, autojump_clock: MockClock
+) -> None:
+    await ann.open("/workspaces")
+    await ann.submit("Create the workspace", name="Household")
+
+    async def send() -> None:
+        headers = {
+            "content-type": "multipart/form-data; boundary=b",
+            "cookie": "; ".join(f"{name}={value}" for name, value in ann.cookies.items()),
+        }
+        client = house.app.test_client(use_cookies=False)
+        async with client.request(f"{ann.path}/new", method="POST", headers=headers) as connection:
+            await connection.send(b'--b\r\ncontent-disposition: form-data; name="text"\r\n\r\n')
+            response = await connection.as_response()
+        statuses.append(response.status_code)
+
+    statuses: list[int] = []
+    began = trio.current_time()
+    await send()
+    assert statuses == [408]
+    assert LARGE_FORM_SECONDS <= trio.current_time() - began < 2 * LARGE_FORM_SECONDS

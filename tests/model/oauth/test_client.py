@@ -76,6 +76,33 @@ def test_metadata_that_can_not_be_served_are_refused(
 
 
 @pytest.mark.parametrize(
+    ("home", "shown"),
+    [
+        ("https://client.example/about", True),
+        ("https://client.example:8443", True),
+        ("http://client.example/about", False),
+        ("javascript:alert(1)", False),
+        ("com.example.app:/about", False),
+        ("https://claude.ai@evil.example/", False),
+        ("https://claude.ai\\@evil.example/", False),
+        ("https://evil.example/\u202eia.edualc//:sptth", False),
+        ("https://\u0441laude.ai/", False),
+        ("https://claude.ai/\nYour account: verified", False),
+        ("https://claude.ai/\x00", False),
+        ("https://claude.ai/ verified", False),
+        ("https://", False),
+        ("https://[", False),
+        (7, False),
+    ],
+)
+def test_page_of_a_client_is_shown_if_its_address_can_not_deceive(
+    home: object, shown: bool
+) -> None:
+    found = read_metadata({"redirect_uris": [URI], "client_uri": home})
+    assert found.home == (home if shown else None)
+
+
+@pytest.mark.parametrize(
     ("address", "valid"),
     [
         (ADDRESS, True),

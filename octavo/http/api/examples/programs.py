@@ -44,6 +44,8 @@ _REGISTERED: Json = {
     "registration_client_uri": f"{_HERE}/oauth/register/{_CLIENT}",
 }
 
+_FINGERPRINT = "5d1be7a9cf6f0c4a3b2e8d7716f09c58e4a1d3b60c927f5e8ab4d2c1f7063e9a"
+
 PROGRAMS: dict[str, Example] = {
     "getRootMcpMetadata": Example(response=_METADATA),
     "getMcpMetadata": Example(response=_METADATA),
@@ -116,6 +118,7 @@ PROGRAMS: dict[str, Example] = {
             "redirectHost": "127.0.0.1:33418",
             "leadsToThisDevice": True,
             "scopes": ["notes:read"],
+            "fingerprint": _FINGERPRINT,
         },
     ),
     "decideAccessRequest": Example(
@@ -125,6 +128,7 @@ PROGRAMS: dict[str, Example] = {
             "scopes": ["notes:read"],
             "workspaceIds": [WORKSPACE],
             "days": 90,
+            "fingerprint": _FINGERPRINT,
         },
         response={
             "redirect": f"{_CALLBACK}?code=SplxlOBeZQQYbYS6WxSbIAm3kQx4tLw7hNp0sZcXuD6"

@@ -39,7 +39,7 @@ from octavo.model.files.naming import name_from_text, written_path
 from octavo.model.files.path import ATTACHMENTS, NOTE_SUFFIX
 from octavo.model.files.revision_diff import ChangedPiece, words
 from octavo.model.identity import RevisionId
-from octavo.model.merge import Conflict, conflicts, merged, shared
+from octavo.model.merge import MergeConflict, conflicts, merged, shared
 from octavo.publishing.composition import name_of
 from octavo.publishing.member_notes import NoteBody
 
@@ -62,7 +62,7 @@ class Meanwhile:
 
     file: WorkspaceFile
     merged: str
-    conflicts: list[Conflict]
+    conflicts: list[MergeConflict]
     theirs: list[ChangedPiece]
     mine: list[ChangedPiece]
 
@@ -134,8 +134,9 @@ class NoteEditing:
         file = await note_of(visitor, workspace_id, file_id)
         if file.kind != "note":
             raise NotFound("This is an image, which has no text.")
-        given = {"path": file.path or "", "path-before": file.path or "", "text": file.text or ""}
-        return await self._edit(visitor, workspace, file.id, {**given, "head": file.head.id})
+        path, text = file.path or "", file.text or ""
+        given = {"path": path, "path-before": path, "text": text, "head": file.head.id}
+        return await self._edit(visitor, workspace, file.id, {**given, "lines": line_end_of(text)})
 
     async def save(self, visitor: Visitor, workspace_id: str, file_id: str) -> Response:
         """Save a note, or show its preview, or what somebody else saved meanwhile."""
@@ -317,7 +318,8 @@ class NoteEditing:
         return {
             "path": given.get("path", ""),
             "path-before": given.get("path-before", ""),
-            "text": plain(visitor, "text"),
+            "text": with_line_ends(plain(visitor, "text"), given.get("lines", "")),
+            "lines": given.get("lines", ""),
             "head": _identifier(given.get("head", "")) or self._pages.new_id(),
             "mutation": _identifier(given.get("mutation", "")) or self._pages.new_id(),
             "action": given.get("action", "save"),
@@ -380,6 +382,16 @@ class NoteEditing:
 def relative_link(path: str, target: str) -> str:
     """Return the address of a file for a link in the note at ``path``."""
     return "../" * path.count("/") + quote(target)
+
+
+def line_end_of(text: str) -> str:
+    """Return ``crlf`` for a text whose lines all end so, and otherwise nothing."""
+    return "crlf" if "\r\n" in text and "\n" not in text.replace("\r\n", "") else ""
+
+
+def with_line_ends(text: str, lines: str) -> str:
+    """Return a text, whose lines end with LF, with the line ends that its note has."""
+    return text.replace("\n", "\r\n") if lines == "crlf" else text
 
 
 def _meanwhile(file: WorkspaceFile, base: str | None, mine: str) -> Meanwhile:

@@ -1,16 +1,30 @@
 """The page of a workspace or a folder: what is in it, and what changed last."""
 
+from collections.abc import Mapping
+
 from quart import Response
 
 from octavo.http.api.reading import FileList
 from octavo.http.pages.notes.frame import NotePages, crumbs_of, names_of
-from octavo.http.pages.responses import HOME
-from octavo.http.pages.site import Visitor
+from octavo.http.pages.responses import HOME, show
+from octavo.http.pages.site import Audience, Visitor
 from octavo.http.pages.workspaces import LIST, workspace_of
 from octavo.publishing.composition import name_of
 
 ROWS = 200
 """Folders and notes of a folder on one page."""
+SHORTCUTS: Mapping[str, str] = {
+    "t": "the notes of the workspace",
+    "n": "a new note",
+    "f": "search",
+    "r": "recent changes",
+    "e": "edit the note",
+    "h": "the history of the note",
+    "m": "move or rename the note",
+    "s": "save",
+    "p": "preview",
+}
+"""The access keys of the pages of notes, and where they lead."""
 _RECENT = "8"
 _ROWS_OF_CHANGES = "30"
 _MAX_DIGITS = 7
@@ -44,6 +58,10 @@ def add_folder_pages(pages: NotePages) -> None:
             names=await names_of(visitor, workspace_id) if recent else {},
             name_of=name_of,
         )
+
+    @pages.site.page("/shortcuts", Audience.ANYBODY)
+    async def show_shortcuts(visitor: Visitor) -> Response:
+        return await show("notes/shortcuts.html", shortcuts=SHORTCUTS)
 
     @pages.site.page(f"{HOME}/<uuid:workspace_id>/recent")
     async def show_recent(visitor: Visitor, workspace_id: str) -> Response:

@@ -49,11 +49,11 @@ class TreeFolder:
     name: str
     path: str
     notes: int
-    within: "Tree | None"
+    within: "NoteTree | None"
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class NoteTree:
     """What is directly in a folder; ``more`` says how much of it the tree leaves out."""
 
     path: str
@@ -166,15 +166,15 @@ def crumbs_of(workspace: WorkspaceDocument, folder: str) -> list[tuple[str, str]
     return found
 
 
-def tree_of(levels: Sequence[Level]) -> Tree:
+def tree_of(levels: Sequence[Level]) -> NoteTree:
     """Return the tree that is open along a way."""
-    inner: Tree | None = None
+    inner: NoteTree | None = None
     for level in reversed(levels):
         inner = _opened(level, inner)
-    return inner or Tree("", (), (), 0)
+    return inner or NoteTree("", (), (), 0)
 
 
-def _opened(level: Level, inner: Tree | None) -> Tree:
+def _opened(level: Level, inner: NoteTree | None) -> NoteTree:
     folders: list[TreeFolder] = []
     left_out = 0
     for count, each in enumerate(level.contents.folders):
@@ -186,7 +186,7 @@ def _opened(level: Level, inner: Tree | None) -> Tree:
             left_out += 1
     notes = level.contents.notes
     shown = [TreeNote(name_of(each.path), each.file_id) for each in notes[:MOST_IN_TREE]]
-    return Tree(level.path, folders, shown, left_out + len(notes) - len(shown))
+    return NoteTree(level.path, folders, shown, left_out + len(notes) - len(shown))
 
 
 def plain(visitor: Visitor, name: str) -> str:

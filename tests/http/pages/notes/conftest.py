@@ -1,11 +1,15 @@
 """A workspace whose notes are read and written on pages."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
+from octavo.model.files.changeset import CreateFile, UpdateFile
+from octavo.model.files.content import note_text
+from octavo.model.identity import FileId, WorkspaceId
 from octavo.store import Transaction
 from octavo.store.compression import decompressed
+from octavo.store.scripts.files import file
 from tests.fakes.page_reader import Installation, PageReader
 from tests.http.pages.test_publications import create_workspace
 
@@ -31,6 +35,22 @@ class Vault:
         await reader.submit("Create the note", path=path, text=text)
         assert reader.path.startswith(f"{self.base}/notes/"), (reader.path, reader.page.alerts)
         return reader.path
+
+    def creations(self, paths: Sequence[str]) -> list[CreateFile]:
+        """Operations that create empty notes."""
+        new_id = self.house.users.identity.sources.new_id
+        return [CreateFile(FileId(new_id()), path, note_text("")) for path in paths]
+
+    async def replace(self, note: str, text: str) -> None:
+        """Replace the text of a note as a device does; ``note`` is the path of its page."""
+        file_id = FileId(note.rpartition("/")[2])
+        found = await self.house.users.identity.store.read(
+            file(WorkspaceId(self.workspace_id), file_id)
+        )
+        assert found is not None
+        expected = frozenset({str(found.revision.revision_id)})
+        update = UpdateFile(file_id, expected, note_text(text))
+        await self.house.users.push(self.workspace_id, update)
 
     async def texts(self) -> dict[str, str]:
         """The texts of live notes, by their paths."""

@@ -2,6 +2,7 @@
 
 import pytest
 
+from octavo.http.pages.notes.editing import line_end_of, with_line_ends
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.page_reader import PageReader
 from tests.http.pages.notes.conftest import Vault
@@ -49,6 +50,25 @@ async def test_text_keeps_its_first_empty_line_and_its_last(ann: PageReader, vau
     assert await vault.texts() == {"Tea.md": "\n\nBlack.\n\n"}
     await ann.open(f"{ann.path}/edit")
     assert "\n\n\nBlack.\n\n</textarea>" in ann.text
+
+
+async def test_note_keeps_the_line_ends_of_another_system(ann: PageReader, vault: Vault) -> None:
+    note = await vault.write(ann, "Tea", "Green.")
+    await vault.replace(note, "Green.\r\nHot.\r\n")
+    await ann.open(f"{note}/edit")
+    form = ann.form("Save")
+    await ann.send(form.action, **{**form.fields, "text": "Black.\r\nHot.\r\n"})
+    assert await vault.texts() == {"Tea.md": "Black.\r\nHot.\r\n"}
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [("a\r\nb\r\n", "crlf"), ("a\r\nb\n", ""), ("a\n", ""), ("", ""), ("a\r", "")],
+)
+def test_line_ends_are_those_of_every_line(text: str, lines: str) -> None:
+    assert line_end_of(text) == lines
+    if lines:
+        assert with_line_ends(text.replace("\r\n", "\n"), lines) == text
 
 
 async def test_preview_saves_nothing(ann: PageReader, vault: Vault) -> None:
@@ -162,9 +182,7 @@ async def test_contradicting_text_is_kept_as_a_copy(ann: PageReader, vault: Vaul
     await ann.open(f"{note}/edit")
     await ann.submit("Save", text="Steep 2 minutes.\n")
     await ann.send(form.action, **{**form.fields, "text": "Steep 4 minutes.\n"})
-    copy = ann.form("Keep mine as a copy")
-    fields = {**copy.fields, "action": "copy", "text": "Steep 4 minutes.\n"}
-    await ann.send(copy.action, **fields)
+    await ann.submit("Keep mine as a copy")
     assert ann.page.alerts == ["Your text is saved as a note of its own."]
     assert await vault.texts() == {
         "Tea.md": "Steep 2 minutes.\n",

@@ -1,0 +1,68 @@
+"""Notes are deleted, restored and erased."""
+
+from tests.fakes.page_reader import PageReader
+from tests.http.pages.notes.conftest import Vault
+
+
+async def test_note_is_deleted_restored_and_erased(ann: PageReader, vault: Vault) -> None:
+    note = await vault.write(ann, "Kitchen/Tea", "Green.")
+    await vault.write(ann, "Coffee", "Not [tea](Kitchen/Tea.md).")
+    await ann.open(f"{note}/delete")
+    assert "One link leads here" in ann.text
+    form = ann.form("Delete the note")
+    await ann.submit("Delete the note")
+    assert "It is among the deleted notes" in ann.page.alerts[0]
+    await ann.send(form.action, **{**form.fields, "once": "another"})
+    assert ann.path == f"{vault.base}/deleted"
+    await ann.open(note)
+    assert ann.page.headings == ["History of Tea"]
+    await ann.open(f"{vault.base}/deleted")
+    await ann.open(ann.page.links["Restore Tea"])
+    await ann.submit("Restore the note")
+    assert ann.page.alerts == ["The note is restored."]
+    assert "Kitchen/Tea.md" in await vault.texts()
+    await ann.open(f"{note}/delete")
+    await ann.submit("Delete the note")
+    await ann.open(f"{note}/purge")
+    await ann.submit("Erase for good")
+    assert ann.page.alerts == ["The note is erased for good."]
+    await ann.open(f"{note}/history")
+    assert "erased for good" in ann.text
+    assert "Green" not in ann.text
+
+
+async def test_note_whose_place_is_taken_is_restored_elsewhere(
+    ann: PageReader, vault: Vault
+) -> None:
+    note = await vault.write(ann, "Tea", "Green.")
+    await ann.open(f"{note}/delete")
+    await ann.submit("Delete the note")
+    await vault.write(ann, "Tea", "Black.")
+    await ann.open(f"{note}/restore")
+    await ann.submit("Restore the note")
+    assert ann.page.focused == ["path"]
+    await ann.submit("Restore the note", path="Green tea")
+    assert await vault.texts() == {"Tea.md": "Black.", "Green tea.md": "Green."}
+
+
+async def test_note_that_changed_since_it_was_seen_is_not_deleted(
+    ann: PageReader, vault: Vault
+) -> None:
+    note = await vault.write(ann, "Tea", "Green.")
+    await ann.open(f"{note}/delete")
+    form = ann.form("Delete the note")
+    await ann.open(f"{note}/edit")
+    await ann.submit("Save", text="Important.")
+    await ann.send(form.action, **form.fields)
+    assert "The note changed meanwhile" in ann.page.alerts[0]
+    assert await vault.texts() == {"Tea.md": "Important."}
+
+
+async def test_live_note_is_not_erased(ann: PageReader, vault: Vault) -> None:
+    note = await vault.write(ann, "Tea", "Green.")
+    await ann.open(f"{note}/purge")
+    assert ann.status == 404
+    token = ann.form("Sign out").fields["token-of-form"]
+    await ann.send(f"{note}/purge", **{"token-of-form": token})
+    assert ann.status == 404
+    assert await vault.texts() == {"Tea.md": "Green."}

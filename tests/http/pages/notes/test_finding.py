@@ -1,0 +1,49 @@
+"""Notes are found, and links that lead nowhere."""
+
+import pytest
+
+from octavo.http.api.search import SnippetDocument
+from octavo.http.pages.notes.finding import pieces_of
+from tests.fakes.page_reader import PageReader
+from tests.http.pages.notes.conftest import Vault
+
+
+@pytest.mark.parametrize(
+    ("text", "marks", "pieces"),
+    [
+        ("a b c", [], [("a b c", False)]),
+        ("a b c", [(2, 3)], [("a ", False), ("b", True), (" c", False)]),
+        ("a b", [(0, 1), (2, 3)], [("a", True), (" ", False), ("b", True)]),
+        ("ab", [(0, 1), (1, 2)], [("a", True), ("b", True)]),
+    ],
+)
+def test_matches_are_marked(
+    text: str, marks: list[tuple[int, int]], pieces: list[tuple[str, bool]]
+) -> None:
+    given = {"text": text, "marks": [{"start": start, "end": end} for start, end in marks]}
+    assert list(pieces_of(SnippetDocument.model_validate(given))) == pieces
+
+
+async def test_search_finds_and_marks(ann: PageReader, vault: Vault) -> None:
+    await vault.write(ann, "Kitchen/Tea", "# Tea\n\nGreen & hot water.")
+    await vault.write(ann, "Garden/Roses", "Red.")
+    await ann.open(f"{vault.base}/search")
+    await ann.submit_query("Search", q="wat")
+    assert "<mark>wat" in ann.text
+    assert "1 note." in ann.text
+    await ann.open(f"{vault.base}/search?q=wat&folder=Garden")
+    assert "Nothing was found" in ann.text
+    await ann.open(f"{vault.base}/search?q=%22")
+    assert ann.status in (200, 400)
+
+
+async def test_unresolved_links_are_listed_and_written(ann: PageReader, vault: Vault) -> None:
+    await ann.open(f"{vault.base}/unresolved")
+    assert "Every link leads somewhere" in ann.text
+    await vault.write(ann, "Kitchen/Tea", "Ask [Ben](Ben.md).")
+    await ann.open(f"{vault.base}/unresolved")
+    await ann.open(ann.page.links["Write it: Ben.md"])
+    await ann.submit("Create the note", text="A friend.")
+    assert ann.page.alerts == ["The note is created."]
+    await ann.open(f"{vault.base}/unresolved")
+    assert "Every link leads somewhere" in ann.text

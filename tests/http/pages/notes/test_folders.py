@@ -1,0 +1,69 @@
+"""Folders are read."""
+
+import re
+
+from octavo.http.pages.notes.folders import SHORTCUTS
+from octavo.http.pages.notes.frame import MOST_IN_TREE
+from tests.fakes.page_reader import PageReader
+from tests.http.pages.notes.conftest import Vault
+
+
+async def test_tree_is_open_along_the_way_to_the_note(ann: PageReader, vault: Vault) -> None:
+    await vault.write(ann, "Garden/Beds/North", "")
+    await vault.write(ann, "Kitchen/Drinks/Tea", "Green.")
+    assert "Drinks" in ann.page.links
+    assert "Garden" in ann.page.links
+    assert "Beds" not in ann.page.links
+    assert ann.text.count('aria-current="page"') == 2 + 1
+    await ann.open(ann.page.links["Garden"])
+    assert ann.page.headings == ["Garden"]
+    assert "1 note" in ann.text
+
+
+async def test_large_folder_has_pages_and_a_short_tree(ann: PageReader, vault: Vault) -> None:
+    count = 450
+    paths = [f"Many/{number:03}.md" for number in range(count)]
+    await vault.house.users.push(vault.workspace_id, *vault.creations(paths))
+    await ann.open(f"{vault.base}?folder=Many")
+    assert len(ann.text) < 60_000
+    assert f"{count - MOST_IN_TREE} more…" in ann.page.links
+    seen = set()
+    while True:
+        seen |= {name for name in ann.page.links if name.isdigit()}
+        if "Next page" not in ann.page.links:
+            break
+        await ann.open(ann.page.links["Next page"])
+    assert len(seen) == count
+
+
+async def test_recent_changes_name_who_and_how(ann: PageReader, vault: Vault) -> None:
+    await ann.open(f"{vault.base}/recent")
+    assert "Nothing has changed yet" in ann.text
+    for path in ("a", "b", "c"):
+        await vault.write(ann, path, "")
+    await ann.open(f"{vault.base}/recent")
+    found = [each for each in ann.page.links if each in "abc"]
+    # The tree is after the main part.
+    assert found[:3] == ["c", "b", "a"]
+    assert "in the browser" in ann.text
+
+
+async def test_folder_that_is_gone_says_so(ann: PageReader, vault: Vault) -> None:
+    await ann.open(f"{vault.base}?folder=Nowhere")
+    assert "No note is in this folder" in ann.text
+    await ann.open(ann.page.links["Write a note here"])
+    assert ann.form("Create the note").fields["path"] == "Nowhere/"
+
+
+async def test_shortcuts_are_listed_and_each_is_on_a_page(ann: PageReader, vault: Vault) -> None:
+    await ann.open("/shortcuts")
+    for letter in SHORTCUTS:
+        assert f"<kbd>{letter.upper()}</kbd>" in ann.text
+    note = await vault.write(ann, "Tea", "Green.")
+    found = set()
+    for page in (note, f"{note}/edit"):
+        await ann.open(page)
+        keys = re.findall('accesskey="(.)"', ann.text)
+        assert len(keys) == len(set(keys))
+        found |= {*keys}
+    assert found == set(SHORTCUTS)

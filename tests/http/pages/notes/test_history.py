@@ -1,0 +1,67 @@
+"""The history of notes."""
+
+import pytest
+
+from octavo.http.api.history import DiffHunkSchema, DiffLineSchema
+from octavo.http.pages.notes.history import SideRow, side_by_side
+from tests.fakes.page_reader import PageReader
+from tests.http.pages.notes.conftest import Vault
+
+
+async def edited(ann: PageReader, vault: Vault) -> str:
+    """The page of a note with two revisions."""
+    note = await vault.write(ann, "Tea", "Steep 3 minutes.\nHot.\n")
+    vault.house.users.identity.sources.time += 60
+    await ann.open(f"{note}/edit")
+    await ann.submit("Save", text="Steep 4 minutes.\nHot.\n")
+    return note
+
+
+async def test_history_lists_who_and_how(ann: PageReader, vault: Vault) -> None:
+    note = await edited(ann, vault)
+    await ann.open(f"{note}/history")
+    assert ann.page.headings == ["History of Tea"]
+    assert ann.text.count("in the browser") == 2
+    assert ann.text.count("present</span>") == 1
+
+
+@pytest.mark.parametrize(
+    ("view", "shown"),
+    [
+        ("words", ["<del>3</del><ins>4</ins>"]),
+        ("lines", ["<del>\u2212 Steep 3 minutes.", "<ins>+ Steep 4 minutes."]),
+        ("sides", ["<del>Steep 3 minutes.", "<ins>Steep 4 minutes."]),
+        ("nothing", ["<del>3</del><ins>4</ins>"]),
+    ],
+)
+async def test_difference_is_shown(
+    ann: PageReader, vault: Vault, view: str, shown: list[str]
+) -> None:
+    note = await edited(ann, vault)
+    await ann.open(f"{note}/difference?view={view}")
+    assert ann.status == 200
+    for each in shown:
+        assert each in ann.text
+
+
+def test_removed_lines_are_beside_those_that_replace_them() -> None:
+    kinds = (("context", "a"), ("removed", "b"), ("removed", "c"), ("added", "B"), ("context", "d"))
+    lines = [DiffLineSchema.model_validate({"kind": kind, "text": text}) for kind, text in kinds]
+    hunk = DiffHunkSchema(old_start=1, old_lines=4, new_start=1, new_lines=3, lines=lines)
+    assert list(side_by_side(hunk)) == [
+        SideRow("a", "a", changed=False),
+        SideRow("b", "B", changed=True),
+        SideRow("c", None, changed=True),
+        SideRow("d", "d", changed=False),
+    ]
+
+
+async def test_earlier_text_is_read_and_made_the_present_one(ann: PageReader, vault: Vault) -> None:
+    note = await edited(ann, vault)
+    await ann.open(f"{note}/history")
+    [oldest] = [path for name, path in ann.page.links.items() if name.startswith("Read")][-1:]
+    await ann.open(oldest)
+    assert "Steep 3 minutes." in ann.text
+    await ann.submit("Make this the present text")
+    assert ann.page.alerts == ["The earlier text is restored, as a new revision."]
+    assert await vault.texts() == {"Tea.md": "Steep 3 minutes.\nHot.\n"}
