@@ -31,6 +31,7 @@ from octavo.model.documents.initial_document import client_of
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.render.limits import check_renderable
+from octavo.restoration.restorations import Restorations
 from octavo.restoration.undo import ProgramUndo
 from octavo.service.archives import Archives, add_archives
 from octavo.service.attachments import Attachments, BlobFolders, add_attachments
@@ -40,6 +41,7 @@ from octavo.service.entropy import new_entropy, new_id, now
 from octavo.service.legal import Legal
 from octavo.service.mail import mail_delivery
 from octavo.service.publishing import Publishing, add_publishing
+from octavo.service.restorations import add_restorations
 from octavo.service.retention import all_kept, retention_job
 from octavo.service.usage import add_usage
 from octavo.settings import Settings
@@ -78,6 +80,7 @@ class Components:
     archives: Archives
     publishing: Publishing
     undo: ProgramUndo
+    restorations: Restorations
     mail: MailDelivery
     access: Access
     credentials: Credentials
@@ -215,6 +218,7 @@ def add_components(
         )
     )
     archives = add_archives(root, settings, store, attachments, directory, storage, others)
+    restorations = add_restorations(root, settings, store, directory, shared=shared)
     attempts = Attempts(_rates(settings))
     passwords = Passwords(new_entropy=new_entropy, run=workers.run)
     publishing = add_publishing(
@@ -240,6 +244,7 @@ def add_components(
         archives=archives,
         publishing=publishing,
         undo=ProgramUndo(store, directory, now=now, kept=all_kept(settings)),
+        restorations=restorations,
         mail=mail,
         access=Access(store, fresh=fresh),
         credentials=credentials,

@@ -16,12 +16,13 @@ from octavo.store.scripts import (
     password_resets,
     portal_tokens,
     publications,
+    restorations,
     usage,
 )
 from octavo.store.scripts.expiry import expire_receipts, expire_sessions
 
 RECEIPT_DAYS = 31
-"""Days that a receipt is kept; the API promises 30."""
+"""Days that a receipt, or the result of a restoration, is kept; the API promises 30."""
 
 
 INVITATION_DAYS = 90
@@ -64,6 +65,7 @@ def retention_job(store: Store, settings: Settings, life: SessionLife) -> Retent
         retention=retention,
         steps=(
             lambda now: expire_receipts(now - RECEIPT_DAYS * 86_400_000),
+            lambda now: restorations.expire(now - RECEIPT_DAYS * 86_400_000),
             end_sessions,
             lambda now: audit.expire(now - audit_time),
             lambda _: audit.expire_refusals(),

@@ -55,6 +55,7 @@ from octavo.http.api.refusals import problem_of
 from octavo.http.api.refused_attempts import counting_refusals
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.registry import contract_document, explained_problems
+from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
@@ -183,6 +184,7 @@ def wire_application(
             ReadingOperations(submitter, store, metering),
             HistoryOperations(store, parts.access, metering),
             ClientChangeOperations(submitter, parts.undo, store),
+            RestorationOperations(parts.restorations, parts.access, new_id),
             LinkOperations(store, parts.access),
             SearchOperations(store, parts.access, metering),
             SyncOperations(store, parts.access, authenticator, metering),

@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple, cast
 from urllib.parse import urlencode
+from uuid import uuid4
 
 import httpx
 from selenium.common.exceptions import WebDriverException
@@ -98,6 +99,11 @@ PAGES = [
     ("Ann", "/workspaces/{workspace}/programs"),
     ("Ann", "/workspaces/{workspace}/programs/undo?{undo}"),
     ("Ann", "/workspaces/{quiet}/programs"),
+    ("Ann", "/workspaces/{workspace}/restore"),
+    ("Ann", "/workspaces/{workspace}/restore?at=1990-01-01T00:00"),
+    ("Ann", "/workspaces/{workspace}/restore?position=1"),
+    ("Ann", "/workspaces/{workspace}/restore?position=1&folder=Tea"),
+    ("Ann", "/workspaces/{quiet}/restore/{restoration}"),
     ("Ann", "/workspaces/{workspace}/settings"),
     ("Ann", "/workspaces/{workspace}/delete"),
     ("Ann", "/account"),
@@ -487,6 +493,7 @@ def _furnish(site: PageSite, values: dict[str, str]) -> None:
     values["key"] = str(key["id"])
     values["asked"] = urlencode(connect(site, "Ann", "An assistant", [str(made["id"])]))
     values["undo"] = _change_as_program(site, str(made["id"]))
+    values["restoration"] = _restore(site, values["quiet"])
     connected = site.api("Ann", "GET", "/api/account/connections")
     values["connection"] = cast("list[dict[str, str]]", connected["items"])[0]["id"]
     values["bob"] = site.people["Bob"].account_id
@@ -551,6 +558,21 @@ def _change_as_program(site: PageSite, workspace_id: str) -> str:
         site.api("Ann", "GET", f"/api/workspaces/{workspace_id}/clients")["items"],
     )
     return urlencode({"client": client["client"], "account": client["accountId"]})
+
+
+def _restore(site: PageSite, workspace_id: str) -> str:
+    """Restore a workspace with a purged file; return the id of the restoration."""
+    base = f"/api/workspaces/{workspace_id}"
+    made = site.api("Ann", "POST", f"{base}/files", {"path": "a.md", "text": "Of no use."})
+    position = made["position"]
+    revision = cast("dict[str, str]", made["revision"])["id"]
+    operation = {"op": "delete", "fileId": made["fileId"], "ifMatch": revision}
+    changeset = {"mutationId": str(uuid4()), "operations": [operation]}
+    site.api("Ann", "POST", f"{base}/changesets", changeset)
+    site.api("Ann", "POST", f"{base}/files/{made['fileId']}/purge", {})
+    site.api("Ann", "POST", f"{base}/files", {"path": "b.md", "text": "Too late."})
+    found = site.api("Ann", "POST", f"{base}/restorations", {"position": position})
+    return str(found["restorationId"])
 
 
 def _publish(site: PageSite, values: dict[str, str]) -> None:

@@ -27,6 +27,7 @@ from tests.e2e.operations import (
     password_reset,
     programs,
     publishing,
+    restorations,
     usage,
 )
 from tests.e2e.operations.cases import CASES, Case
@@ -73,6 +74,7 @@ FOR_MEMBERS_ALONE = {
     "dismissReport",
     "getInstallation",
     "getUndo",
+    "getRestoration",
     "getWorkspaceImport",
     "listAccounts",
     "listAuditEntries",
@@ -80,10 +82,12 @@ FOR_MEMBERS_ALONE = {
     "listPublishedLinks",
     "listReports",
     "listWorkspaceInvitations",
+    "previewRestoration",
     "purgeFile",
     "pushChangeset",
     "putImportPart",
     "restoreFile",
+    "restoreWorkspace",
     "readAccount",
     "revokeInvitation",
     "revokePublishedLink",
@@ -297,6 +301,7 @@ def test_no_case_covers_an_undocumented_response() -> None:
         archives,
         programs,
         publishing,
+        restorations,
         usage,
     ],
 )

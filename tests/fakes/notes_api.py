@@ -38,6 +38,7 @@ from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reader_problems import reader_problems
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.refusals import problem_of
+from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
@@ -55,6 +56,7 @@ from octavo.model.identity import AccountId, Position, ProgramNumber, WorkspaceI
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import GrantId
 from octavo.model.usage import NO_LIMITS, InstallationLimits
+from octavo.restoration.restorations import Restorations
 from octavo.restoration.undo import ProgramUndo
 from octavo.store import Transaction, Value
 from octavo.store.scripts.oauth_programs import number_of
@@ -74,14 +76,13 @@ from tests.fakes.publishing_rig import (
     published_html,
     publishing_rig,
 )
+from tests.fakes.restoring_rig import ALL_KEPT, restoring_job
 
 Json = dict[str, Any]
 ROLES = ("owner", "administrator", "editor", "reader")
 NOBODYS = "01900000-0000-7000-8000-ffffffffffff"
 ADMINISTRATOR = "root"
 """The administrator of the installation."""
-ALL_KEPT = 30 * 86_400_000
-"""Milliseconds for which all revisions are kept."""
 WRITER = "01900000-0000-7000-8000-cccccccccccc"
 
 
@@ -520,6 +521,8 @@ async def _serving(
         new_entropy=sources.new_entropy,
     )
     texts = RevisionTexts(store, access)
+    restoring = restoring_job(store, directory, root, now=sources.now)
+    restorations = Restorations(store, restoring, now=sources.now, kept=ALL_KEPT)
 
     @cache
     def loaded_exchange() -> Exchange:
@@ -563,6 +566,7 @@ async def _serving(
             ClientChangeOperations(
                 pushing, ProgramUndo(store, directory, now=sources.now, kept=ALL_KEPT), store
             ),
+            RestorationOperations(restorations, access, sources.new_id),
             LinkOperations(store, access),
             SearchOperations(store, access, metering),
             SyncOperations(store, access, authenticator, metering),

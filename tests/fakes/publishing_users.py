@@ -24,6 +24,7 @@ from octavo.http.api.links import LinkOperations
 from octavo.http.api.metering import Metering
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.reading import ReadingOperations
+from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.search import SearchOperations
 from octavo.http.api.uploaded_images import UploadedImages
@@ -39,6 +40,7 @@ from octavo.model.identity import (
 )
 from octavo.model.oauth.client import ClientId
 from octavo.model.publishing.report import Reason
+from octavo.restoration.restorations import Restorations
 from octavo.restoration.undo import ProgramUndo
 from octavo.store import Transaction
 from octavo.store.blobs import open_staging
@@ -50,8 +52,8 @@ from tests.fakes.archives_rig import archives_rig
 from tests.fakes.identity_fixture import IdentityFixture
 from tests.fakes.images_rig import images_in
 from tests.fakes.inline_documents import inline_documents
-from tests.fakes.notes_api import ALL_KEPT
 from tests.fakes.publishing_rig import publishing_rig
+from tests.fakes.restoring_rig import ALL_KEPT, restoring_job
 from tests.fakes.users_api import ORIGIN, UsersApi
 
 _WRITER = "01900000-0000-7000-8000-cccccccccccc"
@@ -97,12 +99,16 @@ class PublishingUsers(UsersApi):
             now=sources.now,
             new_id=sources.new_id,
         )
+        self._restoring = restoring_job(
+            identity.store, self._directory, self._root, now=sources.now
+        )
         super().__init__(identity, more=self._of_notes)
 
     def _of_notes(self, api: UsersApi) -> Sequence[object]:
         sources, store = self.identity.sources, self.identity.store
         submitter = ChangesetSubmitter(self._directory, api.access, sources.new_id)
         undo = ProgramUndo(store, self._directory, now=sources.now, kept=ALL_KEPT)
+        restorations = Restorations(store, self._restoring, now=sources.now, kept=ALL_KEPT)
         metering, texts = Metering(self.meter), RevisionTexts(store, api.access)
         uploaded = UploadedImages(store, api.access, sources.now)
         authenticator = SessionOrKey(
@@ -119,6 +125,7 @@ class PublishingUsers(UsersApi):
             SearchOperations(store, api.access, metering),
             ReadingOperations(submitter, store, metering),
             ClientChangeOperations(submitter, undo, store),
+            RestorationOperations(restorations, api.access, sources.new_id),
             PublicationOperations(
                 self.publishing.links, api.access, now=sources.now, public_url=ORIGIN
             ),

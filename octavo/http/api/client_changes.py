@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 from pydantic_core import MISSING
@@ -28,7 +28,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.accounts.access_limits import READ, WRITE
 from octavo.model.files.receipt import Receipt
-from octavo.model.files.reversion import KeptFile, KeptReason, Reversion
+from octavo.model.files.reversion import Action, KeptFile, KeptReason, Reversion
 from octavo.model.identity import AccountId, Digest, MutationId, WorkspaceId
 from octavo.model.refusal import (
     HeadMoved,
@@ -119,7 +119,7 @@ class PlannedReversion(ContractModel):
     file_id: Identifier
     path: str
     """Its present path, or its last one if it is deleted."""
-    action: Literal["deleted", "restored", "reverted"]
+    action: Action
     """It would be deleted, as the program created it; restored, as the program deleted it; or get
     its earlier text or path back.
     """
@@ -307,13 +307,10 @@ def _changed(found: ProgramChanges, account_name: str | None) -> ChangedByClient
 
 def _planned(reversion: Reversion) -> PlannedReversion:
     head, target = reversion.head, reversion.target
-    action: Literal["deleted", "restored", "reverted"] = "reverted"
-    if target is None:
-        action = "deleted"
-    elif head.state == "deleted":
-        action = "restored"
     after = None if target is None else target.path
-    return PlannedReversion(file_id=head.file_id, path=head.path, action=action, path_after=after)
+    return PlannedReversion(
+        file_id=head.file_id, path=head.path, action=reversion.action, path_after=after
+    )
 
 
 def _kept(kept: Sequence[KeptFile]) -> list[KeptFileSchema]:

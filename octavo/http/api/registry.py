@@ -30,6 +30,7 @@ from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.registrations import RegistrationOperations
+from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
 from octavo.http.api.service import ServiceOperations
@@ -76,6 +77,7 @@ CONTRACT: tuple[type, ...] = (
     ReadingOperations,
     HistoryOperations,
     ClientChangeOperations,
+    RestorationOperations,
     LinkOperations,
     SearchOperations,
     SyncOperations,

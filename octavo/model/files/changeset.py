@@ -9,7 +9,7 @@ from typing import Literal, assert_never
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.content import NoteContent, NoteText
 from octavo.model.files.image import UploadedImage
-from octavo.model.files.revision import Origin
+from octavo.model.files.revision import Origin, Revision
 from octavo.model.identity import (
     AccountId,
     Digest,
@@ -81,6 +81,7 @@ class RestoreFile:
     """Restore a deleted file, at ``path`` or at its previous path.
 
     ``content`` is the text of the earlier ``revision_id``, which a live note can get as well.
+    ``image`` is an earlier revision of an image, which gets its bytes.
     """
 
     file_id: FileId
@@ -88,6 +89,7 @@ class RestoreFile:
     path: str | None = None
     content: NoteText | None = None
     revision_id: RevisionId | None = None
+    image: Revision | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,7 @@ def _members(operation: ChangeOperation) -> list[object]:
             return ["attach", file_id, heads, path, image.object_id]
         case DeleteFile(file_id, if_match):
             return ["delete", file_id, sorted(if_match)]
-        case RestoreFile(file_id, if_match, path, _, revision_id):
+        case RestoreFile(file_id, if_match, path, _, revision_id, _):
             # The text may no longer exist when the request is repeated.
             return ["restore", file_id, sorted(if_match), path, revision_id]
         case PurgeFile(file_id):

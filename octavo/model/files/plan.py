@@ -48,7 +48,8 @@ class Change:
     """The result of one operation: the new head of its file.
 
     ``content`` is the text that the store does not have yet; None if the text is unchanged.
-    ``image`` is the uploaded image that the file gets; None if it keeps its image.
+    ``image`` is the uploaded image that the file gets; None if it keeps its image, or gets an
+    earlier one, which the head names.
     """
 
     outcome: Outcome
@@ -191,8 +192,7 @@ def _check_state(operation: ChangeOperation, head: Revision | None) -> None:
         case RestoreFile() | PurgeFile():
             if head is None:
                 raise _missing(operation.file_id)
-            has_text = isinstance(operation, RestoreFile) and operation.content is not None
-            if head.state == "live" and not has_text:
+            if head.state == "live" and not _has_content(operation):
                 raise FileLive(f"The file {head.file_id} is not deleted: {_remedy(operation)}.")
         case UpdateFile() | SaveNote() | DeleteFile():
             if head is None or head.state == "deleted":
@@ -209,6 +209,12 @@ def _check_state(operation: ChangeOperation, head: Revision | None) -> None:
                 )
         case _:
             assert_never(operation)
+
+
+def _has_content(operation: RestoreFile | PurgeFile) -> bool:
+    if isinstance(operation, PurgeFile):
+        return False
+    return operation.content is not None or operation.image is not None
 
 
 def _remedy(operation: RestoreFile | PurgeFile) -> str:
@@ -365,7 +371,7 @@ class _ChangesetPlanner:
         if content is not None:
             _check_note(old)
             content = None if content.digest == old.digest else content
-        moved = _at(old, operation.path)
+        moved = _at(_with_image(old, operation.image), operation.path)
         if old.state == "live" and content is None and moved is old:
             return Change("unchanged", old)
         new = replace(self._next(moved, content), state="live", origin="restore")
@@ -398,6 +404,20 @@ class _ChangesetPlanner:
 def _check_note(head: Revision) -> None:
     if head.kind != "note":
         raise InvalidContent(f"{head.path} is an image and can't have text.")
+
+
+def _with_image(head: Revision, image: Revision | None) -> Revision:
+    """Return a head with the bytes of an earlier revision of the same file."""
+    if image is None or image.digest == head.digest:
+        return head
+    return replace(
+        head,
+        path=image.path,
+        content_id=image.content_id,
+        digest=image.digest,
+        size=image.size,
+        media_type=image.media_type,
+    )
 
 
 def _at(head: Revision, path: str | None) -> Revision:

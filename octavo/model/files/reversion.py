@@ -13,6 +13,8 @@ KeptReason = Literal["changed_since", "path_taken", "purged"]
 """Why a file is left as it is: others have changed it, another file has its path now, or it was
 purged.
 """
+Action = Literal["deleted", "restored", "reverted"]
+"""A file that returns is deleted, comes back, or gets its earlier text or path."""
 
 
 class _Place(NamedTuple):
@@ -40,6 +42,13 @@ class Reversion:
         if self.target is None:
             return replace(self.head, state="deleted")
         return replace(self.target, revision_id=self.head.revision_id)
+
+    @property
+    def action(self) -> Action:
+        """What happens to the file, as a person sees it."""
+        if self.target is None:
+            return "deleted"
+        return "restored" if self.head.state == "deleted" else "reverted"
 
     @property
     def needs_text(self) -> bool:
@@ -93,10 +102,19 @@ def operation_of(reversion: Reversion, text: NoteText | None) -> ChangeOperation
         return DeleteFile(head.file_id, expected)
     if reversion.needs_text and text is None:
         raise ValueError(f"the text of the revision {target.revision_id} is needed")
+    if target.kind == "attachment" and target.digest != head.digest:
+        return RestoreFile(
+            head.file_id, expected, target.path, revision_id=target.revision_id, image=target
+        )
     if head.state == "live" and text is None:
         return UpdateFile(head.file_id, expected, path=target.path)
     revision_id = None if text is None else target.revision_id
     return RestoreFile(head.file_id, expected, target.path, text, revision_id)
+
+
+def has_same_state(one: Revision | None, other: Revision | None) -> bool:
+    """Return whether a person sees no difference: both are not live, or have one path and text."""
+    return _place(one) == _place(other)
 
 
 def _place(revision: Revision | None) -> _Place | None:

@@ -407,6 +407,36 @@ CREATE TABLE receipts (
     PRIMARY KEY (workspace, mutation_id)
 );
 
+-- Restorations of workspaces, by the mutation ids of their requests.
+CREATE TABLE restorations (
+    workspace BIGINT NOT NULL,
+    id UUID NOT NULL,
+    account_id UUID NOT NULL,
+    -- NULL when the position was asked for.
+    moment BIGINT,
+    -- The position whose state returns, and that of the workspace at the beginning.
+    target BIGINT NOT NULL,
+    present BIGINT NOT NULL,
+    -- Empty for all files.
+    folder TEXT NOT NULL,
+    state TEXT NOT NULL,
+    -- The number of its changesets, and the position of the last one.
+    steps BIGINT NOT NULL,
+    last BIGINT NOT NULL,
+    -- The files to return, and those that have returned.
+    total BIGINT NOT NULL,
+    done BIGINT NOT NULL,
+    -- How many were left, and the first of them as JSON.
+    left_count BIGINT NOT NULL,
+    left_files TEXT NOT NULL,
+    -- Why it was stopped, as JSON; NULL otherwise.
+    failure TEXT,
+    started_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (workspace, id)
+);
+CREATE INDEX restorations_running ON restorations (updated_at) WHERE state = 'running';
+
 -- The Yjs documents of notes whose text has changed since they were created. The document of any
 -- other note is the insertion of its text.
 CREATE TABLE documents (

@@ -407,6 +407,36 @@ CREATE TABLE receipts (
     PRIMARY KEY (workspace, mutation_id)
 ) STRICT, WITHOUT ROWID;
 
+-- Restorations of workspaces, by the mutation ids of their requests.
+CREATE TABLE restorations (
+    workspace INTEGER NOT NULL,
+    id BLOB NOT NULL,
+    account_id BLOB NOT NULL,
+    -- NULL when the position was asked for.
+    moment INTEGER,
+    -- The position whose state returns, and that of the workspace at the beginning.
+    target INTEGER NOT NULL,
+    present INTEGER NOT NULL,
+    -- Empty for all files.
+    folder TEXT NOT NULL,
+    state TEXT NOT NULL,
+    -- The number of its changesets, and the position of the last one.
+    steps INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    -- The files to return, and those that have returned.
+    total INTEGER NOT NULL,
+    done INTEGER NOT NULL,
+    -- How many were left, and the first of them as JSON.
+    left_count INTEGER NOT NULL,
+    left_files TEXT NOT NULL,
+    -- Why it was stopped, as JSON; NULL otherwise.
+    failure TEXT,
+    started_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (workspace, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX restorations_running ON restorations (updated_at) WHERE state = 'running';
+
 -- The Yjs documents of notes whose text has changed since they were created. The document of any
 -- other note is the insertion of its text.
 CREATE TABLE documents (

@@ -109,6 +109,9 @@ _REVISIONS_AT = from_both(
     f"""SELECT {{columns}} FROM {{source}}
     WHERE {{table}}.workspace = {WORKSPACE} AND {{table}}.position IN ($names)"""
 )
+_CONTENTS_OF = """
+    SELECT revision_id, content FROM revisions WHERE workspace = $1 AND revision_id IN ($ids)
+"""
 # Stored by their index: append only.
 _OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 _CHANGE_BYTES = 17
@@ -230,6 +233,7 @@ async def store_changes(
             heads = {}
             rounds.append(heads)
         heads[head.file_id] = head
+    contents |= await _earlier_images(transaction, workspace, changed)
     await execute_each(transaction, _INSERT_HEAD, created)
     for heads in rounds:
         superseded = [(workspace, file_id) for file_id in heads]
@@ -242,6 +246,23 @@ async def store_changes(
     elif texts:
         await transaction.execute(_INSERT_CONTENT, *next(rows))
     await insert_images(transaction, images)
+
+
+async def _earlier_images(
+    transaction: Transaction, workspace: int, changed: Sequence[Change]
+) -> dict[RevisionId, int]:
+    """Return the numbers of the images that restored files get back."""
+    names = {
+        each.head.revision_id: each.head.content_id
+        for each in changed
+        if each.outcome == "restored" and each.head.kind == "attachment"
+    }
+    if not names:
+        return {}
+    rows = await select_in(transaction, _CONTENTS_OF, workspace, [*names.values()])
+    numbers = {row[0]: row[1] for row in rows}
+    # That of an image that stays is in the head.
+    return {name: numbers[each] for name, each in names.items() if each in numbers}
 
 
 def _stored(content: NoteContent) -> bytes:

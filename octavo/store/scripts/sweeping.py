@@ -15,7 +15,12 @@ MAX_ROWS = 500
 MAX_BYTES = 2 * 1024 * 1024
 """Of text that is deleted in one step, except for a single longer one."""
 
-_REST = (("documents", "file"), ("receipts", "mutation_id"), ("folder_purges", "file"))
+_REST = (
+    ("documents", "file"),
+    ("receipts", "mutation_id"),
+    ("restorations", "id"),
+    ("folder_purges", "file"),
+)
 _OF_FILES = "SELECT content, size FROM purged_contents LIMIT $1"
 # Of a text, the row counts that belongs to the revision which brought it.
 _OF_WORKSPACE = """

@@ -20,7 +20,10 @@ Documented = dict[str, Any]
 
 
 AFTER_ALL = "2100-01-01T00:00:00Z"
-QUERIES = {"getUndo": f"?client=a&since={AFTER_ALL}"}
+QUERIES = {
+    "getUndo": f"?client=a&since={AFTER_ALL}",
+    "previewRestoration": f"?moment={AFTER_ALL}",
+}
 """Valid queries of operations that require one, where they check the caller before it."""
 
 
@@ -198,6 +201,8 @@ def valid(operation_id: str) -> bytes:
         body = {"target": {"kind": "folder", "path": ""}}
     elif operation_id == "undoClientChanges":
         body = {"client": "a", "since": AFTER_ALL}
+    elif operation_id == "restoreWorkspace":
+        body = {"moment": AFTER_ALL}
     elif operation_id == "pushChangeset":
         change = {"op": "purge", "fileId": UNKNOWN}
         body = {"mutationId": UNKNOWN, "operations": [change]}

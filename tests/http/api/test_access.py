@@ -65,6 +65,9 @@ SAMPLES = {
     "listClientChanges": Sample("read"),
     "getUndo": Sample("write", query=f"client=a&since={SINCE}"),
     "undoClientChanges": Sample("write", {"client": "a", "since": SINCE}),
+    "previewRestoration": Sample("write", query=f"moment={SINCE}"),
+    "restoreWorkspace": Sample("write", {"moment": SINCE}),
+    "getRestoration": Sample("write"),
     "getLinks": Sample("read"),
     "listUnresolvedLinks": Sample("read"),
     "searchWorkspace": Sample("read", query="q=text"),
@@ -108,7 +111,9 @@ async def ask(
     if "{importId}" in operation.path:
         # Only who has started an import may see it.
         import_id = await started(client, note.api, workspace_id)
+    restoration_id = await restored(note.api) if "{restorationId}" in operation.path else ""
     place = operation.path.format(
+        restorationId=restoration_id,
         importId=import_id,
         number="1",
         workspaceId=workspace_id or note.api.workspace_id,
@@ -143,6 +148,14 @@ async def started(client: Client, api: NotesApi, workspace_id: str | None) -> st
     part = f"{place}/{import_id}/parts/1"
     await client.put(part, ARCHIVE, content_type="application/octet-stream")
     return import_id
+
+
+async def restored(api: NotesApi) -> str:
+    """A restoration that has nothing to do, unless the one who would start it is locked."""
+    if "owner" in api.authenticator.locked:
+        return NOBODYS
+    response = await api.owner.post(f"{api.place}/restorations", {"position": 1})
+    return str(response.json()["restorationId"])
 
 
 async def published(api: NotesApi) -> str:

@@ -11,6 +11,7 @@ from octavo.http.api.files import FileOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.notices import NoticeOperations
 from octavo.http.api.reading import ReadingOperations
+from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.sync import SyncOperations
 from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.assembly import contract_of
@@ -22,6 +23,7 @@ GROUPS = (
     FileOperations,
     ChangesetOperations,
     ReadingOperations,
+    RestorationOperations,
     SyncOperations,
     AttachmentOperations,
     ContentOperations,
@@ -79,6 +81,9 @@ CHANGED = {400, 401, 403, 404, 409, 410, 412, 422, 423, 500, 503, 507}
         ("listRevisions", f"GET {FILE}/revisions", READ),
         ("getRevision", f"GET {FILE}/revisions/{{revisionId}}", READ | {410, 429}),
         ("readFiles", f"POST {WORKSPACE}/files/read", READ | BODY | {422, 429, 507}),
+        ("previewRestoration", f"GET {WORKSPACE}/restorations/preview", READ),
+        ("restoreWorkspace", f"POST {WORKSPACE}/restorations", (READ - {200}) | BODY | {201, 507}),
+        ("getRestoration", f"GET {WORKSPACE}/restorations/{{restorationId}}", READ),
         ("getSyncProtocol", "GET /api/sync/protocol", {200, 400, 500, 503}),
         ("getFeed", f"GET {WORKSPACE}/feed", READ | {429}),
         ("getSnapshot", f"GET {WORKSPACE}/snapshot", READ | {429}),

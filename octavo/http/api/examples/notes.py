@@ -165,6 +165,23 @@ _SEARCH = Example(
     }
 )
 
+_RESTORATION: Json = {
+    "restorationId": _RESTORE,
+    "state": "done",
+    "accountId": ACCOUNT,
+    "moment": "2026-03-14T10:00:00.000Z",
+    "position": 7,
+    "folder": "Recipes",
+    "positionBefore": 9,
+    "positionAfter": 10,
+    "total": 1,
+    "done": 1,
+    "left": [{"fileId": _SOURDOUGH, "path": _SOURDOUGH_PATH, "reason": "changed_since"}],
+    "leftCount": 1,
+    "failure": None,
+    "startedAt": "2026-03-15T07:43:02.655Z",
+    "endedAt": "2026-03-15T07:43:02.664Z",
+}
 NOTES: dict[str, Example] = {
     "getHealth": _HEALTH,
     "getRootHealth": _HEALTH,
@@ -296,6 +313,30 @@ NOTES: dict[str, Example] = {
             "kept": [{"fileId": _SOURDOUGH, "path": _SOURDOUGH_PATH, "reason": "changed_since"}],
         },
     ),
+    "previewRestoration": Example(
+        response={
+            "items": [
+                {
+                    "fileId": _BREAD,
+                    "path": _BREAD_PATH,
+                    "action": "restored",
+                    "pathAfter": _BREAD_PATH,
+                }
+            ],
+            "next": None,
+            "position": 7,
+            "deleted": 0,
+            "restored": 1,
+            "reverted": 0,
+            "left": [],
+            "leftCount": 0,
+        }
+    ),
+    "restoreWorkspace": Example(
+        request={"moment": "2026-03-14T10:00:00Z", "folder": "Recipes", "mutationId": _RESTORE},
+        response=_RESTORATION,
+    ),
+    "getRestoration": Example(response=_RESTORATION),
     "diffRevisions": Example(
         response={
             "old": _CREATED,

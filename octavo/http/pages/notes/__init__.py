@@ -10,6 +10,7 @@ from octavo.http.pages.notes.history import add_history_pages
 from octavo.http.pages.notes.images import add_image_pages
 from octavo.http.pages.notes.moving import add_move_pages
 from octavo.http.pages.notes.reading import add_note_page
+from octavo.http.pages.notes.restoring import add_restoration_pages
 from octavo.http.pages.notes.transfers import add_transfer_pages
 
 
@@ -21,6 +22,7 @@ def add_note_pages(pages: NotePages) -> None:
     add_move_pages(pages)
     add_deletion_pages(pages)
     add_history_pages(pages)
+    add_restoration_pages(pages)
     add_finding_pages(pages)
     add_image_pages(pages)
     add_transfer_pages(pages)

@@ -1,0 +1,35 @@
+"""The part of the service that restores workspaces."""
+
+from octavo.actors.core import Directory, Supervisor, WorkerContext, WorkerSpec
+from octavo.actors.jobs.restoring import RestoringJob
+from octavo.actors.workspace.actor import WorkspaceActor
+from octavo.model.identity import WorkspaceId
+from octavo.restoration.restorations import Restorations
+from octavo.restoration.runner import RestorationPostponed, RestorationRunner
+from octavo.service.entropy import now
+from octavo.service.retention import all_kept
+from octavo.settings import Settings
+from octavo.store import Store
+
+
+def add_restorations(
+    root: Supervisor,
+    settings: Settings,
+    store: Store,
+    workspaces: Directory[WorkspaceId, WorkspaceActor],
+    *,
+    shared: bool,
+) -> Restorations:
+    """Add the job of restorations, after the actors of the workspaces; nothing runs yet.
+
+    ``shared`` says that other processes use the database.
+    """
+    kept = all_kept(settings)
+    runner = RestorationRunner(store, workspaces, now=now, kept=kept)
+    job = RestoringJob(store, runner, now, alone=not shared, postponing=(RestorationPostponed,))
+
+    async def run(worker: WorkerContext) -> None:
+        await job.run()
+
+    root.add(WorkerSpec("restorations", run))
+    return Restorations(store, job, now=now, kept=kept)

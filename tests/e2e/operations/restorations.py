@@ -1,0 +1,52 @@
+"""Cases of restorations."""
+
+import httpx
+
+from tests.e2e.operations.cases import produces
+from tests.e2e.operations.world import Json, World, fresh_id, if_match
+
+
+def changed_in_folder(world: World) -> tuple[Json, Json]:
+    """A note in a folder of its own that was changed, and what restores it."""
+    note, folder = world.note("First."), fresh_id()
+    body = {"path": f"{folder}/a.md"}
+    moved = world.ask("PUT", world.file(note), json=body, headers=if_match(note)).json()
+    body = {"text": "Second."}
+    changed = world.ask("PUT", world.file(note), json=body, headers=if_match(moved))
+    assert changed.status_code == 200, changed.text
+    return note, {"position": moved["position"], "folder": folder}
+
+
+def restore(world: World, **asked: object) -> httpx.Response:
+    return world.ask("POST", f"{world.base}/restorations", json=asked)
+
+
+@produces("previewRestoration", "200")
+def restoration_previewed(world: World) -> httpx.Response:
+    note, asked = changed_in_folder(world)
+    response = world.ask("GET", f"{world.base}/restorations/preview", params=asked)
+    assert [each["fileId"] for each in response.json()["items"]] == [note["fileId"]]
+    return response
+
+
+@produces("restoreWorkspace", "201")
+def folder_restored(world: World) -> httpx.Response:
+    note, asked = changed_in_folder(world)
+    response = restore(world, **asked)
+    assert response.json()["state"] == "done"
+    text = world.ask("GET", world.file(note), params={"content": "text"}).json()["text"]
+    assert text == "First."
+    return response
+
+
+@produces("restoreWorkspace", "mutation_reused")
+def folder_restored_with_a_mutation_that_was_used(world: World) -> httpx.Response:
+    note, asked = changed_in_folder(world)
+    return restore(world, **asked, mutationId=note["revision"]["mutationId"])
+
+
+@produces("getRestoration", "200")
+def restoration_read(world: World) -> httpx.Response:
+    _, asked = changed_in_folder(world)
+    made = restore(world, **asked).json()
+    return world.ask("GET", f"{world.base}/restorations/{made['restorationId']}")

@@ -1,0 +1,34 @@
+"""The job that runs restorations, with small changesets."""
+
+from collections.abc import Callable
+
+from octavo.actors.core import Directory, Supervisor, WorkerContext, WorkerSpec
+from octavo.actors.jobs.restoring import RestoringJob
+from octavo.actors.workspace.actor import WorkspaceActor
+from octavo.model.files.restoration import BatchSizes
+from octavo.model.identity import WorkspaceId
+from octavo.restoration.runner import RestorationPostponed, RestorationRunner
+from octavo.store import Store
+
+ALL_KEPT = 30 * 86_400_000
+"""Milliseconds for which all revisions are kept."""
+FEW_AT_ONCE = BatchSizes(only=8, step=3)
+"""Restorations of more than eight files are several changesets, of three files each."""
+
+
+def restoring_job(
+    store: Store,
+    workspaces: Directory[WorkspaceId, WorkspaceActor],
+    root: Supervisor,
+    *,
+    now: Callable[[], float],
+) -> RestoringJob:
+    """Build the job; it runs under ``root``."""
+    runner = RestorationRunner(store, workspaces, now=now, kept=ALL_KEPT, sizes=FEW_AT_ONCE)
+    job = RestoringJob(store, runner, now, alone=True, postponing=(RestorationPostponed,))
+
+    async def restore(worker: WorkerContext) -> None:
+        await job.run()
+
+    root.add(WorkerSpec("restorations", restore))
+    return job

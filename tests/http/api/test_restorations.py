@@ -1,0 +1,344 @@
+"""Restoring a workspace, or a folder of it, to a moment."""
+
+from datetime import UTC, datetime
+from urllib.parse import urlencode
+
+import pytest
+
+from octavo.documents.document_batch import DocumentBatch
+from octavo.model.files.content import NoteText
+from octavo.model.identity import Epoch, FileId
+from octavo.model.refusal import DocumentTooLarge
+from tests.fakes.asgi_client import Response
+from tests.fakes.identity_fixture import START
+from tests.fakes.image_files import encoded, picture
+from tests.fakes.notes_api import Client, Json, NotesApi, account_id, refusal
+
+SECONDS = 60.0
+PNG, JPEG = encoded(picture((30, 20)), "PNG"), encoded(picture((30, 20)), "JPEG")
+OTHER = "01900000-0000-7000-8000-aaaaaaaaaaaa"
+
+
+def stamp(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+
+
+async def contents(api: NotesApi) -> dict[str, str]:
+    """The texts of all live notes, by their paths."""
+    listed = await api.owner.pages(api.files, 100)
+    found = {}
+    for each in listed:
+        file = (await api.owner.get(f"{api.files}/{each['id']}?content=text")).json()
+        found[each["path"]] = file["text"]
+    return found
+
+
+async def position(api: NotesApi) -> int:
+    return int((await api.owner.get(f"{api.place}/feed")).json()["position"])
+
+
+async def restore(api: NotesApi, who: Client | None = None, /, **asked: object) -> Response:
+    return await (who or api.owner).post(f"{api.place}/restorations", asked)
+
+
+async def done(api: NotesApi, **asked: object) -> Json:
+    """The result of a restoration that ends at once."""
+    response = await restore(api, **asked)
+    assert response.status == 201, response.body
+    result: Json = response.json()
+    assert result["state"] == "done", result
+    return result
+
+
+async def preview(api: NotesApi, **asked: object) -> Json:
+    response = await api.owner.get(f"{api.place}/restorations/preview?{urlencode(asked)}")
+    assert response.status == 200, response.body
+    found: Json = response.json()
+    return found
+
+
+def left(result: Json) -> list[tuple[str | None, str]]:
+    return [(each["path"], each["reason"]) for each in result["left"]]
+
+
+async def changed_vault(api: NotesApi) -> tuple[dict[str, str], int]:
+    """Notes that were created, changed, moved and deleted since a position; what they were then."""
+    text, moved = await api.note("a.md", "A."), await api.note("b.md", "B.")
+    deleted = await api.note("c.md", "C.")
+    await api.note("untouched.md", "Mine.")
+    before, then = await contents(api), await position(api)
+    await text.update(text="Something else.")
+    await moved.update(path="moved/b.md")
+    await deleted.delete()
+    await api.note("b.md", "In its place.")
+    assert await contents(api) != before
+    return before, then
+
+
+async def test_restoration_returns_all_to_the_position(api: NotesApi) -> None:
+    before, then = await changed_vault(api)
+    present = await position(api)
+    result = await done(api, position=then)
+    assert await contents(api) == before
+    assert (result["total"], result["done"], left(result)) == (4, 4, [])
+    assert (result["positionBefore"], result["positionAfter"]) == (present, present + 1)
+    assert await position(api) == present + 1
+
+
+async def test_revisions_of_a_restoration_say_so(api: NotesApi) -> None:
+    note = await api.note("a.md", "1")
+    then = await position(api)
+    await note.update(text="2")
+    await done(api, position=then)
+    revisions = (await api.owner.get(f"{note.place}/revisions")).json()["items"]
+    assert [each["origin"] for each in revisions] == ["restore", "device", "device"]
+
+
+async def test_restoration_to_the_position_before_undoes_one(api: NotesApi) -> None:
+    _, then = await changed_vault(api)
+    after = await contents(api)
+    first = await done(api, position=then)
+    await done(api, position=first["positionBefore"])
+    assert await contents(api) == after
+
+
+async def test_moment_stands_for_the_last_change_until_then(api: NotesApi) -> None:
+    note = await api.note("a.md", "1")
+    api.sources.time += SECONDS
+    await note.update(text="2")
+    api.sources.time += SECONDS
+    await note.update(text="3")
+    found = await preview(api, moment=stamp(START + SECONDS + 1))
+    await done(api, moment=stamp(START + SECONDS + 1))
+    assert await contents(api) == {"a.md": "2"}
+    assert found["position"] == 2
+
+
+async def test_preview_says_what_the_restoration_does(api: NotesApi) -> None:
+    _, then = await changed_vault(api)
+    found = await preview(api, position=then)
+    assert [(each["path"], each["action"], each["pathAfter"]) for each in found["items"]] == [
+        ("a.md", "reverted", "a.md"),
+        ("b.md", "deleted", None),
+        ("c.md", "restored", "c.md"),
+        ("moved/b.md", "reverted", "b.md"),
+    ]
+    assert (found["deleted"], found["restored"], found["reverted"]) == (1, 1, 2)
+    assert (found["left"], found["leftCount"]) == ([], 0)
+
+
+async def test_pages_of_the_preview_have_every_file_once(api: NotesApi) -> None:
+    _, then = await changed_vault(api)
+    items = await api.owner.pages(f"{api.place}/restorations/preview?position={then}", 1)
+    assert [each["path"] for each in items] == ["a.md", "b.md", "c.md", "moved/b.md"]
+
+
+async def test_restoration_of_a_folder_leaves_other_files(api: NotesApi) -> None:
+    inside, outside = await api.note("in/a.md", "1"), await api.note("out.md", "1")
+    leaves, comes = await api.note("in/b.md", "b"), await api.note("c.md", "c")
+    then = await position(api)
+    await inside.update(text="2")
+    await outside.update(text="2")
+    await leaves.update(path="b.md")
+    await comes.update(path="in/c.md")
+    await done(api, position=then, folder="in")
+    assert await contents(api) == {"in/a.md": "1", "out.md": "2", "in/b.md": "b", "c.md": "c"}
+
+
+async def test_paths_that_were_swapped_are_swapped_back(api: NotesApi) -> None:
+    one, two = await api.note("1.md", "one"), await api.note("2.md", "two")
+    then = await position(api)
+    response = await api.push(
+        {"op": "update", "fileId": one.id, "ifMatch": one.revision, "path": "2.md"},
+        {"op": "update", "fileId": two.id, "ifMatch": two.revision, "path": "1.md"},
+    )
+    assert response.status == 200
+    await done(api, position=then)
+    assert await contents(api) == {"1.md": "one", "2.md": "two"}
+
+
+async def test_files_whose_paths_others_have_are_left_and_named(api: NotesApi) -> None:
+    same, below = await api.note("out/a.md", "a"), await api.note("b.md", "b")
+    then = await position(api)
+    await same.update(path="in/a.md")
+    await below.update(path="in/b.md")
+    # Others have their paths, outside of the folder that is restored.
+    await api.note("out/A.md", "another")
+    await api.note("b.md/x.md", "another")
+    before = await contents(api)
+    result = await done(api, position=then, folder="in")
+    assert left(result) == [("in/a.md", "path_taken"), ("in/b.md", "path_taken")]
+    assert await contents(api) == before
+
+
+async def test_purged_files_are_named(api: NotesApi) -> None:
+    note = await api.note("a.md", "1")
+    then = await position(api)
+    await note.delete()
+    await note.purge()
+    result = await done(api, position=then)
+    assert left(result) == [(None, "purged")]
+
+
+async def test_replaced_image_comes_back(api: NotesApi) -> None:
+    uploaded = f"{api.place}/attachments/{await api.upload(PNG)}/finalize"
+    made = (await api.owner.post(uploaded, {"path": "attachments/a.png"})).json()
+    then = await position(api)
+    attach = {
+        "op": "attach",
+        "fileId": made["fileId"],
+        "objectId": await api.upload(JPEG, "a.jpg", "image/jpeg"),
+        "path": "attachments/a.jpg",
+        "ifMatch": made["revision"]["id"],
+    }
+    assert (await api.push(attach)).status == 200
+    result = await done(api, position=then)
+    assert (result["done"], left(result)) == (1, [])
+    response = await api.owner.get(f"{api.files}/{made['fileId']}/content")
+    assert (response.body, response.header("content-type")) == (PNG, "image/png")
+    head = (await api.owner.get(f"{api.files}/{made['fileId']}")).json()
+    assert head["path"] == "attachments/a.png"
+    await done(api, position=result["positionBefore"])
+    response = await api.owner.get(f"{api.files}/{made['fileId']}/content")
+    assert (response.body, response.header("content-type")) == (JPEG, "image/jpeg")
+
+
+@pytest.mark.parametrize("files", [9, 20])
+async def test_restoration_of_many_files_is_several_changesets(api: NotesApi, files: int) -> None:
+    notes = [await api.note(f"{at}.md", str(at)) for at in range(files)]
+    before, then = await contents(api), await position(api)
+    # Each gets the path of the next: no order of single moves is valid.
+    response = await api.push(
+        *(
+            {
+                "op": "update",
+                "fileId": note.id,
+                "ifMatch": note.revision,
+                "path": f"{(at + 1) % files}.md",
+            }
+            for at, note in enumerate(notes)
+        )
+    )
+    assert response.status == 200
+    present = await position(api)
+    result = await done(api, position=then)
+    assert await contents(api) == before
+    assert (result["total"], result["done"], left(result)) == (files, files, [])
+    assert result["positionAfter"] > present + 3
+    found = await api.owner.get(f"{api.place}/restorations/{result['restorationId']}")
+    assert found.json() == result
+
+
+async def test_restoration_sent_again_has_one_effect(api: NotesApi) -> None:
+    note = await api.note("a.md", "1")
+    then = await position(api)
+    await note.update(text="2")
+    mutation = api.new_id()
+    first = await done(api, position=then, mutationId=mutation)
+    head = (await note.read()).json()["head"]["id"]
+    assert first["restorationId"] == mutation
+    assert await done(api, position=then, mutationId=mutation) == first
+    assert (await note.read()).json()["head"]["id"] == head
+
+
+async def test_mutation_id_of_another_change_is_refused(api: NotesApi) -> None:
+    used, mutation = api.new_id(), api.new_id()
+    await api.note("a.md", mutationId=used)
+    assert refusal(await restore(api, position=0, mutationId=used)) == (409, "mutation_reused")
+    await done(api, position=1, mutationId=mutation)
+    for other in ({"position": 0}, {"position": 1, "folder": "a"}, {"moment": stamp(START)}):
+        response = await restore(api, mutationId=mutation, **other)
+        assert refusal(response) == (409, "mutation_reused")
+
+
+@pytest.mark.parametrize(
+    ("asked", "pointer", "words"),
+    [
+        ({}, "/moment", "a moment or a position"),
+        ({"moment": stamp(START), "position": 0}, "/moment", "a moment or a position"),
+        ({"moment": stamp(START - 31 * 86_400)}, "/moment", "give a moment after"),
+        ({"position": 7}, "/position", "no such position"),
+    ],
+)
+async def test_moment_that_cannot_be_restored_is_refused(
+    api: NotesApi, asked: Json, pointer: str, words: str
+) -> None:
+    response = await restore(api, **asked)
+    assert refusal(response) == (400, "invalid_request")
+    [error] = response.json()["errors"]
+    assert error["pointer"] == pointer
+    assert words in error["message"]
+    query = f"{api.place}/restorations/preview?{urlencode(asked)}"
+    [error] = (await api.owner.get(query)).json()["errors"]
+    assert error["pointer"] == f"/query{pointer}"
+
+
+async def test_position_before_the_kept_time_is_refused(api: NotesApi) -> None:
+    note = await api.note("a.md", "1")
+    await note.update(text="2")
+    api.sources.time += 31 * 86_400
+    assert refusal(await restore(api, position=1)) == (400, "invalid_request")
+    # Nothing changed after this one.
+    assert (await done(api, position=2))["total"] == 0
+
+
+async def test_account_that_may_not_write_any_more_stops_it(api: NotesApi) -> None:
+    note = await api.note("a.md", "1")
+    await note.update(text="2")
+    await api.execute("UPDATE accounts SET state = 'locked'")
+    mutation = api.new_id()
+    response = await restore(api, position=1, mutationId=mutation)
+    assert response.json()["state"] == "failed"
+    assert response.json()["failure"]["code"] == "forbidden"
+    await api.execute("UPDATE accounts SET state = 'enabled'")
+    assert (await done(api, position=1, mutationId=mutation))["done"] == 1
+    assert await contents(api) == {"a.md": "1"}
+
+
+async def test_restoration_that_was_interrupted_for_too_long_stops(api: NotesApi) -> None:
+    note = await api.note("a.md", "1")
+    await note.update(text="2")
+    mutation = api.new_id()
+    await done(api, position=1, mutationId=mutation)
+    await api.execute("UPDATE restorations SET state = 'failed', failure = '[\"a\", \"b\"]'")
+    api.sources.time += 31 * 86_400
+    found = (await restore(api, position=1, mutationId=mutation)).json()
+    assert (found["state"], found["failure"]["code"]) == ("failed", "history_pruned")
+
+
+async def test_storage_that_is_full_stops_it_and_room_lets_it_go_on(api: NotesApi) -> None:
+    note = await api.note("a.md", "x" * 100)
+    await note.update(text="2")
+    await api.execute("UPDATE accounts SET storage_limit = 50")
+    api.storage.forget_account(account_id("owner"))
+    mutation = api.new_id()
+    found = (await restore(api, position=1, mutationId=mutation)).json()
+    assert (found["state"], found["failure"]["code"]) == ("failed", "storage_limit")
+    await api.execute("UPDATE accounts SET storage_limit = NULL")
+    api.storage.forget_account(account_id("owner"))
+    assert (await done(api, position=1, mutationId=mutation))["done"] == 1
+
+
+async def test_note_that_exceeds_a_present_limit_is_left_and_named(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long, short = await api.note("long.md", "x" * 50), await api.note("short.md", "x")
+    await long.update(text="y")
+    await short.update(text="y")
+
+    write = DocumentBatch.write
+
+    def refuse(self: DocumentBatch, file_id: FileId, content: NoteText, epoch: Epoch) -> None:
+        if content.size > 10:
+            raise DocumentTooLarge("Its document would be too large.")
+        write(self, file_id, content, epoch)
+
+    monkeypatch.setattr(DocumentBatch, "write", refuse)
+    result = await done(api, position=2)
+    assert left(result) == [("long.md", "unacceptable")]
+    assert await contents(api) == {"long.md": "y", "short.md": "x"}
+
+
+async def test_unknown_restoration_is_not_found(api: NotesApi) -> None:
+    response = await api.owner.get(f"{api.place}/restorations/{OTHER}")
+    assert refusal(response) == (404, "not_found")

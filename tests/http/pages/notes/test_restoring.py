@@ -1,0 +1,152 @@
+"""A workspace, or a folder, is restored to an earlier moment on pages."""
+
+from urllib.parse import urlencode
+
+import pytest
+
+from octavo.store import Transaction
+from octavo.store.scripts.revision_rows import WORKSPACE
+from tests.fakes.page_reader import PageReader
+from tests.http.pages.notes.conftest import Vault
+
+HOUR = 3600
+
+
+async def edited(reader: PageReader, note: str, text: str) -> None:
+    await reader.open(f"{note}/edit")
+    await reader.submit("Save", text=text)
+    assert reader.page.alerts == ["Saved."]
+
+
+async def changed(ann: PageReader, vault: Vault) -> None:
+    """Notes that were changed and created in the last hour."""
+    tea = await vault.write(ann, "Kitchen/Tea", "Green.")
+    vault.house.users.identity.sources.time += 2 * HOUR
+    await edited(ann, tea, "Black.")
+    await vault.write(ann, "Kitchen/Coffee", "Strong.")
+    await vault.write(ann, "Garden/Roses", "Red.")
+
+
+async def test_workspace_is_restored_and_the_restoration_undone(
+    ann: PageReader, vault: Vault
+) -> None:
+    await changed(ann, vault)
+    present = await vault.texts()
+    await ann.open(vault.base)
+    await ann.open(ann.page.links["Restore to an earlier moment"])
+    assert ann.page.headings[0] == "Restore to an earlier moment"
+    await ann.open(ann.page.links["An hour ago"])
+    for words in ("Kitchen/Tea.md", "gets its earlier state back", "Garden/Roses.md", "is deleted"):
+        assert words in ann.text
+    await ann.submit("Restore 3 files")
+    assert ann.page.headings[0] == "Restored"
+    assert "3 of 3 files are as they were then." in ann.text
+    assert "refresh" not in ann.text
+    assert await vault.texts() == {"Kitchen/Tea.md": "Green."}
+    await ann.open(ann.page.links["Undo this restoration…"])
+    assert "comes back" in ann.text
+    await ann.submit("Restore 3 files")
+    assert await vault.texts() == present
+
+
+async def test_folder_is_restored_from_its_page(ann: PageReader, vault: Vault) -> None:
+    await changed(ann, vault)
+    await ann.open(f"{vault.base}?folder=Kitchen")
+    await ann.open(ann.page.links["Restore this folder to an earlier moment"])
+    await ann.open(ann.page.links["An hour ago"])
+    assert "Roses" not in "".join(ann.page.headings)
+    await ann.submit("Restore 2 files")
+    assert await vault.texts() == {"Kitchen/Tea.md": "Green.", "Garden/Roses.md": "Red."}
+
+
+async def test_date_and_time_are_in_utc(ann: PageReader, vault: Vault) -> None:
+    await changed(ann, vault)
+    await ann.open(f"{vault.base}/restore")
+    form = ann.form("See what would change")
+    await ann.open(f"{form.action}?{urlencode(form.fields)}")
+    await ann.submit("Restore 3 files")
+    assert await vault.texts() == {"Kitchen/Tea.md": "Green."}
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({"at": "yesterday"}, "Give a date and a time"),
+        ({"at": "1990-01-01T00:00"}, "Earlier revisions may have been removed"),
+        ({"position": "99"}, "no such position"),
+    ],
+)
+async def test_moment_that_cannot_be_restored_is_explained(
+    ann: PageReader, vault: Vault, query: dict[str, str], words: str
+) -> None:
+    await ann.open(f"{vault.base}/restore?{urlencode(query)}")
+    assert ann.status == 400
+    assert words in ann.page.alerts[0]
+
+
+async def test_moment_since_which_nothing_changed_says_so(ann: PageReader, vault: Vault) -> None:
+    await vault.write(ann, "Tea", "Green.")
+    vault.house.users.identity.sources.time += 2 * HOUR
+    await ann.open(f"{vault.base}/restore")
+    await ann.open(ann.page.links["An hour ago"])
+    assert "Everything is as it was then." in ann.text
+
+
+async def test_form_that_is_sent_again_restores_once(ann: PageReader, vault: Vault) -> None:
+    await changed(ann, vault)
+    await ann.open(f"{vault.base}/restore")
+    await ann.open(ann.page.links["An hour ago"])
+    form = ann.form("Restore 3 files")
+    shown = set()
+    for once in ("1", "2"):
+        await ann.send(form.action, **{**form.fields, "once": once})
+        shown.add(ann.path)
+    assert len(shown) == 1
+
+
+async def record(vault: Vault, state: str, failure: str | None = None) -> None:
+    """Record the only restoration as one that has not ended."""
+
+    async def script(transaction: Transaction) -> None:
+        await transaction.execute(
+            f"UPDATE restorations SET state = $2, failure = $3, total = 20, done = 7"
+            f" WHERE workspace = {WORKSPACE}",
+            vault.workspace_id,
+            state,
+            failure,
+        )
+
+    await vault.house.users.identity.store.write(script)
+
+
+async def test_page_of_a_running_restoration_refreshes_itself(
+    ann: PageReader, vault: Vault
+) -> None:
+    await changed(ann, vault)
+    await ann.open(f"{vault.base}/restore")
+    await ann.open(ann.page.links["An hour ago"])
+    await ann.submit("Restore 3 files")
+    progress = ann.path
+    await record(vault, "running")
+    await ann.open(progress)
+    assert '<meta http-equiv="refresh" content="3">' in ann.text
+    assert "7 of 20 files" in ann.text
+
+
+async def test_restoration_that_stopped_goes_on(ann: PageReader, vault: Vault) -> None:
+    await changed(ann, vault)
+    await ann.open(f"{vault.base}/restore")
+    await ann.open(ann.page.links["An hour ago"])
+    await ann.submit("Restore 3 files")
+    progress = ann.path
+    await record(vault, "failed", '["forbidden", "You may not."]')
+    await ann.open(progress)
+    assert ann.page.headings[0] == "The restoration stopped"
+    assert "You may not." in ann.page.alerts[0]
+    await ann.submit("Go on")
+    assert (ann.path, ann.page.headings[0]) == (progress, "Restored")
+
+
+async def test_stranger_finds_no_workspace(bob: PageReader, vault: Vault) -> None:
+    await bob.open(f"{vault.base}/restore")
+    assert bob.status == 404

@@ -1,0 +1,59 @@
+"""Restorations that are broken on purpose."""
+
+from collections.abc import Mapping
+from itertools import count
+
+import pytest
+
+from octavo.actors.jobs import restoring
+from octavo.model.files import restoration
+from octavo.model.files.restoration import Begun
+from octavo.model.identity import MutationId
+from octavo.restoration import runner
+from octavo.store import Script, Transaction
+from octavo.store.scripts.restorations import RestorationKey
+from tests.simulation.broken import Break
+
+
+def overwrite_what_others_write(patch: pytest.MonkeyPatch) -> None:
+    """What others change while it runs is taken for what it has changed itself."""
+    patch.setattr(Begun, "made", lambda *_: True)
+
+
+def number_changesets_anew(patch: pytest.MonkeyPatch) -> None:
+    """Each run gives the changesets new identifiers, and does not know those of another one."""
+    numbers = count()
+    named = runner.changeset_id
+
+    def anew(self: runner._Run, number: int) -> MutationId:
+        # All changesets of one run.
+        run = vars(self).setdefault("number_of_run", next(numbers))
+        return named(self._key, 1000 * run + number)
+
+    patch.setattr(runner._Run, "_changeset_id", anew)
+
+
+def leave_nothing_out_of_the_way(patch: pytest.MonkeyPatch) -> None:
+    """Files whose paths others need are not deleted first."""
+    patch.setattr(restoration, "_in_the_way", lambda _: set())
+
+
+def forget_what_was_left(patch: pytest.MonkeyPatch) -> None:
+    """No process goes on with what another one has left."""
+
+    def nothing(*_: object) -> Script[list[RestorationKey]]:
+        async def read(transaction: Transaction) -> list[RestorationKey]:
+            return []
+
+        return read
+
+    patch.setattr(restoring, "unfinished", nothing)
+
+
+BROKEN_RESTORATIONS: Mapping[Break, str] = {
+    overwrite_what_others_write: "was overwritten",
+    number_changesets_anew: "who did not write to it",
+    leave_nothing_out_of_the_way: "does not end|that nobody disturbs",
+    forget_what_was_left: "does not end",
+}
+"""What is left out, and the message of the first failing schedule."""

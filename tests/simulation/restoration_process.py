@@ -1,0 +1,78 @@
+"""One process that restores workspaces, without sockets."""
+
+from collections.abc import Callable
+from random import Random
+from typing import cast
+
+import trio
+
+from octavo.actors.core import Directory, WorkerContext, WorkerSpec
+from octavo.actors.jobs.restoring import RestoringJob
+from octavo.actors.workspace.actor import WorkspaceActor
+from octavo.model.documents.limits import DocumentLimits
+from octavo.model.files.restoration import BatchSizes
+from octavo.model.identity import WorkspaceId
+from octavo.restoration.restorations import Restorations
+from octavo.restoration.runner import RestorationPostponed, RestorationRunner
+from tests.simulation.bare_process import AT_ONCE
+from tests.simulation.disk import Disk
+from tests.simulation.import_process import UnreliableWorkspaces
+from tests.simulation.process import Process, Violation
+from tests.simulation.weather import FaultSchedule
+
+START = 1_790_000_000
+KEPT = 30 * 86_400_000
+
+
+class RestorationProcess(Process):
+    """Restores the workspaces of a disk until it is stopped or killed.
+
+    Attributes:
+        restorations: the use case.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        disk: Disk,
+        faults: FaultSchedule,
+        random: Random,
+        *,
+        new_id: Callable[[], str],
+        shared: bool,
+        violated: Violation,
+        sizes: BatchSizes,
+    ) -> None:
+        super().__init__(
+            name,
+            disk,
+            faults,
+            random,
+            new_id=new_id,
+            shared=shared,
+            limits=DocumentLimits(),
+            violated=violated,
+            blobs=None,
+        )
+        asked = cast(
+            Directory[WorkspaceId, WorkspaceActor], UnreliableWorkspaces(self.directory, faults)
+        )
+        runner = RestorationRunner(self.store, asked, now=restoration_now, kept=KEPT, sizes=sizes)
+        job = RestoringJob(
+            self.store,
+            runner,
+            restoration_now,
+            alone=not shared,
+            postponing=(RestorationPostponed,),
+        )
+
+        async def run(worker: WorkerContext) -> None:
+            await job.run()
+
+        self._root.add(WorkerSpec("restorations", run, backoff=AT_ONCE))
+        self.restorations = Restorations(self.store, job, now=restoration_now, kept=KEPT)
+
+
+def restoration_now() -> float:
+    """Return the time of restorations, in seconds of Unix time."""
+    return START + trio.current_time()

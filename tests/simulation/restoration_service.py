@@ -1,0 +1,285 @@
+"""A restoration in one run: processes that start and end on a disk, and others who write."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from itertools import count
+from random import Random
+from typing import TypeVar
+
+import trio
+
+from octavo.actors.testing import current_schedule, scenario_random
+from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, Push
+from octavo.model.files.changeset import (
+    ChangeOperation,
+    Changeset,
+    CreateFile,
+    DeleteFile,
+    RestoreFile,
+    UpdateFile,
+    fingerprint,
+)
+from octavo.model.files.content import note_text
+from octavo.model.files.receipt import Receipt
+from octavo.model.files.restoration import BatchSizes
+from octavo.model.files.revision import Revision
+from octavo.model.identity import FileId, MutationId, Position, WorkspaceId
+from octavo.restoration.restorations import RestorationRequest
+from octavo.store.scripts import restorations as rows
+from octavo.store.scripts.restorations import RestorationKey, StoredRestoration
+from tests.simulation.asking import Asking, NothingDone, Unsettled
+from tests.simulation.disk import ANN, Disk, found
+from tests.simulation.invariants import faults_of
+from tests.simulation.kept import Kept, kept
+from tests.simulation.restoration_process import RestorationProcess
+from tests.simulation.restoration_verdict import (
+    RestorationEnd,
+    faults_of_restoration,
+    faults_of_undo,
+)
+from tests.simulation.weather import FaultSchedule
+
+VAULT = WorkspaceId("w")
+TURNS = 6
+ALL_WRITES = list(range(TURNS))
+PATIENCE = 60
+"""Attempts at an action that eventually succeeds."""
+# One path twice, and one that is a folder of another.
+PATHS = ("a.md", "A.md", "b.md", "b.md/c.md", "d.md", "d/e.md", "f/g.md", "h.md", "i.md")
+FILES = tuple(FileId(f"01900000-0000-7000-8000-f{number:011x}") for number in range(7))
+AGAIN = (NothingDone, Unsettled)
+
+R = TypeVar("R")
+
+
+async def simulate_restorations(
+    writes: Sequence[int] = ALL_WRITES, sighted: Callable[[str], None] = lambda _: None
+) -> None:
+    """Restore a workspace under injected faults while others write, and undo it; judge both.
+
+    ``sighted`` is called with every notable event.
+    """
+    run = _Run(scenario_random())
+    with ExitStack() as stack:
+        stack.callback(run.disk.close)
+        await run.run(writes)
+        run.judge()
+        for sight in run.sights():
+            sighted(sight)
+
+
+class _Run:
+    def __init__(self, random: Random) -> None:
+        self._random = random
+        self._weather = FaultSchedule(random)
+        self._violations: list[str] = []
+        self._ids = count()
+        self._sights: list[str] = []
+        self._sizes = random.choice([BatchSizes(), BatchSizes(2, 1), BatchSizes(3, 2)])
+        self._processes: list[RestorationProcess | None] = [None] * random.choice([1, 1, 2])
+        self._asking = Asking(self._pick, self._weather)
+        # The mutations of others.
+        self._sent: set[MutationId] = set()
+        self._theirs: list[Receipt] = []
+        self.disk = Disk(None, self._weather)
+
+    def _new_id(self) -> str:
+        return f"01900000-0000-7000-8000-{next(self._ids):012x}"
+
+    # What happens
+
+    async def run(self, writes: Sequence[int]) -> None:
+        await found(self.disk, [VAULT])
+        key = RestorationKey(VAULT, MutationId(self._new_id()))
+        async with trio.open_nursery() as nursery:
+            for place in range(len(self._processes)):
+                await self._begin(place, nursery)
+            for _ in range(8):
+                await self._write(self._random)
+            target = self._random.choice(range(self.disk.committed[VAULT] + 1))
+            self._weather.armed = True
+            async with trio.open_nursery() as users:
+                users.start_soon(self._restore, key, Position(target))
+                users.start_soon(self._write_meanwhile, writes)
+                users.start_soon(self._suffer, nursery)
+            self._weather.armed = False
+            await self._wait_for_the_end(key)
+            await self._settle(key)
+            for place in range(len(self._processes)):
+                await self._end(place, RestorationProcess.stop)
+
+    async def _restore(self, key: RestorationKey, target: Position) -> None:
+        """Ask for the restoration; some people leave as soon as it has begun."""
+        random = Random(f"restoration of {current_schedule()}")
+        leaves = random.random() < 0.5
+        await trio.sleep(random.choice([0.0, 0.1]))
+        for attempt in range(PATIENCE):
+            self._weather.armed = self._weather.armed and attempt < PATIENCE // 4
+            with suppress(*AGAIN):
+                stored = await self._ask(_asking_for(key, target), random)
+                self._sights.append(f"answered {stored.state}")
+                if stored.state == "done":
+                    return
+            begun = await self.disk.read(rows.find(key))
+            if leaves and begun is not None:
+                self._sights.append("left")
+                return
+            await trio.sleep(random.choice([0.0, 0.3, 5.0]))
+        self._violations.append("the restoration can't be asked for")
+
+    async def _write_meanwhile(self, writes: Sequence[int]) -> None:
+        for number in writes:
+            random = Random(f"{number} of {current_schedule()}")
+            await trio.sleep(random.choice([0.0, 0.0, 0.1, 0.4]))
+            for _ in range(random.randrange(60)):
+                await trio.lowlevel.checkpoint()
+            await self._write(random)
+
+    async def _write(self, random: Random) -> None:
+        """Change one or two files, or swap their paths."""
+        with suppress(ChangesetRefused, *AGAIN):
+            chosen = random.sample(FILES, random.choice([1, 1, 2]))
+            heads = [await self._head(each, random) for each in chosen]
+            operations = _changes(chosen, heads, self._new_id(), random)
+            mutation = MutationId(self._new_id())
+            self._sent.add(mutation)
+            changeset = Changeset(mutation, fingerprint(operations), ANN, operations)
+            push = Push(changeset)
+            receipt = await self._asking.ask(
+                random, lambda process, limit: process.directory.ask(VAULT, push, timeout=limit)
+            )
+            self._theirs.append(receipt)
+
+    async def _head(self, file_id: FileId, random: Random) -> Revision | None:
+        return await self._asking.ask(
+            random,
+            lambda process, limit: process.directory.ask(VAULT, HeadOf(file_id), timeout=limit),
+        )
+
+    async def _suffer(self, nursery: trio.Nursery) -> None:
+        for _ in range(self._random.choice([0, 1, 2, 3])):
+            await trio.sleep(self._random.choice([0, 0.1, 0.3]))
+            for _ in range(self._random.randrange(300)):
+                await trio.lowlevel.checkpoint()
+            place = self._random.randrange(len(self._processes))
+            how = self._random.choice(["stop", "cut"])
+            self._sights.append(f"{how} of {len(self._processes)}")
+            end = RestorationProcess.stop if how == "stop" else RestorationProcess.cut
+            await self._end(place, end)
+            await trio.sleep(self._random.choice([0, 0.3]))
+            await self._begin(place, nursery)
+
+    # The end
+
+    async def _wait_for_the_end(self, key: RestorationKey) -> None:
+        """Wait until the service has gone on by itself, and nothing else is on its way."""
+        await trio.sleep(10)
+        for _ in range(PATIENCE):
+            stored = await self.disk.read(rows.find(key))
+            if stored is not None and stored.state == "done":
+                return
+            await trio.sleep(10)
+        self._violations.append(f"the restoration does not end: {stored}")
+
+    async def _settle(self, key: RestorationKey) -> None:
+        """Read what there is, undo the restoration, and read what there is then."""
+        stored = await self.disk.read(rows.find(key))
+        if stored is None or self._violations:
+            return
+        workspace = await self.disk.read(kept(VAULT))
+        own = {each.mutation_id for each in workspace.revisions} - self._sent
+        end = RestorationEnd(stored, own, workspace.position)
+        self._violations += faults_of_restoration(workspace, end, self._theirs)
+        self._violations += faults_of(workspace)
+        self._look_at(end, workspace)
+        undo = _asking_for(RestorationKey(VAULT, MutationId(self._new_id())), stored.present)
+        undone = await self._ask(undo, self._random)
+        workspace = await self.disk.read(kept(VAULT))
+        if undone.left or undone.state != "done":
+            self._violations.append(f"an undo that nobody disturbs ends as {undone}")
+        self._violations += faults_of_undo(workspace, end, workspace.position)
+        self._violations += faults_of(workspace)
+
+    def _look_at(self, end: RestorationEnd, workspace: Kept) -> None:
+        self._sights.append(f"{min(end.stored.steps, 3)} changesets")
+        self._sights += [each.reason for each in end.stored.left]
+        own = {each.position for each in workspace.revisions if each.mutation_id in end.own}
+        if own and max(own) - min(own) >= len(own):
+            self._sights.append("written between")
+
+    def judge(self) -> None:
+        """Raise unless everything is as it was, or was left and named."""
+        if self._violations:
+            raise AssertionError("\n".join(self._violations))
+
+    def sights(self) -> Iterator[str]:
+        """Report what happened."""
+        yield from self._sights
+        yield from self._weather.injected
+
+    # Requests
+
+    async def _ask(self, ask: Callable[[RestorationProcess], Awaitable[R]], random: Random) -> R:
+        return await self._asking.ask(random, lambda process, _: ask(process))
+
+    def _pick(self, random: Random) -> RestorationProcess | None:
+        return random.choice(self._processes)
+
+    async def _begin(self, place: int, nursery: trio.Nursery) -> None:
+        process = RestorationProcess(
+            f"p{place}",
+            self.disk,
+            self._weather,
+            Random(self._random.getrandbits(32)),
+            new_id=self._new_id,
+            shared=len(self._processes) > 1,
+            violated=self._violations.append,
+            sizes=self._sizes,
+        )
+        await nursery.start(process.run)
+        self._processes[place] = process
+
+    async def _end(self, place: int, how: Callable[[RestorationProcess], None]) -> None:
+        process = self._processes[place]
+        assert process is not None, "nothing runs there"
+        self._processes[place] = None
+        how(process)
+        await process.ended.wait()
+
+
+def _asking_for(
+    key: RestorationKey, target: Position
+) -> Callable[[RestorationProcess], Awaitable[StoredRestoration]]:
+    async def ask(process: RestorationProcess) -> StoredRestoration:
+        asked = RestorationRequest(None, target, "")
+        return await process.restorations.begin(VAULT, ANN, asked, key.restoration_id)
+
+    return ask
+
+
+def _changes(
+    files: Sequence[FileId], heads: Sequence[Revision | None], text: str, random: Random
+) -> tuple[ChangeOperation, ...]:
+    """Return changes of files with these heads; some are refused."""
+    live = [each for each in heads if each is not None and each.state == "live"]
+    if len(live) == len(heads) == 2 and random.random() < 0.5:
+        one, other = live
+        return (
+            UpdateFile(one.file_id, frozenset({str(one.revision_id)}), path=other.path),
+            UpdateFile(other.file_id, frozenset({str(other.revision_id)}), path=one.path),
+        )
+    changes: list[ChangeOperation] = []
+    for file_id, head in zip(files, heads, strict=True):
+        path = random.choice(PATHS)
+        if head is None:
+            changes.append(CreateFile(file_id, path, note_text(text)))
+            continue
+        expected = frozenset({str(head.revision_id)})
+        if head.state == "deleted":
+            changes.append(RestoreFile(file_id, expected, path))
+        elif random.random() < 0.3:
+            changes.append(DeleteFile(file_id, expected))
+        else:
+            to = random.choice([None, path])
+            changes.append(UpdateFile(file_id, expected, note_text(text), to))
+    return tuple(changes)

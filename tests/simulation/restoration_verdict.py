@@ -1,0 +1,96 @@
+"""Judge a workspace after a restoration, from its revisions alone."""
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import NamedTuple
+
+from octavo.model.files.receipt import Receipt
+from octavo.model.files.revision import Revision
+from octavo.model.identity import FileId, Position
+from octavo.store.scripts.restorations import StoredRestoration
+from tests.simulation.kept import Kept
+
+Place = tuple[str, str] | None
+"""The path and the digest of a live file; None for any other one."""
+
+
+class RestorationEnd(NamedTuple):
+    """What is known of a restoration that has ended.
+
+    Attributes:
+        stored: the restoration, as it is read.
+        own: the mutation ids of its changesets.
+        at: the position of the workspace when it was read.
+    """
+
+    stored: StoredRestoration
+    own: Set[str]
+    at: Position
+
+
+def faults_of_restoration(
+    workspace: Kept, end: RestorationEnd, theirs: Sequence[Receipt]
+) -> Iterator[str]:
+    """Return what is wrong; ``theirs`` are the receipts that others got."""
+    target, present = end.stored.asked.target, end.stored.present
+    revisions = [each for each in workspace.revisions if each.position <= end.at]
+    then, now = _places(revisions, target), _places(revisions, end.at)
+    left = {each.file_id: each.reason for each in end.stored.left}
+    foreign = [
+        each for each in revisions if each.position > present and each.mutation_id not in end.own
+    ]
+    for file_id in sorted({each.file_id for each in revisions}):
+        written = [each.position for each in foreign if each.file_id == file_id]
+        returned = [
+            each.position
+            for each in revisions
+            if each.file_id == file_id and each.mutation_id in end.own
+        ]
+        if written and returned and max(returned) > max(written):
+            yield f"what others wrote to {file_id} meanwhile was overwritten"
+        if now.get(file_id) == then.get(file_id):
+            continue
+        if written and max(written) > end.stored.last:
+            # The restoration may have ended before.
+            continue
+        reason = left.get(file_id)
+        if reason is None:
+            yield f"{file_id} is {now.get(file_id)}, was {then.get(file_id)}, and is not named"
+        elif reason == "changed_since" and not written:
+            yield f"{file_id} is said to be changed by others, who did not write to it"
+        elif reason == "path_taken" and not foreign:
+            yield f"{file_id} is said to be in the way, and nobody else has written"
+    for each in revisions:
+        if each.mutation_id in end.own and each.origin != "restore":
+            yield f"{each} does not say that it was restored"
+    for position in range(end.at + 1):
+        yield from _faults_of_paths(_places(revisions, Position(position)), position)
+    stored = {(each.revision_id, each.position) for each in workspace.revisions}
+    for receipt in theirs:
+        for outcome in receipt.outcomes:
+            head = outcome.head
+            if (head.revision_id, head.position) not in stored:
+                yield f"{head} was acknowledged, and is lost"
+
+
+def faults_of_undo(workspace: Kept, end: RestorationEnd, undone: Position) -> Iterator[str]:
+    """Return what differs from the state before a restoration after it was undone."""
+    before = _places(workspace.revisions, end.stored.present)
+    after = _places(workspace.revisions, undone)
+    if before != after:
+        yield f"the restoration of {before} was undone, and the files are {after}"
+
+
+def _places(revisions: Sequence[Revision], position: Position) -> Mapping[FileId, Place]:
+    """Return the live files at a position."""
+    newest = {each.file_id: each for each in revisions if each.position <= position}
+    return {
+        each.file_id: (each.path, each.digest) for each in newest.values() if each.state == "live"
+    }
+
+
+def _faults_of_paths(places: Mapping[FileId, Place], position: int) -> Iterator[str]:
+    paths = sorted(place[0].casefold() for place in places.values() if place is not None)
+    if len(set(paths)) < len(paths):
+        yield f"two files at one place in {paths} at {position}"
+    if any(path.startswith(f"{folder}/") for path in paths for folder in paths):
+        yield f"a file below another in {paths} at {position}"

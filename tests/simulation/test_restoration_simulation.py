@@ -1,0 +1,44 @@
+"""Workspaces return exactly under any faults; and proof that broken restorations are caught."""
+
+import pytest
+
+from octavo.actors.testing import ScheduleFailure
+from octavo.actors.testing.plugin import Explore
+from tests.simulation.broken import Break
+from tests.simulation.broken_restorations import BROKEN_RESTORATIONS
+from tests.simulation.restoration_service import ALL_WRITES, simulate_restorations
+from tests.simulation.test_simulation import CI_SEEDS, SEEDS
+
+SIGHTS = {
+    *("answered done", "answered running", "left", "written between"),
+    *("1 changesets", "2 changesets", "3 changesets", "changed_since", "path_taken"),
+    *(f"{end} of {number}" for end in ("stop", "cut") for number in (1, 2)),
+    *(f"crash at {point}" for point in ("workspace.committed", "store.after_commit")),
+}
+"""What has to occur under this many schedules, or the simulation tests less than it claims."""
+
+
+def test_workspace_is_restored_under_any_faults(explore: Explore) -> None:
+    sighted: set[str] = set()
+    exploration = explore(
+        lambda writes: simulate_restorations(writes, sighted.add),
+        schedules=SEEDS,
+        steps=ALL_WRITES,
+        early_time=False,
+    )
+    assert exploration.schedules < CI_SEEDS or sighted >= SIGHTS, SIGHTS - sighted
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        pytest.param(each, message, id=each.__name__)
+        for each, message in BROKEN_RESTORATIONS.items()
+    ],
+)
+def test_broken_restoration_is_caught(
+    broken: Break, message: str, explore: Explore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(monkeypatch)
+    with pytest.raises(ScheduleFailure, match=message):
+        explore(simulate_restorations, schedules=CI_SEEDS, early_time=False)
