@@ -37,6 +37,10 @@ class HistoryPruned(Exception):
         self.earliest = earliest
 
 
+class OutlookOutdated(Exception):
+    """A text that an outlook needs is gone: its note was purged since."""
+
+
 class ProgramUndo:
     """Finds out how the changes of a program are undone.
 
@@ -102,9 +106,12 @@ class ProgramUndo:
     ) -> tuple[ChangeOperation, ...]:
         """Return the operations that do what the outlook says, guarded by the heads that it saw.
 
-        Raises `TooManyFiles` for more text than `MAX_BYTES`, and `StoreUnavailable`.
+        Raises `TooManyFiles` for more text than `MAX_BYTES`, `OutlookOutdated` and
+        `StoreUnavailable`.
         """
         texts = await self._texts(workspace_id, outlook)
+        if any(each.needs_text and each.head.file_id not in texts for each in outlook.reversions):
+            raise OutlookOutdated
         return tuple(
             operation_of(each, texts.get(each.head.file_id)) for each in outlook.reversions
         )

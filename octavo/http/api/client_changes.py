@@ -31,6 +31,9 @@ from octavo.model.files.receipt import Receipt
 from octavo.model.files.reversion import KeptFile, KeptReason, Reversion
 from octavo.model.identity import AccountId, Digest, MutationId, WorkspaceId
 from octavo.model.refusal import (
+    FileLive,
+    FileMissing,
+    FilePurged,
     HeadMoved,
     InvalidGraph,
     MutationReused,
@@ -39,7 +42,7 @@ from octavo.model.refusal import (
     UnrenderableNote,
 )
 from octavo.model.usage import StorageLimitReached
-from octavo.restoration.undo import HistoryPruned, ProgramUndo, UndoOutlook
+from octavo.restoration.undo import HistoryPruned, OutlookOutdated, ProgramUndo, UndoOutlook
 from octavo.store import Store
 from octavo.store.scripts import accounts
 from octavo.store.scripts.changesets import receipts
@@ -54,7 +57,7 @@ ATTEMPTS = 5
 _LONGEST_BODY = 16_384
 _BUSY = "Others change these files at the moment: nothing was undone. Try again."
 # Refusals that mean that others changed the files, or took their paths, since they were read.
-_OUTDATED = (HeadMoved, PathConflict, InvalidGraph)
+_OUTDATED = (FileLive, FileMissing, FilePurged, HeadMoved, PathConflict, InvalidGraph)
 
 _ClientId = Annotated[str, Field(min_length=1, max_length=LONGEST_CLIENT_ID)]
 
@@ -229,10 +232,10 @@ class ClientChangeOperations:
             outlook = await self._outlook(workspace_id, changes, "/since")
             if before is not None:
                 return _result(before, outlook)
-            operations = await self._undo.operations(workspace_id, outlook)
-            if not operations:
-                return await self._nothing(workspace_id, body, outlook)
             try:
+                operations = await self._undo.operations(workspace_id, outlook)
+                if not operations:
+                    return await self._nothing(workspace_id, body, outlook)
                 receipt = await self._submitter.push(
                     call,
                     workspace_id,
@@ -241,6 +244,8 @@ class ClientChangeOperations:
                     requested=requested,
                     restores=True,
                 )
+            except OutlookOutdated:
+                continue
             except ChangesetRefused as refused:
                 if not isinstance(refused.refusal, _OUTDATED):
                     raise

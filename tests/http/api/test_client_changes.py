@@ -8,6 +8,9 @@ from urllib.parse import urlencode
 import pytest
 import trio
 
+from octavo.model.files.changeset import ChangeOperation
+from octavo.model.identity import WorkspaceId
+from octavo.restoration.undo import ProgramUndo, UndoOutlook
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import START
 from tests.fakes.notes_api import Client, NotesApi, account_id, refusal, tag_of
@@ -56,7 +59,7 @@ def outcomes(response: Response) -> list[tuple[str, str]]:
     return [(each["path"], each["outcome"]) for each in response.json()["changes"]]
 
 
-def kept(response: Response) -> list[tuple[str, str]]:
+def kept(response: Response) -> list[tuple[str | None, str]]:
     return [(each["path"], each["reason"]) for each in response.json()["kept"]]
 
 
@@ -288,3 +291,60 @@ async def write_over(api: NotesApi, file_id: str) -> None:
         response = await api.owner.put(f"{api.files}/{file_id}", {"text": "mine"}, if_match=tag)
         if response.status == 200:
             return
+
+
+@pytest.mark.parametrize("moment", ["before the texts are read", "before the push"])
+@pytest.mark.parametrize(
+    ("deleted", "meanwhile", "expected"),
+    [
+        (True, "purge", ([("b.md", "restored")], [(None, "purged")])),
+        (True, "restore", ([("a.md", "restored"), ("b.md", "restored")], [])),
+        (False, "delete", ([("b.md", "restored")], [("a.md", "changed_since")])),
+        (False, "purge", ([("b.md", "restored")], [(None, "purged")])),
+    ],
+)
+async def test_undo_continues_when_files_appear_or_go_meanwhile(
+    api: NotesApi,
+    assistant: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    moment: str,
+    deleted: bool,
+    meanwhile: str,
+    expected: tuple[list[tuple[str, str]], list[tuple[str | None, str]]],
+) -> None:
+    note, other = await api.note("a.md", "1"), await api.note("b.md", "1")
+    for each in (note, other):
+        await write(api, assistant, each.id, text="2")
+        if deleted:
+            tag = await head(api, each.id)
+            response = await assistant.delete(each.place, if_match=tag)
+            each.tag = tag_of(response)
+    planned = ProgramUndo.operations
+    calls = 0
+
+    async def interfere() -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 1:
+            return
+        if not deleted:
+            tag = await head(api, note.id)
+            assert (await api.owner.delete(note.place, if_match=tag)).status == 200
+        if meanwhile == "restore":
+            assert (await note.restore()).status == 200
+        elif meanwhile == "purge":
+            assert (await note.purge()).status == 200
+
+    async def operations(
+        self: ProgramUndo, workspace_id: WorkspaceId, outlook: UndoOutlook
+    ) -> tuple[ChangeOperation, ...]:
+        if moment == "before the texts are read":
+            await interfere()
+        found = await planned(self, workspace_id, outlook)
+        if moment == "before the push":
+            await interfere()
+        return found
+
+    monkeypatch.setattr(ProgramUndo, "operations", operations)
+    response = await undo(api)
+    assert (outcomes(response), kept(response)) == expected
