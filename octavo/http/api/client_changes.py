@@ -59,7 +59,10 @@ _BUSY = "Others change these files at the moment: nothing was undone. Try again.
 # Refusals that mean that others changed the files, or took their paths, since they were read.
 _OUTDATED = (FileLive, FileMissing, FilePurged, HeadMoved, PathConflict, InvalidGraph)
 
-_ClientId = Annotated[str, Field(min_length=1, max_length=LONGEST_CLIENT_ID)]
+# Ids that are issued, and addresses of metadata documents, are visible ASCII.
+_ClientId = Annotated[
+    str, Field(min_length=1, max_length=LONGEST_CLIENT_ID, pattern=r"^[\x21-\x7e]+$")
+]
 
 
 class ChangedByClient(ContractModel):

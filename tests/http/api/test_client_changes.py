@@ -348,3 +348,12 @@ async def test_undo_continues_when_files_appear_or_go_meanwhile(
     monkeypatch.setattr(ProgramUndo, "operations", operations)
     response = await undo(api)
     assert (outcomes(response), kept(response)) == expected
+
+
+@pytest.mark.parametrize("client", ["", "\0", "a\0b", "a b", "é", "a" * 2049])
+async def test_client_id_that_no_program_has_is_refused(api: NotesApi, client: str) -> None:
+    response = await undo(api, client=client)
+    assert refusal(response) == (400, "invalid_request")
+    assert response.json()["errors"][0]["pointer"] == "/client"
+    asked = f"{api.place}/undo?{urlencode({'client': client, 'since': SINCE})}"
+    assert refusal(await api.owner.get(asked)) == (400, "invalid_request")
