@@ -189,6 +189,16 @@ async def test_program_that_was_renamed_is_undone_as_one(api: NotesApi, assistan
     assert outcomes(await undo(api)) == [("a.md", "deleted"), ("b.md", "deleted")]
 
 
+async def test_renamed_program_is_listed_with_its_last_name(
+    api: NotesApi, assistant: Client
+) -> None:
+    renamed = await api.program(ASSISTANT, "A helper")
+    for who, name in ((assistant, "a"), (renamed, "b")):
+        await who.post(api.files, {"path": f"{name}.md", "text": ""})
+    [found] = (await api.owner.get(f"{api.place}/clients")).json()["items"]
+    assert (found["name"], found["revisions"]) == ("A helper", 2)
+
+
 async def test_history_names_the_program(api: NotesApi, assistant: Client) -> None:
     note = await api.note("a.md", "1")
     await write(api, assistant, note.id, text="2")
