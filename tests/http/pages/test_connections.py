@@ -97,7 +97,7 @@ async def test_person_allows_writing_in_one_workspace(house: Installation, ann: 
     given: dict[str, str | None] = {"workspaces": "chosen", box: "on", "write": "on", "days": ""}
     await allow(ann, path, **given)
     await ann.open("/account/connections")
-    assert 'data-name="May">read and write<' in ann.text
+    assert 'data-name="May">read\u00a0and\u00a0write<' in ann.text
     assert ">Household</td>" in ann.text
     assert 'data-name="Ends">never<' in ann.text
 

@@ -82,6 +82,7 @@ async def test_workspace_without_programs_says_what_they_are(
 ) -> None:
     await ann.open(f"{changed.base}/programs")
     assert "No program has changed anything here" in ann.text
+    assert f'href="{changed.base}/programs" aria-current="page">Programs<' in ann.text
 
 
 async def test_program_is_listed_and_undone(ann: PageReader, changed: Changed) -> None:
@@ -91,7 +92,7 @@ async def test_program_is_listed_and_undone(ann: PageReader, changed: Changed) -
     await ann.open(ann.page.links["Undo… what An assistant changed"])
     assert ann.page.headings == ["Undo what An assistant changed"]
     assert "is deleted" in ann.text
-    await ann.submit("Undo these 2 changes")
+    await ann.submit("Undo the changes to 2 files")
     assert ann.path == f"{changed.base}/programs"
     assert ann.page.alerts == ["The changes of the program are undone."]
     assert await changed.paths() == []
@@ -103,7 +104,7 @@ async def test_file_that_somebody_changed_since_is_named(ann: PageReader, change
     await changed.update(mine, "By me.")
     await ann.open(changed.undo)
     assert "Somebody has changed it since." in ann.text
-    await ann.submit("Undo this change")
+    await ann.submit("Undo the changes to this file")
     assert await changed.paths() == ["mine.md"]
 
 
@@ -112,7 +113,7 @@ async def test_undo_that_was_done_says_that_nothing_is_left(
 ) -> None:
     await changed.create("a.md")
     await ann.open(changed.undo)
-    form = ann.form("Undo this change")
+    form = ann.form("Undo the changes to this file")
     for _ in range(2):
         await ann.send(form.action, **form.fields)
         assert ann.path == f"{changed.base}/programs"
@@ -128,7 +129,7 @@ async def test_shorter_period_is_offered(ann: PageReader, changed: Changed) -> N
     await ann.open(ann.page.links["The last day"])
     assert "new.md" in ann.text
     assert "old.md" not in ann.text
-    await ann.submit("Undo this change")
+    await ann.submit("Undo the changes to this file")
     assert await changed.paths() == ["old.md"]
 
 
@@ -154,7 +155,7 @@ async def test_without_a_valid_time_everything_is_offered(
     await changed.create("a.md")
     await ann.open(f"{changed.undo}&{urlencode({'since': since})}")
     assert ann.status == 200
-    assert "Undo this change" in ann.text
+    assert "Undo the changes to this file" in ann.text
 
 
 async def test_unknown_program_is_not_found(ann: PageReader, changed: Changed) -> None:
