@@ -59,6 +59,10 @@ def outcomes(response: Response) -> list[tuple[str, str]]:
     return [(each["path"], each["outcome"]) for each in response.json()["changes"]]
 
 
+def outcome_heads(response: Response) -> list[str]:
+    return [each["revision"]["id"] for each in response.json()["changes"]]
+
+
 def kept(response: Response) -> list[tuple[str | None, str]]:
     return [(each["path"], each["reason"]) for each in response.json()["kept"]]
 
@@ -141,6 +145,18 @@ async def test_undo_again_finds_nothing(api: NotesApi, assistant: Client) -> Non
     response = await undo(api)
     assert (outcomes(response), kept(response)) == ([], [])
     assert api.announced == announced
+
+
+async def test_note_that_somebody_brought_back_is_not_deleted_again(
+    api: NotesApi, assistant: Client
+) -> None:
+    made = await assistant.post(api.files, {"path": "a.md", "text": "By a program."})
+    place = f"{api.files}/{made.json()['fileId']}"
+    tag = f'"{outcome_heads(await undo(api))[0]}"'
+    assert (await api.owner.post(f"{place}/restore", {}, if_match=tag)).status == 200
+    response = await undo(api)
+    assert (outcomes(response), kept(response)) == ([], [("a.md", "changed_since")])
+    assert await paths(api) == {"a.md": "By a program."}
 
 
 async def test_repeated_undo_has_one_effect(api: NotesApi, assistant: Client) -> None:
