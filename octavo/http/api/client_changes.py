@@ -87,7 +87,7 @@ class ClientChangesList(ContractModel):
 
     items: list[ChangedByClient]
     undoable_since: Timestamp
-    """Changes before this time can't be undone: earlier revisions may have been removed."""
+    """The earliest time for an undo within the next hour: earlier revisions may be removed."""
 
 
 class UndoQuery(ContractModel):
@@ -181,7 +181,7 @@ class ClientChangeOperations:
         names = await self._store.read(accounts.display_names([each.author for each in found]))
         return ClientChangesList(
             items=[_changed(each, names.get(each.author)) for each in found],
-            undoable_since=timestamp(self._undo.earliest),
+            undoable_since=timestamp(self._undo.offered),
         )
 
     @operation(
@@ -264,7 +264,7 @@ class ClientChangeOperations:
         except HistoryPruned as pruned:
             message = (
                 "Earlier revisions may have been removed: give a time after "
-                f"{timestamp(pruned.earliest)}."
+                f"{timestamp(pruned.offered)}."
             )
             raise InvalidRequest(errors=[(pointer, message)]) from None
 

@@ -249,6 +249,19 @@ async def test_time_before_which_revisions_may_be_removed_is_refused(
     assert "Earlier revisions may have been removed" in error["message"]
 
 
+async def test_time_that_is_offered_is_accepted_for_an_hour(
+    api: NotesApi, assistant: Client
+) -> None:
+    await assistant.post(api.files, {"path": "old.md", "text": ""})
+    api.sources.time += 40 * 86_400
+    await assistant.post(api.files, {"path": "new.md", "text": ""})
+    offered = (await api.owner.get(f"{api.place}/clients")).json()["undoableSince"]
+    [error] = (await undo(api)).json()["errors"]
+    assert offered in error["message"]
+    api.sources.time += 3_600
+    assert outcomes(await undo(api, since=offered)) == [("new.md", "deleted")]
+
+
 @pytest.mark.parametrize(
     ("who", "expected"),
     [

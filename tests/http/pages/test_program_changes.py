@@ -133,6 +133,17 @@ async def test_shorter_period_is_offered(ann: PageReader, changed: Changed) -> N
     assert await changed.paths() == ["old.md"]
 
 
+async def test_everything_leaves_out_what_cannot_be_undone_any_more(changed: Changed) -> None:
+    await changed.create("old.md")
+    changed.house.users.identity.sources.time += 40 * 86_400
+    await changed.create("new.md")
+    ann = await changed.house.signed_in(ADDRESS)
+    await ann.open(changed.undo)
+    changed.house.users.identity.sources.time += 60
+    await ann.submit("Undo the changes to this file")
+    assert await changed.paths() == ["old.md"]
+
+
 async def test_names_are_text(house: Installation, ann: PageReader, changed: Changed) -> None:
     changed.number = await house.users.program(CLIENT, HOSTILE)
     await changed.create("a.md")
