@@ -121,12 +121,18 @@ async def test_undo_that_was_done_says_that_nothing_is_left(
     assert "Nothing to undo" in ann.text
 
 
-async def test_shorter_period_is_offered(ann: PageReader, changed: Changed) -> None:
+@pytest.mark.parametrize(
+    ("name", "minutes"),
+    [("The last 10 minutes", 10), ("The last hour", 60), ("The last day", 24 * 60)],
+)
+async def test_shorter_period_is_offered(
+    ann: PageReader, changed: Changed, name: str, minutes: int
+) -> None:
     await changed.create("old.md")
-    changed.house.users.identity.sources.time += 3 * 86_400
+    changed.house.users.identity.sources.time += (minutes + 1) * 60
     await changed.create("new.md")
     await ann.open(changed.undo)
-    await ann.open(ann.page.links["The last day"])
+    await ann.open(ann.page.links[name])
     assert "new.md" in ann.text
     assert "old.md" not in ann.text
     await ann.submit("Undo the changes to this file")
