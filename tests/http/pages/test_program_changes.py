@@ -1,6 +1,7 @@
 """The pages of what programs changed in a workspace."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from urllib.parse import urlencode
 
 import pytest
@@ -10,7 +11,7 @@ from octavo.model.files.content import note_text
 from octavo.model.identity import FileId, ProgramNumber, WorkspaceId
 from octavo.store import Transaction
 from octavo.store.scripts.files import list_of
-from tests.fakes.page_reader import Installation, PageReader
+from tests.fakes.page_reader import Installation, PageReader, installation
 from tests.fakes.users_api import ADDRESS
 from tests.http.pages.test_publications import HOSTILE, create_workspace, escaped
 
@@ -67,14 +68,34 @@ async def ann_of(house: Installation) -> str:
     return await house.users.identity.store.read(script)
 
 
-@pytest.fixture
-async def changed(house: Installation, ann: PageReader) -> AsyncIterator[Changed]:
+@asynccontextmanager
+async def changing(house: Installation, ann: PageReader) -> AsyncIterator[Changed]:
     links = await create_workspace(house, ann)
     base = links.removesuffix("/links")
     account = await ann_of(house)
     number = await house.users.program(CLIENT, "An assistant")
     async with house.users.running():
         yield Changed(house, base, account, number)
+
+
+@pytest.fixture
+async def changed(house: Installation, ann: PageReader) -> AsyncIterator[Changed]:
+    async with changing(house, ann) as made:
+        yield made
+
+
+async def test_changes_are_undone_where_the_endpoint_is_off() -> None:
+    with installation(mcp=False) as house:
+        ann = await house.person(role="administrator")
+        async with changing(house, ann) as changed:
+            await changed.create("a.md")
+            await ann.open(changed.undo)
+            await ann.submit("Undo the changes to this file")
+            assert await changed.paths() == []
+            assert ann.path == f"{changed.base}/programs"
+            assert "/account/connections" not in ann.text
+            await ann.open(f"{changed.base}/members")
+            assert f"{changed.base}/programs" not in ann.text
 
 
 async def test_workspace_without_programs_says_what_they_are(
