@@ -57,6 +57,19 @@ async def test_program_that_only_reads_is_not_offered_more(
     assert "Create, change" not in ann.text
 
 
+@pytest.mark.parametrize(
+    "client_id",
+    ["01900000-0000-7000-8000-ffffffffffff", "not an id", "", "https://127.0.0.1/client.json"],
+)
+async def test_unknown_program_is_explained_without_asking_for_a_password(
+    house: Installation, ann: PageReader, client_id: str
+) -> None:
+    await ann.open(await request(house, client_id=client_id))
+    assert ann.status == 400
+    assert "www-authenticate" not in ann.received
+    assert ann.page.headings == ["This address does not work"]
+
+
 async def test_name_of_a_program_is_text(house: Installation, ann: PageReader) -> None:
     await ann.open(await request(house, HOSTILE))
     assert "<script" not in ann.text
