@@ -1,5 +1,6 @@
 """The page of consent, and the pages of connected programs."""
 
+import re
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pytest
@@ -98,6 +99,7 @@ async def test_person_allows_reading_everything(house: Installation, ann: PageRe
     response = await allow(ann, await request(house))
     assert (set(response), response["state"]) == ({"code", "state", "iss"}, ["s"])
     await ann.open("/account/connections")
+    assert "An assistant allowed " in " ".join(re.sub("<[^>]+>", " ", ann.text).split())
     assert 'data-name="May">read<' in ann.text
     assert 'data-name="Workspaces" dir="auto">all<' in ann.text
 
