@@ -104,6 +104,21 @@ async def test_person_allows_reading_everything(house: Installation, ann: PageRe
     assert 'data-name="Workspaces" dir="auto">all<' in ann.text
 
 
+async def test_ticked_workspace_beside_all_of_them_is_asked_about(
+    house: Installation, ann: PageReader
+) -> None:
+    await create_workspace(house, ann, NOTE)
+    await ann.open(await request(house))
+    [name] = [each for each in ann.form("Allow").unchecked if each.startswith("workspace-")]
+    await ann.submit("Allow", **{name: "on"})
+    assert ann.status == 422
+    assert "You have ticked workspaces" in ann.text
+    await ann.submit("Allow", workspaces="chosen")
+    assert ann.path.startswith(CALLBACK)
+    await ann.open("/account/connections")
+    assert ">Household</td>" in ann.text
+
+
 async def test_person_allows_writing_in_one_workspace(house: Installation, ann: PageReader) -> None:
     await create_workspace(house, ann, NOTE)
     path = await request(house)
