@@ -121,9 +121,9 @@ def _check(name: str, expected: Schema, value: object, *, given: bool) -> None:
         raise InvalidArguments(f"The argument {name} must be of type {' or '.join(names)}.")
     if isinstance(value, str):
         limits = expected.get("minLength"), expected.get("maxLength")
-        _check_range(name, len(value), limits, " characters")
+        _check_range(name, len(value), limits, "have", " characters")
     elif isinstance(value, int) and not isinstance(value, bool):
-        _check_range(name, value, (expected.get("minimum"), expected.get("maximum")))
+        _check_range(name, value, (expected.get("minimum"), expected.get("maximum")), "be")
 
 
 def _is(value: object, kind: str) -> bool:
@@ -132,12 +132,18 @@ def _is(value: object, kind: str) -> bool:
     return isinstance(value, _TYPES[kind])
 
 
-def _check_range(name: str, size: int, limits: tuple[object, object], unit: str = "") -> None:
+def _check_range(
+    name: str, size: int, limits: tuple[object, object], verb: str, unit: str = ""
+) -> None:
     least, most = limits
     if isinstance(least, int) and size < least:
-        raise InvalidArguments(f"The argument {name} must be at least {least}{unit}.")
+        raise InvalidArguments(f"The argument {name} must {verb} at least {_counted(least, unit)}.")
     if isinstance(most, int) and size > most:
-        raise InvalidArguments(f"The argument {name} must be at most {most}{unit}.")
+        raise InvalidArguments(f"The argument {name} must {verb} at most {_counted(most, unit)}.")
+
+
+def _counted(number: int, unit: str) -> str:
+    return f"{number}{unit.removesuffix('s') if number == 1 else unit}"
 
 
 def _given(limits: Mapping[str, int | None]) -> Schema:

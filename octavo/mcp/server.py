@@ -277,7 +277,7 @@ _ADVICE = {
     "file_purged": "The note was erased permanently: do not ask for it again.",
     "forbidden": "The account may not do this in the workspace: tell the person.",
     "invalid_request": "Correct the argument that is named, and call the tool again.",
-    "path_conflict": "Choose another path, or update the note that has it: list_notes finds it.",
+    "path_conflict": "To change the note that has it instead, find its id with list_notes.",
     "invalid_path": "Choose a path such as Folder/Name.md, and call the tool again.",
     "invalid_content": "Correct the text, and call the tool again.",
     "unrenderable_note": "Make the note shorter or simpler, and call the tool again.",

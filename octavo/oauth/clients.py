@@ -16,7 +16,10 @@ from octavo.oauth.client_documents import ClientDocuments
 from octavo.store import Store
 from octavo.store.scripts import oauth_clients
 
-_UNKNOWN = "No program has this client_id: it was removed, or never registered. Register it again."
+_UNKNOWN = (
+    "No program has this client_id: it was removed, or never registered. Connect the program anew, "
+    "so that it registers again."
+)
 
 
 class ClientRegistration:

@@ -17,6 +17,7 @@ from octavo.store.scripts.program_changes import TOO_MANY, ChangesOfProgram, his
 
 MAX_BYTES = 8 * 1024 * 1024
 """Text that one undo restores."""
+_HOUR = 3_600_000
 
 
 class UndoOutlook(NamedTuple):
@@ -27,14 +28,18 @@ class UndoOutlook(NamedTuple):
 
 
 class HistoryPruned(Exception):
-    """The time is so early that revisions from then may no longer be stored; ``earliest`` is not.
+    """The time is so early that revisions from then may no longer be stored; ``offered`` is not.
 
     It is in milliseconds of Unix time.
     """
 
-    def __init__(self, earliest: int) -> None:
-        super().__init__(earliest)
-        self.earliest = earliest
+    def __init__(self, offered: int) -> None:
+        super().__init__(offered)
+        self.offered = offered
+
+
+class OutlookOutdated(Exception):
+    """A text that an outlook needs is gone: its note was purged since."""
 
 
 class ProgramUndo:
@@ -62,9 +67,9 @@ class ProgramUndo:
         self._kept = kept
 
     @property
-    def earliest(self) -> int:
-        """The time, in milliseconds, since which changes can be undone."""
-        return int(self._now() * 1000) - self._kept
+    def offered(self) -> int:
+        """The time, in milliseconds, since which changes can be undone within the next hour."""
+        return self._earliest() + min(_HOUR, self._kept // 2)
 
     async def outlook(self, workspace_id: WorkspaceId, changes: ChangesOfProgram) -> UndoOutlook:
         """Return what an undo of ``changes`` would do at present.
@@ -72,8 +77,8 @@ class ProgramUndo:
         Raises `HistoryPruned`, `TooManyFiles` and `StoreUnavailable`, and what the actor of the
         workspace refuses with. Changes nothing.
         """
-        if changes.since < self.earliest:
-            raise HistoryPruned(self.earliest)
+        if changes.since < self._earliest():
+            raise HistoryPruned(self.offered)
         found = await self._store.read_much(histories_of(workspace_id, changes))
         reversions: list[Reversion] = []
         kept: list[KeptFile] = []
@@ -102,12 +107,18 @@ class ProgramUndo:
     ) -> tuple[ChangeOperation, ...]:
         """Return the operations that do what the outlook says, guarded by the heads that it saw.
 
-        Raises `TooManyFiles` for more text than `MAX_BYTES`, and `StoreUnavailable`.
+        Raises `TooManyFiles` for more text than `MAX_BYTES`, `OutlookOutdated` and
+        `StoreUnavailable`.
         """
         texts = await self._texts(workspace_id, outlook)
+        if any(each.needs_text and each.head.file_id not in texts for each in outlook.reversions):
+            raise OutlookOutdated
         return tuple(
             operation_of(each, texts.get(each.head.file_id)) for each in outlook.reversions
         )
+
+    def _earliest(self) -> int:
+        return int(self._now() * 1000) - self._kept
 
     async def _texts(
         self, workspace_id: WorkspaceId, outlook: UndoOutlook

@@ -309,7 +309,7 @@ def test_state_comes_back_as_it_was_and_adds_nothing(attacked: Attacked, state: 
         ("resource", 5_000, 303),
         ("code_challenge", 5_000, 303),
         ("redirect_uri", 5_000, 400),
-        ("client_id", 5_000, 401),
+        ("client_id", 5_000, 400),
         ("state", 60_000, 414),
         ("unknown", 60_000, 414),
     ],

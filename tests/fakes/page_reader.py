@@ -295,7 +295,9 @@ class Installation:
         used: what it has used; None if that can't be read.
     """
 
-    def __init__(self, users: PublishingUsers, portal: Mapping[str, str] = PORTAL) -> None:
+    def __init__(
+        self, users: PublishingUsers, portal: Mapping[str, str] = PORTAL, *, mcp: bool = True
+    ) -> None:
         self.users = users
         self.used: InstallationUsage | None = InstallationUsage(
             Month("2027-01"), NOTHING, 0, NO_LIMITS
@@ -308,7 +310,7 @@ class Installation:
             reset_opens=users.identity.password_reset.opens,
             legal=users.identity.legal,
             sends_mail=True,
-            mcp=True,
+            mcp=mcp,
             portal=portal,
             usage=self._usage,
             perform=users.application.perform,
@@ -345,7 +347,9 @@ def installation(
     legal: LegalDocuments = NO_DOCUMENTS,
     prerequisites: Prerequisites = NO_PREREQUISITES,
     portal: Mapping[str, str] = PORTAL,
+    *,
+    mcp: bool = True,
 ) -> Iterator[Installation]:
     """Return an installation without accounts."""
     with identity_fixture(legal=legal, prerequisites=prerequisites) as identity:
-        yield Installation(PublishingUsers(identity), portal)
+        yield Installation(PublishingUsers(identity), portal, mcp=mcp)

@@ -100,7 +100,7 @@ async def test_search_returns_what_fetch_takes(api: NotesApi, reader: McpClient)
     note = await api.note("sea/tide.md", "# The tide\n\nIt comes twice a day.")
     await api.note("sea/tide table.md", "no heading")
     found = await reader.call("search", query="tide")
-    url = f"https://notes.example.org{note.place}"
+    url = f"https://notes.example.org/workspaces/{api.workspace_id}/notes/{note.id}"
     assert {"id": id_of(note), "title": "The tide", "url": url} in found["results"]
     assert {each["title"] for each in found["results"]} == {"The tide", "tide table"}
     fetched = await reader.call("fetch", id=id_of(note))
@@ -235,9 +235,9 @@ async def test_changes_are_listed_once_each_over_pages(api: NotesApi, reader: Mc
         ("list_notes", {"workspace_id": "Vault"}, "list_workspaces returns"),
         ("list_notes", {"workspace_id": NOBODYS}, "Check the id"),
         ("recent_changes", {"workspace_id": NOBODYS}, "Check the id"),
-        ("search", {"query": ""}, "at least 1 characters"),
+        ("search", {"query": ""}, "at least 1 character."),
         ("search", {"query": '"'}, "call the tool again"),
-        ("list_workspaces", {"cursor": "!"}, "This is not a cursor"),
+        ("list_workspaces", {"cursor": "!"}, "cursor must be next_cursor of the previous page"),
     ],
 )
 async def test_failure_tells_a_model_what_to_do(

@@ -153,7 +153,7 @@ async def test_note_that_moves_on_while_it_is_edited_is_not_changed() -> None:
 
 @pytest.mark.parametrize(
     ("old", "advice"),
-    [("three", "does not occur"), ("one", "occurs 2 times"), ("", "at least 1 characters")],
+    [("three", "does not occur"), ("one", "occurs 2 times"), ("", "at least 1 character.")],
 )
 async def test_edit_that_is_ambiguous_changes_nothing(
     api: NotesApi, writer: McpClient, old: str, advice: str
@@ -172,7 +172,10 @@ async def test_edit_that_is_ambiguous_changes_nothing(
 
 async def test_occupied_and_invalid_paths_are_explained(api: NotesApi, writer: McpClient) -> None:
     await api.note("a.md")
-    for path, advice in (("A.md", "Choose another path"), ("a:b.md", "such as Folder/Name.md")):
+    for path, advice in (
+        ("A.md", "choose another path. To change the note"),
+        ("a:b.md", "such as Folder/Name.md"),
+    ):
         said = await writer.refusal(
             "create_note", workspace_id=api.workspace_id, path=path, text="a"
         )

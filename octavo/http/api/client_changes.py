@@ -31,6 +31,9 @@ from octavo.model.files.receipt import Receipt
 from octavo.model.files.reversion import Action, KeptFile, KeptReason, Reversion
 from octavo.model.identity import AccountId, Digest, MutationId, WorkspaceId
 from octavo.model.refusal import (
+    FileLive,
+    FileMissing,
+    FilePurged,
     HeadMoved,
     InvalidGraph,
     MutationReused,
@@ -39,7 +42,7 @@ from octavo.model.refusal import (
     UnrenderableNote,
 )
 from octavo.model.usage import StorageLimitReached
-from octavo.restoration.undo import HistoryPruned, ProgramUndo, UndoOutlook
+from octavo.restoration.undo import HistoryPruned, OutlookOutdated, ProgramUndo, UndoOutlook
 from octavo.store import Store
 from octavo.store.scripts import accounts
 from octavo.store.scripts.changesets import receipts
@@ -54,9 +57,12 @@ ATTEMPTS = 5
 _LONGEST_BODY = 16_384
 _BUSY = "Others change these files at the moment: nothing was undone. Try again."
 # Refusals that mean that others changed the files, or took their paths, since they were read.
-_OUTDATED = (HeadMoved, PathConflict, InvalidGraph)
+_OUTDATED = (FileLive, FileMissing, FilePurged, HeadMoved, PathConflict, InvalidGraph)
 
-_ClientId = Annotated[str, Field(min_length=1, max_length=LONGEST_CLIENT_ID)]
+# Ids that are issued, and addresses of metadata documents, are visible ASCII.
+_ClientId = Annotated[
+    str, Field(min_length=1, max_length=LONGEST_CLIENT_ID, pattern=r"^[\x21-\x7e]+$")
+]
 
 
 class ChangedByClient(ContractModel):
@@ -81,7 +87,7 @@ class ClientChangesList(ContractModel):
 
     items: list[ChangedByClient]
     undoable_since: Timestamp
-    """Changes before this time can't be undone: earlier revisions may have been removed."""
+    """The earliest time for an undo within the next hour: earlier revisions may be removed."""
 
 
 class UndoQuery(ContractModel):
@@ -175,7 +181,7 @@ class ClientChangeOperations:
         names = await self._store.read(accounts.display_names([each.author for each in found]))
         return ClientChangesList(
             items=[_changed(each, names.get(each.author)) for each in found],
-            undoable_since=timestamp(self._undo.earliest),
+            undoable_since=timestamp(self._undo.offered),
         )
 
     @operation(
@@ -229,10 +235,10 @@ class ClientChangeOperations:
             outlook = await self._outlook(workspace_id, changes, "/since")
             if before is not None:
                 return _result(before, outlook)
-            operations = await self._undo.operations(workspace_id, outlook)
-            if not operations:
-                return await self._nothing(workspace_id, body, outlook)
             try:
+                operations = await self._undo.operations(workspace_id, outlook)
+                if not operations:
+                    return await self._nothing(workspace_id, body, outlook)
                 receipt = await self._submitter.push(
                     call,
                     workspace_id,
@@ -241,6 +247,8 @@ class ClientChangeOperations:
                     requested=requested,
                     restores=True,
                 )
+            except OutlookOutdated:
+                continue
             except ChangesetRefused as refused:
                 if not isinstance(refused.refusal, _OUTDATED):
                     raise
@@ -256,7 +264,7 @@ class ClientChangeOperations:
         except HistoryPruned as pruned:
             message = (
                 "Earlier revisions may have been removed: give a time after "
-                f"{timestamp(pruned.earliest)}."
+                f"{timestamp(pruned.offered)}."
             )
             raise InvalidRequest(errors=[(pointer, message)]) from None
 

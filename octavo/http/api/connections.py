@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from octavo.accounts.attempts import GRANTS
 from octavo.accounts.caller import Caller
-from octavo.http.api.oauth_problems import REQUEST_PROBLEMS, oauth_refusals
+from octavo.http.api.oauth_problems import REQUEST_PROBLEMS, request_refusals
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -185,7 +185,7 @@ class ConnectionOperations:
     )
     async def describe_access_request(self, call: Call, query: AccessRequestQuery) -> AccessRequest:
         """Return who asks for what."""
-        with oauth_refusals():
+        with request_refusals():
             request = await self._on().authorization.read(query.model_dump(exclude_none=True))
         metadata = request.client.metadata
         return AccessRequest(
@@ -213,7 +213,7 @@ class ConnectionOperations:
         """Return the address that gives the program its code, or tells it of the refusal."""
         authorization = self._on().authorization
         account_id = call.principal_as(Caller).account_id
-        with oauth_refusals():
+        with request_refusals():
             if not body.allow:
                 return AccessDecision(redirect=await authorization.deny(body.parameters))
             chosen = None

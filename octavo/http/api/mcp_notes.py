@@ -32,6 +32,8 @@ T = TypeVar("T")
 ACTIONABLE = frozenset({400, 403, 404, 409, 410, 412, 413, 422, 507})
 """The statuses of refusals that a model can act on; any other ends the request."""
 _TEXT = {"content": "text"}
+_CURSOR = "/query/after"
+"""The pointer of the member that tools call cursor."""
 
 
 class NotesOfApi:
@@ -156,8 +158,8 @@ class NotesOfApi:
         return _changed(await _converted(call))
 
     def address(self, workspace_id: str, file_id: str) -> str:
-        """Return the URL of getFile."""
-        return f"{self._public_url}{_file(workspace_id, file_id)}"
+        """Return the URL of the page of a note, which people can open."""
+        return f"{self._public_url}/workspaces/{workspace_id}/notes/{file_id}"
 
     async def _put(
         self, workspace_id: str, file_id: str, expected: str, body: dict[str, object]
@@ -185,7 +187,12 @@ def _located(problem: Problem) -> str:
     errors = problem.members.get("errors")
     if not isinstance(errors, list):
         return problem.detail
-    return " ".join(str(each["message"]) for each in errors)
+    return " ".join(
+        "cursor must be next_cursor of the previous page, or null."
+        if each["pointer"] == _CURSOR
+        else str(each["message"])
+        for each in errors
+    )
 
 
 def _file(workspace_id: str, file_id: str) -> str:

@@ -109,13 +109,25 @@ TOKEN_PROBLEMS = (
 REGISTRATION_PROBLEMS = (InvalidClient, InvalidClientMetadata, InvalidRedirectUri)
 """Of the registration of programs."""
 REQUEST_PROBLEMS = (
-    InvalidClient,
     InvalidClientMetadata,
     InvalidOAuthRequest,
     InvalidRedirectUri,
     RefusedProgram,
 )
 """Of requests for access."""
+
+
+@contextmanager
+def request_refusals() -> Iterator[None]:
+    """As `oauth_refusals`, for a request that a person brings: a browser asks for no password.
+
+    It does after 401 with a challenge, which is for programs that authenticate.
+    """
+    try:
+        with oauth_refusals():
+            yield
+    except InvalidClient as problem:
+        raise InvalidOAuthRequest(problem.detail) from None
 
 
 @contextmanager

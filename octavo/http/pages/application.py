@@ -192,7 +192,8 @@ def pages(
     add_key_pages(site, now)
     if mcp:
         add_connection_pages(site)
-        add_program_pages(site, now)
+    # What programs changed can be undone after the endpoint was switched off, too.
+    add_program_pages(site, now)
     add_workspace_pages(site)
     if notes is not None:
         add_note_pages(NotePages(site, notes, now, new_entropy))

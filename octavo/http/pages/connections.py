@@ -33,6 +33,7 @@ DAYS: Mapping[str, str] = {
 """How long a program may be allowed access, in days."""
 _USUAL_DAYS = "90"
 _CHOSEN = "workspace-"
+_AMBIGUOUS = "You have ticked workspaces: choose “Only these”, or tick none to allow all of them."
 _POLICY = next(value.decode() for name, value in PAGE_HEADERS if name == b"content-security-policy")
 
 
@@ -57,11 +58,12 @@ def add_connection_pages(site: Site) -> None:
             "workspaceIds": None,
             "fingerprint": given.get("fingerprint", ""),
         }
-        if given.get("workspaces") == "chosen":
-            chosen = [each.removeprefix(_CHOSEN) for each in given if each.startswith(_CHOSEN)]
-            if not chosen and body["allow"]:
-                trouble = Trouble(422, fields={"workspaces": "Choose at least one workspace."})
-                return await _ask(visitor, trouble)
+        chosen = [each.removeprefix(_CHOSEN) for each in given if each.startswith(_CHOSEN)]
+        only_chosen = given.get("workspaces") == "chosen"
+        if body["allow"] and only_chosen != bool(chosen):
+            message = _AMBIGUOUS if chosen else "Choose at least one workspace."
+            return await _ask(visitor, Trouble(422, fields={"workspaces": message}))
+        if only_chosen:
             body["workspaceIds"] = chosen or None
         try:
             decided = await visitor.api.send(AccessDecision, "POST", _REQUESTS, body)

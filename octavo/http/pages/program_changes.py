@@ -19,8 +19,13 @@ from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import LIST, path_of, workspace_of
 
-PERIODS: Mapping[str, str] = {"1": "The last hour", "24": "The last day", "168": "The last week"}
-"""What can be undone besides everything, by its hours."""
+PERIODS: Mapping[int, str] = {
+    10: "The last 10 minutes",
+    60: "The last hour",
+    1_440: "The last day",
+    10_080: "The last week",
+}
+"""What can be undone besides everything, by its minutes."""
 
 REASONS: Mapping[str, str] = {
     "changed_since": "Somebody has changed it since.",
@@ -117,8 +122,8 @@ def _periods(program: ChangedByClient, everything: str, now: float) -> list[tupl
     """Return what can be undone: the query of its page, its time, and its name."""
     moment = datetime.fromtimestamp(now, UTC).replace(microsecond=0)
     times = [
-        ((moment - timedelta(hours=int(hours))).isoformat().replace("+00:00", ".000Z"), name)
-        for hours, name in PERIODS.items()
+        ((moment - timedelta(minutes=minutes)).isoformat().replace("+00:00", ".000Z"), name)
+        for minutes, name in PERIODS.items()
     ]
     shown = [(time, name) for time, name in times if time > everything]
     return [

@@ -75,19 +75,25 @@ def undo(
 
     ``history`` are the revisions of the file, oldest first: the one before the first change that is
     to be undone, if there was any, and all from that change on. A file that others have changed
-    since is left as it is. What others did that only returned to a state before or between the
-    undone changes, as an earlier undo does, does not count as a change.
+    since is left as it is. What others did that only went back to a state before or between the
+    undone changes, as an earlier undo does, does not count as a change; to bring back what was
+    undone does.
     """
     first, head = history[0], history[-1]
     base = None if is_undone(first) or first.state != "live" else first
     if head.state == "purged":
         return KeptFile(head, "purged")
-    known = {_place(base)}
+    # The states to which one can go back from each revision.
+    past = [_place(base)]
     for each in history:
+        place = _place(each)
         if is_undone(each):
-            known.add(_place(each))
-        elif each is not first and _place(each) not in known:
-            return KeptFile(head, "changed_since")
+            past.append(place)
+        elif each is not first:
+            if place not in past:
+                return KeptFile(head, "changed_since")
+            while past[-1] != place:
+                past.pop()
     return None if _place(head) == _place(base) else Reversion(head, base)
 
 

@@ -16,22 +16,29 @@ from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Script, Transaction
 
 _NUMBER = "SELECT number FROM oauth_programs WHERE client = $1 AND name = $2"
+# Of the names of a client, the one that it had last was recorded last.
 _OF_WORKSPACE = f"""
-    SELECT oauth_programs.client, MAX(oauth_programs.name), changes.author_id,
-        SUM(changes.revisions), MIN(changes.first_at), MAX(changes.last_at)
+    SELECT oauth_programs.client, oauth_programs.name, found.author_id, found.revisions,
+        found.first_at, found.last_at
     FROM (
-        SELECT program, author_id, COUNT(*) AS revisions, MIN(changed_at) AS first_at,
-            MAX(changed_at) AS last_at
-        FROM files WHERE workspace = {WORKSPACE} AND program IS NOT NULL
-        GROUP BY program, author_id
-        UNION ALL
-        SELECT program, author_id, COUNT(*), MIN(changed_at), MAX(changed_at)
-        FROM revisions WHERE workspace = {WORKSPACE} AND program IS NOT NULL
-        GROUP BY program, author_id
-    ) AS changes
-    JOIN oauth_programs ON oauth_programs.number = changes.program
-    GROUP BY oauth_programs.client, changes.author_id
-    ORDER BY MAX(changes.last_at) DESC, oauth_programs.client, changes.author_id LIMIT $2
+        SELECT MAX(oauth_programs.number) AS number, changes.author_id,
+            SUM(changes.revisions) AS revisions, MIN(changes.first_at) AS first_at,
+            MAX(changes.last_at) AS last_at
+        FROM (
+            SELECT program, author_id, COUNT(*) AS revisions, MIN(changed_at) AS first_at,
+                MAX(changed_at) AS last_at
+            FROM files WHERE workspace = {WORKSPACE} AND program IS NOT NULL
+            GROUP BY program, author_id
+            UNION ALL
+            SELECT program, author_id, COUNT(*), MIN(changed_at), MAX(changed_at)
+            FROM revisions WHERE workspace = {WORKSPACE} AND program IS NOT NULL
+            GROUP BY program, author_id
+        ) AS changes
+        JOIN oauth_programs ON oauth_programs.number = changes.program
+        GROUP BY oauth_programs.client, changes.author_id
+    ) AS found
+    JOIN oauth_programs ON oauth_programs.number = found.number
+    ORDER BY found.last_at DESC, oauth_programs.client, found.author_id LIMIT $2
 """
 
 

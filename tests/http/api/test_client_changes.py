@@ -8,6 +8,9 @@ from urllib.parse import urlencode
 import pytest
 import trio
 
+from octavo.model.files.changeset import ChangeOperation
+from octavo.model.identity import WorkspaceId
+from octavo.restoration.undo import ProgramUndo, UndoOutlook
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import START
 from tests.fakes.notes_api import Client, NotesApi, account_id, refusal, tag_of
@@ -56,7 +59,11 @@ def outcomes(response: Response) -> list[tuple[str, str]]:
     return [(each["path"], each["outcome"]) for each in response.json()["changes"]]
 
 
-def kept(response: Response) -> list[tuple[str, str]]:
+def outcome_heads(response: Response) -> list[str]:
+    return [each["revision"]["id"] for each in response.json()["changes"]]
+
+
+def kept(response: Response) -> list[tuple[str | None, str]]:
     return [(each["path"], each["reason"]) for each in response.json()["kept"]]
 
 
@@ -140,6 +147,18 @@ async def test_undo_again_finds_nothing(api: NotesApi, assistant: Client) -> Non
     assert api.announced == announced
 
 
+async def test_note_that_somebody_brought_back_is_not_deleted_again(
+    api: NotesApi, assistant: Client
+) -> None:
+    made = await assistant.post(api.files, {"path": "a.md", "text": "By a program."})
+    place = f"{api.files}/{made.json()['fileId']}"
+    tag = f'"{outcome_heads(await undo(api))[0]}"'
+    assert (await api.owner.post(f"{place}/restore", {}, if_match=tag)).status == 200
+    response = await undo(api)
+    assert (outcomes(response), kept(response)) == ([], [("a.md", "changed_since")])
+    assert await paths(api) == {"a.md": "By a program."}
+
+
 async def test_repeated_undo_has_one_effect(api: NotesApi, assistant: Client) -> None:
     await changed_vault(api, assistant)
     mutation = api.new_id()
@@ -186,6 +205,16 @@ async def test_program_that_was_renamed_is_undone_as_one(api: NotesApi, assistan
     assert outcomes(await undo(api)) == [("a.md", "deleted"), ("b.md", "deleted")]
 
 
+async def test_renamed_program_is_listed_with_its_last_name(
+    api: NotesApi, assistant: Client
+) -> None:
+    renamed = await api.program(ASSISTANT, "A helper")
+    for who, name in ((assistant, "a"), (renamed, "b")):
+        await who.post(api.files, {"path": f"{name}.md", "text": ""})
+    [found] = (await api.owner.get(f"{api.place}/clients")).json()["items"]
+    assert (found["name"], found["revisions"]) == ("A helper", 2)
+
+
 async def test_history_names_the_program(api: NotesApi, assistant: Client) -> None:
     note = await api.note("a.md", "1")
     await write(api, assistant, note.id, text="2")
@@ -218,6 +247,19 @@ async def test_time_before_which_revisions_may_be_removed_is_refused(
     [error] = response.json()["errors"]
     assert error["pointer"] == "/since"
     assert "Earlier revisions may have been removed" in error["message"]
+
+
+async def test_time_that_is_offered_is_accepted_for_an_hour(
+    api: NotesApi, assistant: Client
+) -> None:
+    await assistant.post(api.files, {"path": "old.md", "text": ""})
+    api.sources.time += 40 * 86_400
+    await assistant.post(api.files, {"path": "new.md", "text": ""})
+    offered = (await api.owner.get(f"{api.place}/clients")).json()["undoableSince"]
+    [error] = (await undo(api)).json()["errors"]
+    assert offered in error["message"]
+    api.sources.time += 3_600
+    assert outcomes(await undo(api, since=offered)) == [("new.md", "deleted")]
 
 
 @pytest.mark.parametrize(
@@ -288,3 +330,69 @@ async def write_over(api: NotesApi, file_id: str) -> None:
         response = await api.owner.put(f"{api.files}/{file_id}", {"text": "mine"}, if_match=tag)
         if response.status == 200:
             return
+
+
+@pytest.mark.parametrize("moment", ["before the texts are read", "before the push"])
+@pytest.mark.parametrize(
+    ("deleted", "meanwhile", "expected"),
+    [
+        (True, "purge", ([("b.md", "restored")], [(None, "purged")])),
+        (True, "restore", ([("a.md", "restored"), ("b.md", "restored")], [])),
+        (False, "delete", ([("b.md", "restored")], [("a.md", "changed_since")])),
+        (False, "purge", ([("b.md", "restored")], [(None, "purged")])),
+    ],
+)
+async def test_undo_continues_when_files_appear_or_go_meanwhile(
+    api: NotesApi,
+    assistant: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    moment: str,
+    deleted: bool,
+    meanwhile: str,
+    expected: tuple[list[tuple[str, str]], list[tuple[str | None, str]]],
+) -> None:
+    note, other = await api.note("a.md", "1"), await api.note("b.md", "1")
+    for each in (note, other):
+        await write(api, assistant, each.id, text="2")
+        if deleted:
+            tag = await head(api, each.id)
+            response = await assistant.delete(each.place, if_match=tag)
+            each.tag = tag_of(response)
+    planned = ProgramUndo.operations
+    calls = 0
+
+    async def interfere() -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 1:
+            return
+        if not deleted:
+            tag = await head(api, note.id)
+            assert (await api.owner.delete(note.place, if_match=tag)).status == 200
+        if meanwhile == "restore":
+            assert (await note.restore()).status == 200
+        elif meanwhile == "purge":
+            assert (await note.purge()).status == 200
+
+    async def operations(
+        self: ProgramUndo, workspace_id: WorkspaceId, outlook: UndoOutlook
+    ) -> tuple[ChangeOperation, ...]:
+        if moment == "before the texts are read":
+            await interfere()
+        found = await planned(self, workspace_id, outlook)
+        if moment == "before the push":
+            await interfere()
+        return found
+
+    monkeypatch.setattr(ProgramUndo, "operations", operations)
+    response = await undo(api)
+    assert (outcomes(response), kept(response)) == expected
+
+
+@pytest.mark.parametrize("client", ["", "\0", "a\0b", "a b", "é", "a" * 2049])
+async def test_client_id_that_no_program_has_is_refused(api: NotesApi, client: str) -> None:
+    response = await undo(api, client=client)
+    assert refusal(response) == (400, "invalid_request")
+    assert response.json()["errors"][0]["pointer"] == "/client"
+    asked = f"{api.place}/undo?{urlencode({'client': client, 'since': SINCE})}"
+    assert refusal(await api.owner.get(asked)) == (400, "invalid_request")

@@ -51,6 +51,16 @@ async def test_request_is_described(users: PublishingUsers) -> None:
     }
 
 
+async def test_unknown_program_is_no_challenge_for_the_person(users: PublishingUsers) -> None:
+    _, cookie = await users.account()
+    given = await parameters(users, client_id=NOBODYS)
+    described = await users.get(f"{REQUESTS}?{urlencode(given)}", cookie)
+    decided = await users.post(REQUESTS, {"parameters": given, "allow": True}, cookie, FROM_HERE)
+    for response in (described, decided):
+        assert (response.status, response.json()["code"]) == (400, "invalid_oauth_request")
+        assert response.header("www-authenticate") is None
+
+
 async def test_allowed_program_is_listed_and_revoked(users: PublishingUsers) -> None:
     _, cookie = await users.account()
     made = await users.post("/api/workspaces", {"name": "Kitchen"}, cookie, FROM_HERE)

@@ -1,5 +1,6 @@
 """The page of consent, and the pages of connected programs."""
 
+import re
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pytest
@@ -57,6 +58,19 @@ async def test_program_that_only_reads_is_not_offered_more(
     assert "Create, change" not in ann.text
 
 
+@pytest.mark.parametrize(
+    "client_id",
+    ["01900000-0000-7000-8000-ffffffffffff", "not an id", "", "https://127.0.0.1/client.json"],
+)
+async def test_unknown_program_is_explained_without_asking_for_a_password(
+    house: Installation, ann: PageReader, client_id: str
+) -> None:
+    await ann.open(await request(house, client_id=client_id))
+    assert ann.status == 400
+    assert "www-authenticate" not in ann.received
+    assert ann.page.headings == ["This address does not work"]
+
+
 async def test_name_of_a_program_is_text(house: Installation, ann: PageReader) -> None:
     await ann.open(await request(house, HOSTILE))
     assert "<script" not in ann.text
@@ -85,8 +99,24 @@ async def test_person_allows_reading_everything(house: Installation, ann: PageRe
     response = await allow(ann, await request(house))
     assert (set(response), response["state"]) == ({"code", "state", "iss"}, ["s"])
     await ann.open("/account/connections")
+    assert "An assistant allowed " in " ".join(re.sub("<[^>]+>", " ", ann.text).split())
     assert 'data-name="May">read<' in ann.text
     assert 'data-name="Workspaces" dir="auto">all<' in ann.text
+
+
+async def test_ticked_workspace_beside_all_of_them_is_asked_about(
+    house: Installation, ann: PageReader
+) -> None:
+    await create_workspace(house, ann, NOTE)
+    await ann.open(await request(house))
+    [name] = [each for each in ann.form("Allow").unchecked if each.startswith("workspace-")]
+    await ann.submit("Allow", **{name: "on"})
+    assert ann.status == 422
+    assert "You have ticked workspaces" in ann.text
+    await ann.submit("Allow", workspaces="chosen")
+    assert ann.path.startswith(CALLBACK)
+    await ann.open("/account/connections")
+    assert ">Household</td>" in ann.text
 
 
 async def test_person_allows_writing_in_one_workspace(house: Installation, ann: PageReader) -> None:
@@ -97,7 +127,7 @@ async def test_person_allows_writing_in_one_workspace(house: Installation, ann: 
     given: dict[str, str | None] = {"workspaces": "chosen", box: "on", "write": "on", "days": ""}
     await allow(ann, path, **given)
     await ann.open("/account/connections")
-    assert 'data-name="May">read and write<' in ann.text
+    assert 'data-name="May">read\u00a0and\u00a0write<' in ann.text
     assert ">Household</td>" in ann.text
     assert 'data-name="Ends">never<' in ann.text
 

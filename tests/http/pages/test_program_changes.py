@@ -1,6 +1,7 @@
 """The pages of what programs changed in a workspace."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from urllib.parse import urlencode
 
 import pytest
@@ -10,7 +11,7 @@ from octavo.model.files.content import note_text
 from octavo.model.identity import FileId, ProgramNumber, WorkspaceId
 from octavo.store import Transaction
 from octavo.store.scripts.files import list_of
-from tests.fakes.page_reader import Installation, PageReader
+from tests.fakes.page_reader import Installation, PageReader, installation
 from tests.fakes.users_api import ADDRESS
 from tests.http.pages.test_publications import HOSTILE, create_workspace, escaped
 
@@ -67,8 +68,8 @@ async def ann_of(house: Installation) -> str:
     return await house.users.identity.store.read(script)
 
 
-@pytest.fixture
-async def changed(house: Installation, ann: PageReader) -> AsyncIterator[Changed]:
+@asynccontextmanager
+async def changing(house: Installation, ann: PageReader) -> AsyncIterator[Changed]:
     links = await create_workspace(house, ann)
     base = links.removesuffix("/links")
     account = await ann_of(house)
@@ -77,11 +78,32 @@ async def changed(house: Installation, ann: PageReader) -> AsyncIterator[Changed
         yield Changed(house, base, account, number)
 
 
+@pytest.fixture
+async def changed(house: Installation, ann: PageReader) -> AsyncIterator[Changed]:
+    async with changing(house, ann) as made:
+        yield made
+
+
+async def test_changes_are_undone_where_the_endpoint_is_off() -> None:
+    with installation(mcp=False) as house:
+        ann = await house.person(role="administrator")
+        async with changing(house, ann) as changed:
+            await changed.create("a.md")
+            await ann.open(changed.undo)
+            await ann.submit("Undo the changes to this file")
+            assert await changed.paths() == []
+            assert ann.path == f"{changed.base}/programs"
+            assert "/account/connections" not in ann.text
+            await ann.open(f"{changed.base}/members")
+            assert f"{changed.base}/programs" not in ann.text
+
+
 async def test_workspace_without_programs_says_what_they_are(
     ann: PageReader, changed: Changed
 ) -> None:
     await ann.open(f"{changed.base}/programs")
     assert "No program has changed anything here" in ann.text
+    assert f'href="{changed.base}/programs" aria-current="page">Programs<' in ann.text
 
 
 async def test_program_is_listed_and_undone(ann: PageReader, changed: Changed) -> None:
@@ -91,7 +113,7 @@ async def test_program_is_listed_and_undone(ann: PageReader, changed: Changed) -
     await ann.open(ann.page.links["Undo… what An assistant changed"])
     assert ann.page.headings == ["Undo what An assistant changed"]
     assert "is deleted" in ann.text
-    await ann.submit("Undo these 2 changes")
+    await ann.submit("Undo the changes to 2 files")
     assert ann.path == f"{changed.base}/programs"
     assert ann.page.alerts == ["The changes of the program are undone."]
     assert await changed.paths() == []
@@ -103,7 +125,7 @@ async def test_file_that_somebody_changed_since_is_named(ann: PageReader, change
     await changed.update(mine, "By me.")
     await ann.open(changed.undo)
     assert "Somebody has changed it since." in ann.text
-    await ann.submit("Undo this change")
+    await ann.submit("Undo the changes to this file")
     assert await changed.paths() == ["mine.md"]
 
 
@@ -112,7 +134,7 @@ async def test_undo_that_was_done_says_that_nothing_is_left(
 ) -> None:
     await changed.create("a.md")
     await ann.open(changed.undo)
-    form = ann.form("Undo this change")
+    form = ann.form("Undo the changes to this file")
     for _ in range(2):
         await ann.send(form.action, **form.fields)
         assert ann.path == f"{changed.base}/programs"
@@ -120,15 +142,32 @@ async def test_undo_that_was_done_says_that_nothing_is_left(
     assert "Nothing to undo" in ann.text
 
 
-async def test_shorter_period_is_offered(ann: PageReader, changed: Changed) -> None:
+@pytest.mark.parametrize(
+    ("name", "minutes"),
+    [("The last 10 minutes", 10), ("The last hour", 60), ("The last day", 24 * 60)],
+)
+async def test_shorter_period_is_offered(
+    ann: PageReader, changed: Changed, name: str, minutes: int
+) -> None:
     await changed.create("old.md")
-    changed.house.users.identity.sources.time += 3 * 86_400
+    changed.house.users.identity.sources.time += (minutes + 1) * 60
     await changed.create("new.md")
     await ann.open(changed.undo)
-    await ann.open(ann.page.links["The last day"])
+    await ann.open(ann.page.links[name])
     assert "new.md" in ann.text
     assert "old.md" not in ann.text
-    await ann.submit("Undo this change")
+    await ann.submit("Undo the changes to this file")
+    assert await changed.paths() == ["old.md"]
+
+
+async def test_everything_leaves_out_what_cannot_be_undone_any_more(changed: Changed) -> None:
+    await changed.create("old.md")
+    changed.house.users.identity.sources.time += 40 * 86_400
+    await changed.create("new.md")
+    ann = await changed.house.signed_in(ADDRESS)
+    await ann.open(changed.undo)
+    changed.house.users.identity.sources.time += 60
+    await ann.submit("Undo the changes to this file")
     assert await changed.paths() == ["old.md"]
 
 
@@ -154,7 +193,7 @@ async def test_without_a_valid_time_everything_is_offered(
     await changed.create("a.md")
     await ann.open(f"{changed.undo}&{urlencode({'since': since})}")
     assert ann.status == 200
-    assert "Undo this change" in ann.text
+    assert "Undo the changes to this file" in ann.text
 
 
 async def test_unknown_program_is_not_found(ann: PageReader, changed: Changed) -> None:

@@ -91,6 +91,13 @@ def test_undo_returns_to_the_state_before(states: tuple[str, ...], target: str |
         pytest.param((" a.md:x", "+a.md:y", " a.md:z", "+a.md:w"), id="a text in between"),
         pytest.param(("+a.md:y", " a.md:z"), id="a text of a created note"),
         pytest.param((" a.md:x", "+a.md:y", " a.md:z", " a.md:y"), id="a text that was taken back"),
+        pytest.param(("+a.md:x", " -", " a.md:x"), id="a created note that was brought back"),
+        pytest.param(
+            (" a.md:x", "+a.md:y", " a.md:x", " a.md:y"), id="a text that was brought back"
+        ),
+        pytest.param(
+            (" a.md:x", "+a.md:y", " a.md:x", "+a.md:z", " a.md:y"), id="a text of before an undo"
+        ),
     ],
 )
 def test_file_that_others_changed_since_is_kept(states: tuple[str, ...]) -> None:
