@@ -25,10 +25,10 @@ from octavo.model.files.restoration import (
     batches,
     restoration,
 )
-from octavo.model.files.reversion import Reversion, operation_of
+from octavo.model.files.reversion import OUTDATED_BY, Reversion, operation_of
 from octavo.model.files.revision import Revision
 from octavo.model.identity import Digest, FileId, MutationId, WorkspaceId
-from octavo.model.refusal import DomainError, HeadMoved, InvalidGraph, PathConflict
+from octavo.model.refusal import DomainError
 from octavo.model.workspace import grants
 from octavo.store import Store
 from octavo.store.scripts import accounts, files, past_states, restorations, workspaces
@@ -39,8 +39,6 @@ from octavo.store.scripts.restorations import RestorationKey, StoredRestoration
 MAX_ATTEMPTS = 20
 """How often it is planned anew without a changeset in between, before it is postponed."""
 _FEW = 500
-# Refusals that mean that others changed the files, or took their paths, since they were read.
-_OUTDATED = (HeadMoved, PathConflict, InvalidGraph)
 _PRUNED = "It was interrupted for so long that earlier revisions may have been removed."
 _FORBIDDEN = "The account that started it may not change the workspace any more."
 
@@ -222,7 +220,7 @@ class _Run:
 
     def _consider(self, refusal: DomainError) -> None:
         """Find out what follows from a refusal. Raises `_Stopped`."""
-        if isinstance(refusal, _OUTDATED):
+        if isinstance(refusal, OUTDATED_BY):
             return
         if refusal.file_id is None or refusal.file_id in self._unacceptable:
             raise _Stopped(refusal.code, refusal.detail)

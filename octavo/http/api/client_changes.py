@@ -28,19 +28,9 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.accounts.access_limits import READ, WRITE
 from octavo.model.files.receipt import Receipt
-from octavo.model.files.reversion import Action, KeptFile, KeptReason, Reversion
+from octavo.model.files.reversion import OUTDATED_BY, Action, KeptFile, KeptReason, Reversion
 from octavo.model.identity import AccountId, Digest, MutationId, WorkspaceId
-from octavo.model.refusal import (
-    FileLive,
-    FileMissing,
-    FilePurged,
-    HeadMoved,
-    InvalidGraph,
-    MutationReused,
-    PathConflict,
-    TooManyFiles,
-    UnrenderableNote,
-)
+from octavo.model.refusal import MutationReused, TooManyFiles, UnrenderableNote
 from octavo.model.usage import StorageLimitReached
 from octavo.restoration.undo import HistoryPruned, OutlookOutdated, ProgramUndo, UndoOutlook
 from octavo.store import Store
@@ -56,8 +46,6 @@ ATTEMPTS = 5
 """How often an undo is planned anew when others write at the same time."""
 _LONGEST_BODY = 16_384
 _BUSY = "Others change these files at the moment: nothing was undone. Try again."
-# Refusals that mean that others changed the files, or took their paths, since they were read.
-_OUTDATED = (FileLive, FileMissing, FilePurged, HeadMoved, PathConflict, InvalidGraph)
 
 # Ids that are issued, and addresses of metadata documents, are visible ASCII.
 _ClientId = Annotated[
@@ -250,7 +238,7 @@ class ClientChangeOperations:
             except OutlookOutdated:
                 continue
             except ChangesetRefused as refused:
-                if not isinstance(refused.refusal, _OUTDATED):
+                if not isinstance(refused.refusal, OUTDATED_BY):
                     raise
             else:
                 return _result(receipt, outlook)

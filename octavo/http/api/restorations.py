@@ -282,7 +282,7 @@ def _explained(pointer: str) -> Iterator[None]:
     try:
         yield
     except HistoryPruned as pruned:
-        message = _NOT_KEPT.format(timestamp(pruned.earliest))
+        message = _NOT_KEPT.format(timestamp(pruned.offered))
         raise InvalidRequest(errors=[(f"{pointer}/moment", message)]) from None
     except PositionUnknown:
         raise InvalidRequest(errors=[(f"{pointer}/position", _NOT_REACHED)]) from None

@@ -8,10 +8,22 @@ from octavo.model.files.changeset import ChangeOperation, DeleteFile, RestoreFil
 from octavo.model.files.content import NoteText
 from octavo.model.files.revision import Revision
 from octavo.model.identity import Digest
+from octavo.model.refusal import (
+    FileLive,
+    FileMissing,
+    FilePurged,
+    HeadMoved,
+    InvalidGraph,
+    PathConflict,
+)
 
 KeptReason = Literal["changed_since", "path_taken", "purged"]
 """Why a file is left as it is: others have changed it, another file has its path now, or it was
 purged.
+"""
+OUTDATED_BY = (FileLive, FileMissing, FilePurged, HeadMoved, PathConflict, InvalidGraph)
+"""Refusals of reversions that mean that others changed the files, or took their paths, since their
+heads were read.
 """
 Action = Literal["deleted", "restored", "reverted"]
 """A file that returns is deleted, comes back, or gets its earlier text or path."""

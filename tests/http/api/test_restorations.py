@@ -7,8 +7,11 @@ import pytest
 
 from octavo.documents.document_batch import DocumentBatch
 from octavo.model.files.content import NoteText
+from octavo.model.files.restoration import Begun, Restoration
 from octavo.model.identity import Epoch, FileId
 from octavo.model.refusal import DocumentTooLarge
+from octavo.restoration import runner
+from octavo.store.scripts.past_states import StatesSince
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import START
 from tests.fakes.image_files import encoded, picture
@@ -16,6 +19,12 @@ from tests.fakes.notes_api import Client, Json, NotesApi, account_id, refusal
 
 SECONDS = 60.0
 PNG, JPEG = encoded(picture((30, 20)), "PNG"), encoded(picture((30, 20)), "JPEG")
+# What is reported of a file that was changed during a restoration.
+LEFT = {
+    "purge": (None, "purged"),
+    "restore": ("a.md", "changed_since"),
+    "delete": ("a.md", "changed_since"),
+}
 OTHER = "01900000-0000-7000-8000-aaaaaaaaaaaa"
 
 
@@ -337,6 +346,36 @@ async def test_note_that_exceeds_a_present_limit_is_left_and_named(
     result = await done(api, position=2)
     assert left(result) == [("long.md", "unacceptable")]
     assert await contents(api) == {"long.md": "y", "short.md": "x"}
+
+
+@pytest.mark.parametrize("meanwhile", ["purge", "restore", "delete"])
+async def test_file_that_comes_back_or_goes_meanwhile_is_left(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    note, other = await api.note("a.md", "1"), await api.note("b.md", "1")
+    then = await position(api)
+    for each in (note, other):
+        await each.update(text="2")
+        if meanwhile != "delete":
+            await each.delete()
+    plan, plans = runner.plan, 0
+
+    async def interfered(
+        states: StatesSince, folder: str, begun: Begun | None = None
+    ) -> Restoration:
+        nonlocal plans
+        plans += 1
+        planned = await plan(states, folder, begun)
+        if plans == 1:
+            change = {"purge": note.purge, "restore": note.restore, "delete": note.delete}
+            assert (await change[meanwhile]()).status == 200
+        return planned
+
+    monkeypatch.setattr(runner, "plan", interfered)
+    result = await done(api, position=then)
+    assert plans > 1
+    assert left(result) == [LEFT[meanwhile]]
+    assert (await contents(api))["b.md"] == "1"
 
 
 async def test_unknown_restoration_is_not_found(api: NotesApi) -> None:
