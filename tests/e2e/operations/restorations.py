@@ -3,6 +3,7 @@
 import httpx
 
 from tests.e2e.operations.cases import produces
+from tests.e2e.operations.common import AFTER_ALL
 from tests.e2e.operations.world import Json, World, fresh_id, if_match
 
 
@@ -24,7 +25,11 @@ def restore(world: World, **asked: object) -> httpx.Response:
 @produces("previewRestoration", "200")
 def restoration_previewed(world: World) -> httpx.Response:
     note, asked = changed_in_folder(world)
-    response = world.ask("GET", f"{world.base}/restorations/preview", params=asked)
+    # Of a moment in the future, when everything is as it is now.
+    preview = f"{world.base}/restorations/preview"
+    nothing = world.ask("GET", preview, params={"moment": AFTER_ALL})
+    assert (nothing.status_code, nothing.json()["items"]) == (200, [])
+    response = world.ask("GET", preview, params=asked)
     assert [each["fileId"] for each in response.json()["items"]] == [note["fileId"]]
     return response
 
@@ -47,6 +52,8 @@ def folder_restored_with_a_mutation_that_was_used(world: World) -> httpx.Respons
 
 @produces("getRestoration", "200")
 def restoration_read(world: World) -> httpx.Response:
+    later = restore(world, moment=AFTER_ALL).json()
+    assert (later["state"], later["total"]) == ("done", 0)
     _, asked = changed_in_folder(world)
     made = restore(world, **asked).json()
     return world.ask("GET", f"{world.base}/restorations/{made['restorationId']}")
