@@ -101,6 +101,7 @@ def size(count: int, locale: Locale) -> str:
     return f"{format_decimal(number, pattern, locale=locale)} {name}"
 
 
+@lru_cache(maxsize=2048)
 def number(count: int, locale: Locale) -> str:
     """Return a whole number, such as "1,234"."""
     return format_decimal(count, locale=locale)

@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import cast
 
-from quart import Response, render_template, request
+from quart import Response, request
 from werkzeug.datastructures import MIMEAccept
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
@@ -19,7 +19,7 @@ from octavo.http.contract.problems import (
     Problem,
     UnsupportedMediaType,
 )
-from octavo.http.pages.responses import page_of_form
+from octavo.http.pages.responses import page_of_form, rendered
 from octavo.http.server.asgi import Scope
 from octavo.http.server.problem_details import MEDIA_TYPE, problem_document
 
@@ -91,7 +91,7 @@ async def refusal(problem: Problem, public_url: str) -> Response:
         )
         media_type = MEDIA_TYPE
     else:
-        body = await render_template(
+        body = await rendered(
             "refusal.html",
             status=problem.status,
             heading=_HEADINGS.get(problem.status, HTTPStatus(problem.status).phrase),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 from urllib.parse import quote, urlsplit
 
-from quart import Response, render_template, request
+from quart import Response, current_app, request
 
 from octavo.http.api.auth_protocol import is_external_redirect
 from octavo.http.contract.application import report_refusal
@@ -34,9 +34,15 @@ async def show(
     if trouble is not None:
         status = trouble.status
         report(trouble.code)
-    text = await render_template(template, trouble=trouble or Trouble(200), **context)
+    text = await rendered(template, trouble=trouble or Trouble(200), **context)
     response = Response(text, status, content_type="text/html; charset=utf-8")
     return with_headers(response, () if trouble is None else trouble.headers)
+
+
+async def rendered(template: str, **context: object) -> str:
+    """Return the text of a template, with what the application adds to every page."""
+    await current_app.update_template_context(context)
+    return current_app.jinja_env.get_template(template).render(context)
 
 
 def report(code: str) -> None:
