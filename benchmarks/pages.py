@@ -3,7 +3,8 @@
 Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. Requests are sent on a
 schedule, whether or not the ones before were answered; a time counts from its place in the
 schedule. Four of five notes that are read are among two hundred, the others anywhere: most of those
-are rendered first. The server and its workers have one core, the clients the other.
+are rendered first. All notes are indexed before. The server and its workers have one core, the
+clients the other.
 
     python benchmarks/pages.py [--quick]
 """
@@ -116,6 +117,13 @@ def filled(served: Service, count: int) -> Vault:
     return Vault(served, workspace, ids, cookie)
 
 
+def settle(vault: Vault) -> None:
+    """Wait until the search finds the words of all notes."""
+    place = f"/api/workspaces/{vault.workspace}/search?q=link&limit=1"
+    while not vault.served.ask("GET", place)["complete"]:
+        time.sleep(0.5)
+
+
 def note(vault: Vault, connection: HTTPConnection, chance: random.Random) -> str:
     return vault.get(connection, vault.any_note(chance))
 
@@ -223,6 +231,8 @@ def main() -> None:
         began = time.perf_counter()
         vault = filled(served, count)
         report("filled", count / (time.perf_counter() - began), "notes/s")
+        settle(vault)
+        report("indexed", time.perf_counter() - began, "s")
         connection = HTTPConnection("127.0.0.1", served.port)
         began = time.perf_counter()
         home(vault, connection, random.Random(0))
