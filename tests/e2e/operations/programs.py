@@ -154,11 +154,6 @@ def request_described(world: World) -> httpx.Response:
     return describe(world, asked(world))
 
 
-@produces("describeAccessRequest", "invalid_client")
-def request_of_nobody_described(world: World) -> httpx.Response:
-    return describe(world, asked(world, client_id=UNKNOWN))
-
-
 @produces("describeAccessRequest", "invalid_oauth_request")
 def request_without_a_program_described(world: World) -> httpx.Response:
     return describe(world, {})
@@ -177,11 +172,6 @@ def request_with_a_fault_described(world: World) -> httpx.Response:
 @produces("decideAccessRequest", "200")
 def request_allowed(world: World) -> httpx.Response:
     return decide(world, asked(world))
-
-
-@produces("decideAccessRequest", "invalid_client")
-def request_of_nobody_allowed(world: World) -> httpx.Response:
-    return decide(world, asked(world, client_id=UNKNOWN))
 
 
 @produces("decideAccessRequest", "invalid_oauth_request")
