@@ -17,13 +17,12 @@ from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.model.links import has_heading, headings_of, keys_of_path
 from octavo.model.links.extraction import LinkKind
 from octavo.store.compression import text_of, undamaged
-from octavo.store.scripts.extracted_links import LinkMemory
 from octavo.store.scripts.head_texts import texts_of
 from octavo.store.scripts.link_index import NoteLink, hashed, links_in, targets_of
 from octavo.store.scripts.link_view import LinkView, view_links
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import select_in
-from octavo.store.transaction import Row, Script, Transaction
+from octavo.store.transaction import Row, Script, Transaction, indexed_title
 
 MAX_HEADING_BYTES = 2 * 1024 * 1024
 """Of texts whose headings are looked at, in one call."""
@@ -32,7 +31,6 @@ MAX_HEADING_LINES = 20_000
 MAX_TEXT_BYTES = 2 * 1024 * 1024
 """Of texts whose links are read at a time."""
 _STEP = 100
-_MEMORY = LinkMemory()
 
 _TEXT = f"""
     SELECT files.path, contents.compressed
@@ -109,7 +107,7 @@ class _LinksOfNote(NamedTuple):
     file_id: FileId
     path: str
     title: str
-    links: Sequence[NoteLink]
+    links: list[NoteLink]
 
     def found(self, number: int) -> FoundLink:
         kind, embed, target, heading, _ = self.links[number]
@@ -200,7 +198,8 @@ async def _read_links(
 
 def _links_of(row: Row) -> _LinksOfNote:
     file_id, path, _, data = row
-    return _LinksOfNote(file_id, path, *_MEMORY.links(data, path))
+    text = undamaged(data) or ""
+    return _LinksOfNote(file_id, path, indexed_title(text), links_in(text, path))
 
 
 def back_links(
