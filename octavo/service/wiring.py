@@ -39,7 +39,7 @@ from octavo.http.api.keys import KeyOperations
 from octavo.http.api.legal import LegalDocumentPage, LegalOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
-from octavo.http.api.mcp import Exchange, McpOff, McpOperations, OwnOriginOnly
+from octavo.http.api.mcp import OFF, Exchange, McpOperations, OwnOriginOnly
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.metering import Metering
 from octavo.http.api.notices import PATH as NOTICES
@@ -170,6 +170,16 @@ def wire_application(
         log_request=log_request,
         public_url=public_url,
     )
+    served_to_programs: list[object] = []
+    absent: dict[type, str] = {}
+    if parts.authorization is None:
+        absent = dict.fromkeys([OAuthOperations, ConnectionOperations, McpOperations], OFF)
+    else:
+        served_to_programs = [
+            OAuthOperations(parts.authorization, public_url=public_url),
+            ConnectionOperations(parts.authorization, store),
+            McpOperations(exchange),
+        ]
     application = Application(
         [
             ServiceOperations(readiness),
@@ -207,22 +217,17 @@ def wire_application(
                 parts.meter,
             ),
             LinkReportOperations(parts.publishing.reports, public_url=public_url),
-            OAuthOperations(parts.authorization, public_url=public_url),
-            ConnectionOperations(parts.authorization, store),
-            McpOperations(exchange),
+            *served_to_programs,
         ],
+        absent=absent,
         new_id=new_id,
         log_request=log_request,
         authenticators={
             Security.SESSION_OR_KEY: authenticator,
             Security.OPERATOR: OperatorTokens(parts.operator_tokens, audit.refused),
-            Security.MCP: (
-                McpOff()
-                if parts.authorization is None
-                else OwnOriginOnly(
-                    AccessTokens(parts.credentials, public_url=public_url, writes=parts.mcp_write),
-                    origin=public_url,
-                )
+            Security.MCP: OwnOriginOnly(
+                AccessTokens(parts.credentials, public_url=public_url, writes=parts.mcp_write),
+                origin=public_url,
             ),
         },
         rate_limiter=AttemptLimiter(parts.attempts),

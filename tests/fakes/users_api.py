@@ -15,6 +15,7 @@ from octavo.http.api.connections import ConnectionOperations
 from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
+from octavo.http.api.mcp import OFF, McpOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.oauth import OAuthOperations
 from octavo.http.api.operator import OperatorOperations
@@ -66,7 +67,6 @@ class UsersApi:
         self.identity = identity
         self.records: list[RequestRecord] = []
         self.oauth = OAuthRig(identity)
-        server = self.oauth.server if mcp else None
         now = identity.sources.now
         self.access = Access(identity.store, fresh=5)
         self.rechecked: list[AccountId] = []
@@ -116,12 +116,19 @@ class UsersApi:
             ),
             MemberOperations(self.members, self.access),
             InvitationOperations(self.invitations, self.access, now=now, public_url=ORIGIN),
-            OAuthOperations(server, public_url=ORIGIN),
-            ConnectionOperations(server, identity.store),
             *more(self),
         ]
+        absent: dict[type, str] = {}
+        if mcp:
+            self.groups += [
+                OAuthOperations(self.oauth.server, public_url=ORIGIN),
+                ConnectionOperations(self.oauth.server, identity.store),
+            ]
+        else:
+            absent = {OAuthOperations: OFF, ConnectionOperations: OFF, McpOperations: OFF}
         self.application = Application(
             self.groups,
+            absent=absent,
             failure_problem=problem_of,
             new_id=lambda: "made-here",
             log_request=counting_refusals(self.records.append, identity.audit.refused),

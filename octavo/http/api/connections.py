@@ -37,7 +37,6 @@ MAX_DAYS = 365
 MAX_WORKSPACES = 100
 _LONGEST_BODY = 32_768
 _TAG = "mcp"
-_OFF = "The MCP endpoint is off in this installation."
 
 
 _WorkspaceIds = Annotated[tuple[UUID, ...], Field(min_length=1, max_length=MAX_WORKSPACES)]
@@ -131,11 +130,11 @@ class ConnectionOperations:
     """The programs that the caller allowed access.
 
     Args:
-        server: the authorization server; None while the MCP endpoint is off.
+        server: the authorization server.
         store: the store of memberships.
     """
 
-    def __init__(self, server: "AuthorizationServer | None", store: Store) -> None:
+    def __init__(self, server: "AuthorizationServer", store: Store) -> None:
         self._server = server
         self._store = store
 
@@ -151,7 +150,7 @@ class ConnectionOperations:
     )
     async def list_connections(self, call: Call) -> ConnectionList:
         """Return the connected programs."""
-        grants = await self._on().tokens.list(call.principal_as(Caller).account_id)
+        grants = await self._server.tokens.list(call.principal_as(Caller).account_id)
         return ConnectionList(items=tuple(map(_schema, grants)))
 
     @operation(
@@ -170,7 +169,7 @@ class ConnectionOperations:
         """End a grant with all of its tokens."""
         account_id = call.principal_as(Caller).account_id
         grant_id = GrantId(str(path.connection_id))
-        if not await self._on().tokens.end(account_id, grant_id, client=call.client):
+        if not await self._server.tokens.end(account_id, grant_id, client=call.client):
             raise NotFound
         return REMOVED
 
@@ -186,7 +185,7 @@ class ConnectionOperations:
     async def describe_access_request(self, call: Call, query: AccessRequestQuery) -> AccessRequest:
         """Return who asks for what."""
         with request_refusals():
-            request = await self._on().authorization.read(query.model_dump(exclude_none=True))
+            request = await self._server.authorization.read(query.model_dump(exclude_none=True))
         metadata = request.client.metadata
         return AccessRequest(
             name=metadata.name,
@@ -211,7 +210,7 @@ class ConnectionOperations:
     )
     async def decide_access_request(self, call: Call, body: AccessDecisionInput) -> AccessDecision:
         """Return the address that gives the program its code, or tells it of the refusal."""
-        authorization = self._on().authorization
+        authorization = self._server.authorization
         account_id = call.principal_as(Caller).account_id
         with request_refusals():
             if not body.allow:
@@ -233,11 +232,6 @@ class ConnectionOperations:
                 shown=body.fingerprint,
             )
         return AccessDecision(redirect=redirect)
-
-    def _on(self) -> "AuthorizationServer":
-        if self._server is None:
-            raise NotFound(_OFF)
-        return self._server
 
 
 def _schema(grant: Grant) -> ConnectionSchema:

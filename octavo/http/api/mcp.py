@@ -36,6 +36,8 @@ from octavo.http.contract.reply import Reply
 from octavo.model.accounts.access_limits import READ, WRITE
 
 PATH = "/mcp"
+OFF = "The MCP endpoint is off: the setting mcp enables it."
+"""What the paths of the endpoint and its authorization server answer where it is off."""
 METADATA_PATH = "/.well-known/oauth-protected-resource/mcp"
 """The metadata of the protected resource (RFC 9728), to which challenges refer."""
 LONGEST_MESSAGE = 1024 * 1024
@@ -186,14 +188,6 @@ class OwnOriginOnly:
         """Return the caller. Raises `WrongOrigin`, and what the authenticator raises."""
         refuse_other_origin(call.headers, self._origin)
         return await self._authenticator.authenticate(call)
-
-
-class McpOff:
-    """Authenticates the operations of `Security.MCP` where the endpoint is off: nobody."""
-
-    async def authenticate(self, call: Call) -> Caller:
-        """Raise `NotFound`."""
-        raise NotFound("The MCP endpoint is off: the setting mcp enables it.")
 
 
 class McpOperations:

@@ -1,7 +1,7 @@
 """The authorization server of the MCP endpoint: its metadata, registration of programs, tokens.
 
 Programs of any maker use these operations, so that the paths, members and errors are those of the
-standards. While the endpoint is off, all of them are missing.
+standards.
 """
 
 from base64 import b64decode
@@ -48,7 +48,6 @@ TOKENS = "oauth-token"
 _LONGEST_FORM = 16_384
 _LONGEST_METADATA = 65_536
 _TAG = "mcp"
-_OFF = "The MCP endpoint is off in this installation."
 # RFC 6749 section 5.1.
 _PRAGMA = (b"pragma", b"no-cache")
 _PRAGMA_HEADER = {"pragma": "Nothing keeps the response."}
@@ -162,11 +161,11 @@ class OAuthOperations:
     """The authorization server, for programs.
 
     Args:
-        server: None while the MCP endpoint is off.
+        server: issues the tokens.
         public_url: the address of the installation.
     """
 
-    def __init__(self, server: "AuthorizationServer | None", *, public_url: str) -> None:
+    def __init__(self, server: "AuthorizationServer", *, public_url: str) -> None:
         self._server = server
         self._public_url = public_url
 
@@ -190,7 +189,7 @@ class OAuthOperations:
     )
     async def get_mcp_metadata(self, call: Call) -> McpMetadata:
         """Return the canonical resource and its authorization server (RFC 9728)."""
-        issuer = self._on().issuer
+        issuer = self._server.issuer
         return McpMetadata(
             resource=issuer.resource,
             authorization_servers=(issuer.url,),
@@ -211,7 +210,7 @@ class OAuthOperations:
     )
     async def get_authorization_server(self, call: Call) -> AuthorizationServerMetadata:
         """Return the metadata of the authorization server (RFC 8414)."""
-        issuer = self._on().issuer
+        issuer = self._server.issuer
         return AuthorizationServerMetadata(
             issuer=issuer.url,
             authorization_endpoint=issuer.url + AUTHORIZE,
@@ -249,9 +248,8 @@ class OAuthOperations:
         self, call: Call, body: ClientMetadataInput
     ) -> Reply[RegisteredClient]:
         """Register a program."""
-        server = self._on()
         with oauth_refusals():
-            return self._registered(await server.clients.register(body.root))
+            return self._registered(await self._server.clients.register(body.root))
 
     @operation(
         id="getClient",
@@ -266,9 +264,9 @@ class OAuthOperations:
     )
     async def get_client(self, call: Call, path: ClientPath) -> Reply[RegisteredClient]:
         """Return a registration, without its secret (RFC 7592 section 2.1)."""
-        server, token = self._on(), _bearer(call)
+        token = _bearer(call)
         with oauth_refusals():
-            client = await server.clients.managed(ClientId(path.client), token)
+            client = await self._server.clients.managed(ClientId(path.client), token)
         return self._described(client, None, token)
 
     @operation(
@@ -288,10 +286,10 @@ class OAuthOperations:
         self, call: Call, path: ClientPath, body: ClientMetadataInput
     ) -> Reply[RegisteredClient]:
         """Replace the metadata of a program (RFC 7592 section 2.2)."""
-        server, token = self._on(), _bearer(call)
+        token = _bearer(call)
         with oauth_refusals():
             return self._registered(
-                await server.clients.change(ClientId(path.client), token, body.root)
+                await self._server.clients.change(ClientId(path.client), token, body.root)
             )
 
     @operation(
@@ -308,9 +306,9 @@ class OAuthOperations:
     )
     async def remove_client(self, call: Call, path: ClientPath) -> None:
         """Remove a program with all that people allowed it (RFC 7592 section 2.3)."""
-        server, token = self._on(), _bearer(call)
+        token = _bearer(call)
         with oauth_refusals():
-            await server.clients.remove(ClientId(path.client), token, client=call.client)
+            await self._server.clients.remove(ClientId(path.client), token, client=call.client)
 
     @operation(
         id="issueToken",
@@ -327,15 +325,14 @@ class OAuthOperations:
     )
     async def issue_token(self, call: Call, body: TokenInput) -> Reply[TokenResponse]:
         """Return tokens; a code and a refresh token can be used once."""
-        server = self._on()
         if body.grant_type not in GRANT_TYPES:
             raise UnsupportedGrantType
         with oauth_refusals():
-            client_id = await server.clients.authenticate(*_client_of(call, body))
+            client_id = await self._server.clients.authenticate(*_client_of(call, body))
             if body.grant_type == "authorization_code":
                 if body.code is None or body.code_verifier is None:
                     raise InvalidOAuthRequest("Send the code and its code_verifier.")
-                issued = await server.tokens.exchange(
+                issued = await self._server.tokens.exchange(
                     client_id,
                     body.code,
                     verifier=body.code_verifier,
@@ -346,7 +343,7 @@ class OAuthOperations:
             else:
                 if body.refresh_token is None:
                     raise InvalidOAuthRequest("Send the refresh_token.")
-                issued = await server.tokens.renew(
+                issued = await self._server.tokens.renew(
                     client_id,
                     body.refresh_token,
                     scope=body.scope,
@@ -371,15 +368,9 @@ class OAuthOperations:
     )
     async def revoke_token(self, call: Call, body: RevocationInput) -> None:
         """End a token."""
-        server = self._on()
         with oauth_refusals():
-            client_id = await server.clients.authenticate(*_client_of(call, body))
-            await server.tokens.revoke(client_id, body.token, client=call.client)
-
-    def _on(self) -> "AuthorizationServer":
-        if self._server is None:
-            raise NotFound(_OFF)
-        return self._server
+            client_id = await self._server.clients.authenticate(*_client_of(call, body))
+            await self._server.tokens.revoke(client_id, body.token, client=call.client)
 
     def _registered(self, made: "ClientRegistration") -> Reply[RegisteredClient]:
         return self._described(made.client, made.secret, made.management_token)

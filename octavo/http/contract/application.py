@@ -9,6 +9,7 @@ as a header, and a callback that reports a refusal to the request log.
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
+from typing import TypeVar
 from urllib.parse import quote
 
 from octavo.actors.core import unwrap
@@ -17,7 +18,6 @@ from octavo.http.contract.bodies import ClientLeft
 from octavo.http.contract.call import Authenticator, Call, Principal, RateLimiter
 from octavo.http.contract.declared_responses import UndeclaredResponseError
 from octavo.http.contract.endpoint import Endpoint, FailureProblem
-from octavo.http.contract.error_format import ErrorFormat
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import ContractError, Operation, Security
 from octavo.http.contract.prepared_response import (
@@ -84,6 +84,8 @@ class Application:
 
     Args:
         groups: instances whose classes declare operations.
+        absent: classes whose operations this installation does not offer: each of their paths
+            answers every method with 404 and the detail given here.
         new_id: generates the request id under other servers.
         log_request: receives the record of each completed request.
         authenticators: for each `Security` that an operation declares.
@@ -108,6 +110,7 @@ class Application:
         self,
         groups: Sequence[object],
         *,
+        absent: Mapping[type, str] | None = None,
         new_id: Callable[[], str],
         log_request: RequestLog,
         authenticators: Mapping[Security, Authenticator] | None = None,
@@ -121,7 +124,8 @@ class Application:
         public_url: str = "",
         strict: bool = False,
     ) -> None:
-        contract_of([type(group) for group in groups], served_operations_of)
+        absent = absent or {}
+        contract_of([*map(type, groups), *absent], served_operations_of)
         known = dict(authenticators or {})
         self._memory = budget = MemoryBudget() if memory is None else memory
         endpoints = [
@@ -130,6 +134,11 @@ class Application:
             for operation in served_operations_of(type(group))
         ]
         self._router = Router((e.operation.method, e.operation.path, e) for e in endpoints)
+        self._absent = Router(
+            (each.method, each.path, (each, detail))
+            for group, detail in absent.items()
+            for each in served_operations_of(group)
+        )
         self._new_id = new_id
         self._log_request = log_request
         self._failure_problem = failure_problem
@@ -215,9 +224,10 @@ class Application:
         resource, values = self._router.find(_raw_path(scope))
         if not context.accepted:
             if resource is not None:
-                context.errors = _errors_at(resource)
+                context.errors = _any_of(resource).operation.errors
             raise InvalidRequest(RULE)
         if resource is None:
+            self._refuse_absent(context)
             path = scope["path"]
             api_only = _is_api(path) and path not in self._fallback_below_api
             if self._fallback is None or api_only:
@@ -227,7 +237,7 @@ class Application:
             return None
         endpoint = resource.methods.get(context.method)
         if endpoint is None:
-            context.errors = _errors_at(resource)
+            context.errors = _any_of(resource).operation.errors
         else:
             context.errors = endpoint.operation.errors
             context.call = call = Call(context.request_id, endpoint.operation, scope)
@@ -236,6 +246,13 @@ class Application:
             return options_response(resource.allow)
         allow = (b"allow", resource.allow)
         raise MethodNotAllowed(f"This path accepts {resource.allow.decode()}.", headers=[allow])
+
+    def _refuse_absent(self, context: RequestContext) -> None:
+        resource, _ = self._absent.find(_raw_path(context.scope))
+        if resource is not None:
+            operation, detail = _any_of(resource)
+            context.errors = operation.errors
+            raise NotFound(detail)
 
     async def perform(
         self, scope: Scope, receive: Receive, request_id: str, principal: Principal | None = None
@@ -306,9 +323,12 @@ def _endpoint(
     )
 
 
-def _errors_at(resource: Resource[Endpoint]) -> ErrorFormat | None:
-    """Return the format of refusals that belong to no operation of the resource."""
-    return next(iter(resource.methods.values())).operation.errors
+T = TypeVar("T")
+
+
+def _any_of(resource: Resource[T]) -> T:
+    """Return one entry, for the format of refusals that belong to no operation of the resource."""
+    return next(iter(resource.methods.values()))
 
 
 def _reads_html(call: Call) -> bool:

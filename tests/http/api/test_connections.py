@@ -11,7 +11,7 @@ from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import identity_fixture
 from tests.fakes.oauth_rig import CALLBACK, PROGRAM, VERIFIER
 from tests.fakes.publishing_users import PublishingUsers
-from tests.fakes.users_api import FROM_HERE, UsersApi
+from tests.fakes.users_api import FROM_HERE
 
 REQUESTS = "/api/account/access-requests"
 CONNECTIONS = "/api/account/connections"
@@ -174,10 +174,3 @@ async def test_request_of_another_site_is_refused(users: PublishingUsers) -> Non
     body = {"parameters": await parameters(users), "allow": True}
     evil = (b"origin", b"https://evil.example")
     assert (await users.post(REQUESTS, body, cookie, evil)).code == "wrong_origin"
-
-
-async def test_operations_are_missing_while_the_endpoint_is_off() -> None:
-    with identity_fixture() as identity:
-        off = UsersApi(identity, mcp=False)
-        _, cookie = await off.account()
-        assert (await off.get(CONNECTIONS, cookie)).status == 404

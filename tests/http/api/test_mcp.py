@@ -7,7 +7,6 @@ import pytest
 from octavo.accounts.caller import Caller
 from octavo.http.api.mcp import (
     LONGEST_MESSAGE,
-    McpOff,
     McpOperations,
     accepts_json,
     challenge,
@@ -312,13 +311,6 @@ async def test_refused_token_is_told_apart() -> None:
     assert oauth_error(response, 401) == "invalid_token"
     expected = CHALLENGE.replace("Bearer ", 'Bearer error="invalid_token", ')
     assert response.header("www-authenticate") == expected
-
-
-@pytest.mark.parametrize("method", ["POST", "GET"])
-async def test_endpoint_that_is_off_does_not_exist(method: str) -> None:
-    response = await ask(application(McpOff()), method, "/mcp")
-    mcp_error(response, 404)
-    assert response.json()["error"]["data"] == {"code": "not_found"}
 
 
 @pytest.mark.parametrize("method", ["POST", "GET"])

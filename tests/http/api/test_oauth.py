@@ -1,11 +1,16 @@
 """The operations of the authorization server."""
 
+import re
 from base64 import b64encode
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
 
+from octavo.http.api.connections import ConnectionOperations
+from octavo.http.api.mcp import OFF, McpOperations
+from octavo.http.api.oauth import OAuthOperations
+from octavo.http.contract.assembly import contract_of
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import identity_fixture
 from tests.fakes.oauth_rig import CALLBACK, PROGRAM, URL, VERIFIER
@@ -177,7 +182,19 @@ async def test_metadata_name_the_scopes_that_are_offered(users: PublishingUsers)
 
 
 async def test_operations_are_missing_while_the_endpoint_is_off() -> None:
+    methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
     with identity_fixture() as identity:
-        off = UsersApi(identity, mcp=False)
-        assert (await off.get("/.well-known/oauth-authorization-server")).status == 404
-        assert (await off.post("/oauth/register", PROGRAM)).status == 404
+        application = UsersApi(identity, mcp=False).application
+        for declared in contract_of([OAuthOperations, ConnectionOperations, McpOperations]):
+            path = re.sub(r"\{\w+\}", "0198c0de-0000-7000-8000-000000000001", declared.path)
+            for method in methods:
+                response = await ask(application, method, path, body=[b"no document"])
+                assert response.status == 404, (method, path)
+                if method == "HEAD":
+                    assert response.body == b""
+                elif declared.errors is None:
+                    assert response.json()["detail"] == OFF
+                elif path == "/mcp":
+                    assert response.json()["error"]["message"] == OFF
+                else:
+                    assert response.json()["error_description"] == OFF
