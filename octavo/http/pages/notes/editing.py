@@ -1,7 +1,7 @@
 """Write a note in a form: new ones, changes, previews, images, and changes at the same time."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from urllib.parse import quote
 from uuid import UUID
@@ -18,6 +18,7 @@ from octavo.http.api.workspaces import WorkspaceDocument, WorkspaceList
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.notes.adding import add_image, free_path
+from octavo.http.pages.notes.differences import meanwhile
 from octavo.http.pages.notes.frame import (
     NotePages,
     crumbs_of,
@@ -35,33 +36,16 @@ from octavo.http.pages.workspaces import LIST, path_of
 from octavo.model.etag import entity_tag
 from octavo.model.files.naming import name_from_text, written_path
 from octavo.model.files.path import NOTE_SUFFIX
-from octavo.model.files.revision_diff import ChangedPiece, words
 from octavo.model.identity import RevisionId
-from octavo.model.merge import MergeConflict, conflicts, merged, shared
 from octavo.publishing.composition import name_of
 from octavo.publishing.member_notes import NoteBody
 
 MAX_THREADS = 2
 """Merges at a time; one takes up to a tenth of a second."""
-_LONGEST_SHOWN = 160
-"""Characters of unchanged text that are shown around a change."""
-_MOST_PIECES = 400
-"""Changed pieces that are shown of one side."""
 _FIELDS = ("path", "text", "image")
 _LABELS = {"path": "Path", "text": "Text", "image": "Image"}
 _UNNAMED = "Note"
 _INBOX = "Inbox"
-
-
-@dataclass(frozen=True, slots=True)
-class Meanwhile:
-    """What happened to a note while a person wrote, and the texts of both sides merged."""
-
-    file: WorkspaceFile
-    merged: str
-    conflicts: list[MergeConflict]
-    theirs: list[ChangedPiece]
-    mine: list[ChangedPiece]
 
 
 class NoteEditing:
@@ -217,7 +201,7 @@ class NoteEditing:
                 raise
             return await self._deleted(visitor, workspace, given)
         base = await _text_of(visitor, workspace.id, file_id, given["head"])
-        compare = partial(_meanwhile, file, base, given["text"])
+        compare = partial(meanwhile, file, base, given["text"])
         found = await trio.to_thread.run_sync(compare, limiter=self._threads)
         path = written_path(given["path"])
         return await self._pages.show(
@@ -363,32 +347,6 @@ def line_end_of(text: str) -> str:
 def with_line_ends(text: str, lines: str) -> str:
     """Return a text, whose lines end with LF, with the line ends that its note has."""
     return text.replace("\n", "\r\n") if lines == "crlf" else text
-
-
-def _meanwhile(file: WorkspaceFile, base: str | None, mine: str) -> Meanwhile:
-    theirs = file.text or ""
-    if base is None:
-        base = shared(mine, theirs)
-    return Meanwhile(
-        file,
-        merged(base, mine, theirs),
-        conflicts(base, mine, theirs),
-        shortened(words(base, theirs)),
-        shortened(words(base, mine)),
-    )
-
-
-def shortened(pieces: list[ChangedPiece]) -> list[ChangedPiece]:
-    """Return the pieces of a difference with the middle of long unchanged ones left out."""
-    found: list[ChangedPiece] = []
-    for at, each in enumerate(pieces[:_MOST_PIECES]):
-        text = each.text
-        if each.kind == "equal" and len(text) > 2 * _LONGEST_SHOWN:
-            start = "" if at == 0 else text[:_LONGEST_SHOWN]
-            end = "" if at == len(pieces) - 1 else text[-_LONGEST_SHOWN:]
-            text = f"{start} … {end}"
-        found.append(each._replace(text=text))
-    return found
 
 
 async def _text_of(

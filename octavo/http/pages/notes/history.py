@@ -10,7 +10,7 @@ from octavo.http.api.file_schemas import WorkspaceFile
 from octavo.http.api.history import DiffHunkSchema, RevisionDiff
 from octavo.http.api.reading import ListedRevision, RevisionList
 from octavo.http.contract.problems import NotFound, Problem
-from octavo.http.pages.notes.editing import shortened
+from octavo.http.pages.notes.differences import shortened
 from octavo.http.pages.notes.frame import NotePages, crumbs_of, file_path, folder_of, writable
 from octavo.http.pages.notes.reading import newest
 from octavo.http.pages.responses import HOME, redirect
