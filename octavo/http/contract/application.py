@@ -9,7 +9,7 @@ as a header, and a callback that reports a refusal to the request log.
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
 from octavo.actors.core import unwrap
@@ -18,6 +18,7 @@ from octavo.http.contract.bodies import ClientLeft
 from octavo.http.contract.call import Authenticator, Call, Principal, RateLimiter
 from octavo.http.contract.declared_responses import UndeclaredResponseError
 from octavo.http.contract.endpoint import Endpoint, FailureProblem
+from octavo.http.contract.error_format import ErrorFormat
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import ContractError, Operation, Security
 from octavo.http.contract.prepared_response import (
@@ -73,6 +74,13 @@ def report_refusal(scope: Scope, code: str) -> None:
     refused: Callable[[str], None] | None = scope.get(_REFUSED)
     if refused is not None:
         refused(code)
+
+
+class _Absent(NamedTuple):
+    """What the path of an operation answers that is not offered, and in which format."""
+
+    detail: str
+    errors: ErrorFormat | None
 
 
 _LOGGER = logging.getLogger(__name__)
@@ -135,7 +143,7 @@ class Application:
         ]
         self._router = Router((e.operation.method, e.operation.path, e) for e in endpoints)
         self._absent = Router(
-            (each.method, each.path, (each, detail))
+            (each.method, each.path, _Absent(detail, each.errors))
             for group, detail in absent.items()
             for each in served_operations_of(group)
         )
@@ -222,12 +230,17 @@ class Application:
     async def _route(self, context: RequestContext) -> PreparedResponse | None:
         scope = context.scope
         resource, values = self._router.find(_raw_path(scope))
+        absent = self._absent_at(scope) if resource is None else None
         if not context.accepted:
             if resource is not None:
                 context.errors = _any_of(resource).operation.errors
+            elif absent is not None:
+                context.errors = absent.errors
             raise InvalidRequest(RULE)
+        if absent is not None:
+            context.errors = absent.errors
+            raise NotFound(absent.detail)
         if resource is None:
-            self._refuse_absent(context)
             path = scope["path"]
             api_only = _is_api(path) and path not in self._fallback_below_api
             if self._fallback is None or api_only:
@@ -247,12 +260,9 @@ class Application:
         allow = (b"allow", resource.allow)
         raise MethodNotAllowed(f"This path accepts {resource.allow.decode()}.", headers=[allow])
 
-    def _refuse_absent(self, context: RequestContext) -> None:
-        resource, _ = self._absent.find(_raw_path(context.scope))
-        if resource is not None:
-            operation, detail = _any_of(resource)
-            context.errors = operation.errors
-            raise NotFound(detail)
+    def _absent_at(self, scope: Scope) -> _Absent | None:
+        resource, _ = self._absent.find(_raw_path(scope))
+        return None if resource is None else _any_of(resource)
 
     async def perform(
         self, scope: Scope, receive: Receive, request_id: str, principal: Principal | None = None

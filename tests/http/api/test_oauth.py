@@ -198,3 +198,7 @@ async def test_operations_are_missing_while_the_endpoint_is_off() -> None:
                     assert response.json()["error"]["message"] == OFF
                 else:
                     assert response.json()["error_description"] == OFF
+            refused = await ask(application, "POST", path, headers=[(b"x-request-id", b"")])
+            assert refused.status == 400
+            problem = refused.header("content-type") == "application/problem+json"
+            assert problem == (declared.errors is None), path
