@@ -41,7 +41,7 @@ LEFT_OUT = ("revokeApiKey",)
 
 @pytest.fixture
 def octavo() -> Iterator[Octavo]:
-    with data_folder() as folder, running(folder) as octavo:
+    with data_folder() as folder, running(folder, "--mcp", "true") as octavo:
         yield octavo
         assert octavo.stop() == (0, [])
 
