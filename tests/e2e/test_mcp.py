@@ -2,7 +2,9 @@
 
 import httpx
 
-from tests.e2e.people import client
+from tests.e2e.octavo_process import data_folder, running
+from tests.e2e.people import client, settle
+from tests.e2e.programs import Program, Servers
 from tests.e2e.served_contract import ServedContract
 from tests.e2e.server import serving
 
@@ -37,3 +39,23 @@ def test_endpoint_that_is_on_asks_for_a_token() -> None:
             contract.check(operation, response)
             assert 'scope="notes:read"' in response.headers["www-authenticate"]
         assert server.stop() == (0, "")
+
+
+def test_program_past_the_download_limit_gets_429() -> None:
+    options = ("--mcp", "true", "--download-bytes-per-month", "1")
+    with data_folder() as folder, running(folder, *options) as octavo:
+        root = settle(octavo)
+        servers = Servers([octavo], root, None)
+        workspace = servers.send(root, "POST", "/api/workspaces", {"name": "Notes"})["id"]
+        files = f"/api/workspaces/{workspace}/files"
+        made = servers.send(root, "POST", files, {"path": "a.md", "text": "longer than that"})
+        program = Program.allowed(servers, root)
+        [listed] = program.call("list_workspaces")
+        assert workspace in listed["content"][0]["text"]
+        uri = f"octavo://{workspace}/{made['fileId']}"
+        [refused] = program.ask("tools/call", name="fetch", arguments={"id": uri})
+        assert refused.status_code == 429
+        error = refused.json()["error"]
+        assert error["data"]["code"] == "download_limit", error
+        assert int(refused.headers["retry-after"]) > 0
+        assert octavo.stop() == (0, [])
