@@ -7,6 +7,7 @@ the voicing marks of Japanese kana, are kept: they distinguish words.
 import re
 import unicodedata
 from bisect import bisect_right
+from functools import lru_cache
 from itertools import accumulate
 
 from octavo.model.stream_safe import stream_safe
@@ -52,6 +53,10 @@ def _kept(character: str) -> str:
 
 # The same for ASCII, about ten times as fast.
 _ASCII = bytes(ord(_fold(chr(code)) or " ") if code < 128 else 0 for code in range(256))
+_IN_ASCII = dict(enumerate(_ASCII[:128].decode()))
+
+_OTHERS = re.compile(r"[^\x00-\x7f]++")
+_SHORT = 8
 
 
 def folded(text: str) -> str:
@@ -61,16 +66,47 @@ def folded(text: str) -> str:
     """
     text = text[:MAX_CHARACTERS]
     if text.isascii():
-        return text.encode().translate(_ASCII).decode()
+        return _with_ascii_folded(text)
     parts: list[str] = []
     length = 0
-    for piece in _PIECE.finditer(stream_safe(text)):
-        part = unicodedata.normalize("NFKC", piece[0]).translate(_FOLDS)
+    for piece in _PIECE.finditer(text):
+        part = _with_others_folded(piece[0])
         parts.append(part)
         length += len(part)
         if length >= MAX_CHARACTERS:
             break
-    return "".join(parts)[:MAX_CHARACTERS]
+    return _with_ascii_folded("".join(parts))[:MAX_CHARACTERS]
+
+
+def _with_ascii_folded(text: str) -> str:
+    """Return ``text``, whose other characters are folded, folded."""
+    if text.isascii():
+        return text.encode().translate(_ASCII).decode()
+    return text.translate(_IN_ASCII)
+
+
+def _with_others_folded(text: str) -> str:
+    """Return ``text`` with all folded but ASCII characters.
+
+    Other characters may compose with the one before them; no ASCII character composes with the one
+    before it.
+    """
+    parts = []
+    at = 0
+    for run in _OTHERS.finditer(text):
+        start, end = max(0, run.start() - 1), run.end()
+        fold = _fold_short if end - start <= _SHORT else _fold_all
+        parts += (text[at:start], fold(text[start:end]))
+        at = end
+    parts.append(text[at:])
+    return "".join(parts)
+
+
+def _fold_all(text: str) -> str:
+    return unicodedata.normalize("NFKC", stream_safe(text)).translate(_FOLDS)
+
+
+_fold_short = lru_cache(maxsize=4096)(_fold_all)
 
 
 def folded_in_place(text: str) -> tuple[str, list[int] | None]:
@@ -81,9 +117,10 @@ def folded_in_place(text: str) -> tuple[str, list[int] | None]:
     text = text[:MAX_CHARACTERS]
     if text.isascii():
         return folded(text), None
+    if all(len(_FOLDS[ord(each)]) == 1 for each in set(text)):
+        alone = _OTHERS.sub(lambda run: run[0].translate(_FOLDS), text)
+        return _with_ascii_folded(alone), None
     pieces = [_FOLDS[ord(character)] for character in text]
-    if all(len(piece) == 1 for piece in pieces):
-        return "".join(pieces), None
     pieces = pieces[: bisect_right([*accumulate(map(len, pieces))], MAX_CHARACTERS)]
     whole = "".join(pieces)
     offsets = [at for at, piece in enumerate(pieces) for _ in piece]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from octavo.model.search import tokens_of
 from octavo.model.search.folding import MAX_CHARACTERS, folded, folded_in_place
-from octavo.model.stream_safe import MAX_MARKS
+from octavo.model.stream_safe import MAX_MARKS, stream_safe
 from tests.fakes.normalization import watch
 
 
@@ -49,6 +49,16 @@ def test_text_has_tokens(text: str, tokens: list[str]) -> None:
 @given(st.text(max_size=30))
 def test_folding_is_idempotent(text: str) -> None:
     assert folded(folded(text)) == folded(text)
+
+
+@given(
+    st.text(
+        st.one_of(st.characters(), st.sampled_from("aB -\u0301\u0316é\u201cﬁか\u3099")), max_size=60
+    )
+)
+def test_text_is_folded_as_its_compatible_composition_character_by_character(text: str) -> None:
+    composed = unicodedata.normalize("NFKC", stream_safe(text))
+    assert folded(text) == "".join(map(folded, composed))
 
 
 @given(st.text(max_size=30))
