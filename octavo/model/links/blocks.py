@@ -24,6 +24,8 @@ _UNDERLINE = re.compile(r"(?:=++|-++)[ \t\r]*+$")
 _RULE = re.compile(r"(?:(?:-[ \t]*+){3,}+|(?:_[ \t]*+){3,}+|(?:\*[ \t]*+){3,}+)\r?+$")
 # Outside containers, a line with such a start continues a paragraph or starts one.
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz[(!")
+# An item of an outer list with such a start, as most are.
+_ITEM = re.compile(r"[-+*] {1,4}(?=[A-Za-z\[(!])")
 
 
 class Leaf(NamedTuple):
@@ -62,6 +64,15 @@ class _Blocks:
         if self.start < 0:
             self.start = start
         self.end = end
+
+    def item(self, start: int, column: int, end: int) -> None:
+        """Open the item of an outer list, with a paragraph in ``text[start:end]``."""
+        if self.containers:
+            self._leave(0)
+        self.close()
+        self.hollow = self.lazy = False
+        self.containers.append(column)
+        self.paragraph(start, end)
 
     def line(self, line: str, offset: int) -> None:
         if _BLANK.match(line):
@@ -198,7 +209,13 @@ def leaves_of(text: str) -> Iterator[Leaf]:
                 blocks.start = offset
             blocks.end = offset + len(line)
         elif line or blocks.containers or blocks.fence or blocks.comment:
-            blocks.line(line, offset)
+            in_code = (blocks.fence or blocks.comment) and not blocks.containers
+            item = None if in_code else _ITEM.match(line)
+            if item is not None:
+                column = item.end()
+                blocks.item(offset + column, column, offset + len(line))
+            else:
+                blocks.line(line, offset)
         else:
             blocks.close()
         offset += len(line) + 1
