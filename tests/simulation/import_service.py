@@ -40,6 +40,7 @@ from tests.simulation.import_verdict import (
     faults_of_import,
 )
 from tests.simulation.places import Places, pause
+from tests.simulation.process import ProcessOptions
 from tests.simulation.weather import FaultSchedule
 
 TURNS = 6
@@ -307,16 +308,9 @@ class _Run:
     def _process(self, name: str, random: Random) -> ImportProcess:
         folder = self._folder / str(next(self._folders))
         folder.mkdir()
+        options = ProcessOptions(self._new_id, self._places.shared, self._violations.append)
         return ImportProcess(
-            name,
-            self.disk,
-            self._weather,
-            random,
-            new_id=self._new_id,
-            shared=self._places.shared,
-            violated=self._violations.append,
-            blobs=self._blobs,
-            folder=folder,
+            name, self.disk, self._weather, random, options, blobs=self._blobs, folder=folder
         )
 
     # The end

@@ -26,6 +26,7 @@ from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.disk import ANN, found
 from tests.simulation.folder_changes import FolderChanges, folders_of
 from tests.simulation.places import Places, pause
+from tests.simulation.process import ProcessOptions
 from tests.simulation.publishing_process import PublishingProcess
 from tests.simulation.publishing_timeline import Notes, PublishedDisk, Timeline
 from tests.simulation.publishing_verdict import TICKET_SECONDS, Address, KnownLink, Verdict
@@ -374,16 +375,8 @@ class _Run:
             self._sights.append(await self._places.disturb(nursery))
 
     def _process(self, name: str, random: Random) -> PublishingProcess:
-        return PublishingProcess(
-            name,
-            self.disk,
-            self._weather,
-            random,
-            now=self._now,
-            new_id=self._new_id,
-            shared=self._places.shared,
-            violated=self._violations.append,
-        )
+        options = ProcessOptions(self._new_id, self._places.shared, self._violations.append)
+        return PublishingProcess(name, self.disk, self._weather, random, options, now=self._now)
 
     def sights(self) -> Iterator[str]:
         """Report what happened."""

@@ -32,6 +32,7 @@ from tests.simulation.disk import ANN, Disk, found
 from tests.simulation.invariants import faults_of
 from tests.simulation.kept import Kept, kept
 from tests.simulation.places import Places, pause
+from tests.simulation.process import ProcessOptions
 from tests.simulation.restoration_process import RestorationProcess
 from tests.simulation.restoration_verdict import (
     RestorationEnd,
@@ -212,15 +213,9 @@ class _Run:
         return await self._asking.ask(random, lambda process, _: ask(process))
 
     def _process(self, name: str, random: Random) -> RestorationProcess:
+        options = ProcessOptions(self._new_id, self._places.shared, self._violations.append)
         return RestorationProcess(
-            name,
-            self.disk,
-            self._weather,
-            random,
-            new_id=self._new_id,
-            shared=self._places.shared,
-            violated=self._violations.append,
-            sizes=self._sizes,
+            name, self.disk, self._weather, random, options, sizes=self._sizes
         )
 
 

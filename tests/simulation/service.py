@@ -31,7 +31,7 @@ from tests.simulation.drafting import FILES
 from tests.simulation.image_user import PICTURES
 from tests.simulation.ledger import SHARED, Ledger
 from tests.simulation.places import Places, pause
-from tests.simulation.process import Process
+from tests.simulation.process import Process, ProcessOptions
 from tests.simulation.sending import attempt
 from tests.simulation.specification import Accepted, Rejected, Request
 from tests.simulation.verdict import judge
@@ -200,17 +200,14 @@ class Service:
     # The ends of processes
 
     def _process(self, name: str, random: Random) -> Process:
-        return Process(
-            name,
-            self._disk,
-            self._weather,
-            random,
+        options = ProcessOptions(
             new_id=lambda: f"r{next(self._ids)}",
             shared=self._places.shared,
             violated=self._violations.append,
             limits=self._limits,
             blobs=self._blobs,
         )
+        return Process(name, self._disk, self._weather, random, options)
 
     async def _suffer(self, nursery: trio.Nursery) -> None:
         for _ in range(self._random.choice([0, 1, 2, 3])):
