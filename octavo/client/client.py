@@ -12,7 +12,7 @@ import trio
 from octavo.client.changes import present_members
 from octavo.client.connection import ApiConnection, Request
 from octavo.client.errors import ClientError, UnexpectedResponse
-from octavo.client.findings import Hits
+from octavo.client.findings import Hits, search_query
 from octavo.client.notices import Notices, listen
 from octavo.client.paging import Pages
 from octavo.client.responses import AccountInfo, NewKey, WorkspaceInfo, WorkspacePage
@@ -177,14 +177,7 @@ class Client:
         author: str | None = None,
     ) -> Hits:
         """Search all workspaces of the account (search); see `WorkspaceClient.search`."""
-        asked = present_members(
-            q=query,
-            path=folder or None,
-            limit=limit,
-            changedSince=None if changed_since is None else changed_since.isoformat(),
-            changedBefore=None if changed_before is None else changed_before.isoformat(),
-            author=author,
-        )
+        asked = search_query(query, folder, limit, changed_since, changed_before, author)
         return await self._connection.ask(Hits, Request("GET", "/api/search", query=asked))
 
     def notices(

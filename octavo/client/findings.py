@@ -1,8 +1,10 @@
-"""The responses to searches and link queries."""
+"""Searches and link queries: the query of a search, and the responses."""
 
 from dataclasses import dataclass
-from typing import Literal
+from datetime import datetime
+from typing import Any, Literal
 
+from octavo.client.changes import present_members
 from octavo.client.response_model import ResponseModel
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
 
@@ -91,3 +93,22 @@ class LinkPage(ResponseModel):
 
     items: tuple[BackLink, ...]
     next: str | None
+
+
+def search_query(
+    query: str,
+    folder: str,
+    limit: int,
+    changed_since: datetime | None,
+    changed_before: datetime | None,
+    author: str | None,
+) -> dict[str, Any]:
+    """Return the query members of a search; see `WorkspaceReader.search`."""
+    return present_members(
+        q=query,
+        path=folder or None,
+        limit=limit,
+        changedSince=None if changed_since is None else changed_since.isoformat(),
+        changedBefore=None if changed_before is None else changed_before.isoformat(),
+        author=author,
+    )

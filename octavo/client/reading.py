@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 from octavo.client.changes import present_members
 from octavo.client.connection import ApiConnection, Request
 from octavo.client.exporting import ExportedFiles, export_archive
-from octavo.client.findings import BackLink, Hits, LinkPage, LinksOfFile
+from octavo.client.findings import BackLink, Hits, LinkPage, LinksOfFile, search_query
 from octavo.client.images import FileContent, read_content
 from octavo.client.paging import Page, Pages
 from octavo.client.partial_download import partial_download
@@ -121,14 +121,7 @@ class WorkspaceReader:
         quoted text is a phrase. The maximum ``limit`` is 100. ``changed_since``, ``changed_before``
         and ``author`` restrict the search to notes by their last changes; times have a zone.
         """
-        asked = present_members(
-            q=query,
-            path=folder or None,
-            limit=limit,
-            changedSince=None if changed_since is None else changed_since.isoformat(),
-            changedBefore=None if changed_before is None else changed_before.isoformat(),
-            author=author,
-        )
+        asked = search_query(query, folder, limit, changed_since, changed_before, author)
         return await self._get(Hits, "/search", asked)
 
     async def links(self, file_id: FileId) -> LinksOfFile:

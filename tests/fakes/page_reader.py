@@ -198,6 +198,13 @@ class PageReader:
         await self._request("POST", path, urlencode(given).encode())
         return self.page
 
+    async def send_form(self, form: Form, **given: str) -> Document:
+        """Fill in a form, perhaps of a page that is not shown any more, and submit it.
+
+        Fields that the form does not have are sent, too.
+        """
+        return await self.send(form.action, **{**form.fields, **given})
+
     async def submit(self, button: str, **given: str | None) -> Document:
         """Fill in the form with a button that begins so, and submit it.
 
@@ -235,6 +242,11 @@ class PageReader:
         assert form.method == "get"
         path = form.action or urlsplit(self.path).path
         return await self.open(f"{path}?{urlencode({**form.fields, **given})}")
+
+    async def form_at(self, path: str, button: str) -> Form:
+        """Open a page, and return its form with a button that begins so."""
+        await self.open(path)
+        return self.form(button)
 
     def form(self, button: str) -> Form:
         """Return the form with a button that begins so."""

@@ -21,6 +21,7 @@ from tests.simulation.identity_disk import WatchedDisk
 from tests.simulation.identity_process import IdentityProcess, Sources
 from tests.simulation.identity_town import NEWCOMERS, PROGRAMS, RESIDENTS, Person, Town
 from tests.simulation.identity_verdict import judge_identity
+from tests.simulation.places import Places, pause
 from tests.simulation.weather import FaultSchedule
 
 Act = Callable[[Town, Person, Random], Awaitable[None]]
@@ -123,10 +124,11 @@ class IdentityService:
         self._ends: list[str] = []
         self._rooms = count()
         self._disk = WatchedDisk(self._room() / "octavo.db" if folder else None, self._weather)
-        self._processes: list[IdentityProcess | None] = [None] * random.choice([1, 1, 2])
+        number = random.choice([1, 1, 2])
+        self._places = Places(random, number, self._process, reachable_to_the_end=True)
         self._deeds = Deeds(
-            Asking(self._pick, self._weather),
-            self._running,
+            Asking(self._places.pick, self._weather),
+            self._places.running,
             lambda: self._disk.steps,
             self._violations.append,
         )
@@ -139,12 +141,11 @@ class IdentityService:
     async def run(self, turns: Sequence[PersonTurn]) -> None:
         """Serve ``turns``, and come to rest."""
         async with trio.open_nursery() as nursery:
-            for place in range(len(self._processes)):
-                await self._start(place, nursery)
-            await self._town.settle(next(self._running()))
+            await self._places.begin_all(nursery)
+            await self._town.settle(self._places.processes[0])
             if self._acts is PROGRAM_ACTS:
                 for _ in range(PROGRAMS):
-                    await self._town.install(next(self._running()))
+                    await self._town.install(self._places.processes[0])
             self._weather.armed = True
             async with trio.open_nursery() as users:
                 for person in self._town.people.values():
@@ -153,9 +154,7 @@ class IdentityService:
                 users.start_soon(self._suffer, nursery)
             self._weather.armed = False
             await self._come_to_rest()
-            for process in self._running():
-                process.stop()
-                await process.ended.wait()
+            await self._places.stop_all()
 
     async def judge(self) -> None:
         """Judge the finished run; raise `Violated`."""
@@ -179,58 +178,24 @@ class IdentityService:
                 await self._deeds.check_ended(random.sample(ended, 1))
             await trio.sleep(random.choice([0, 0, 0.1, 0.6]))
 
-    def _pick(self, random: Random) -> IdentityProcess | None:
-        return random.choice(self._processes)
-
-    def _running(self) -> Iterator[IdentityProcess]:
-        return (process for process in [*self._processes] if process is not None)
-
     # The ends of processes
 
-    async def _start(self, place: int, nursery: trio.Nursery) -> None:
-        process = IdentityProcess(
-            f"p{place}",
-            self._disk,
-            self._weather,
-            Random(self._random.getrandbits(32)),
-            sources=self._sources,
-            fresh=FRESH if len(self._processes) == 1 else 0.0,
+    def _process(self, name: str, random: Random) -> IdentityProcess:
+        fresh = 0.0 if self._places.shared else FRESH
+        return IdentityProcess(
+            name, self._disk, self._weather, random, sources=self._sources, fresh=fresh
         )
-        await nursery.start(process.run)
-        self._processes[place] = process
 
     async def _suffer(self, nursery: trio.Nursery) -> None:
         for _ in range(self._random.choice([0, 1, 2, 3])):
-            await trio.sleep(self._random.choice([0, 0.3, 1.0]))
-            for _ in range(self._random.randrange(100)):
-                await trio.lowlevel.checkpoint()
-            place = self._random.randrange(len(self._processes))
-            end = self._random.choice(["stop", "cut", "power"])
-            self._ends.append(f"{end} of {'one' if len(self._processes) == 1 else 'two'}")
-            if end == "power":
-                places = [*range(len(self._processes))]
-                await self._lose_power()
-            else:
-                places = [place]
-                process = self._processes[place]
-                assert process is not None, "nothing runs there"
-                process.stop() if end == "stop" else process.cut()
-                await process.ended.wait()
-                self._processes[place] = None
-            await trio.sleep(self._random.choice([0, 0.3]))
-            for each in places:
-                await self._start(each, nursery)
+            await pause(self._random, (0, 0.3, 1.0), steps=100)
+            self._ends.append(await self._places.disturb(nursery, self._lose_power))
 
     async def _lose_power(self) -> None:
         """Kill all processes at one moment, and continue with the disk as it was then."""
         copy = self._disk.copied(self._room()) if self._folder else None
         committed = len(self._disk.steps)
-        running = [*self._running()]
-        for process in running:
-            process.cut()
-        for process in running:
-            await process.ended.wait()
-        self._processes = [None] * len(self._processes)
+        await self._places.cut_all()
         if copy is not None:
             self._disk.close()
             disk = WatchedDisk(copy, self._weather)
@@ -247,10 +212,10 @@ class IdentityService:
         """Deliver all mail, as its last attempt."""
         for _ in range(100):
             try:
-                while await account_acts.deliver_one(self._town, next(self._running())):
+                while await account_acts.deliver_one(self._town, self._places.processes[0]):
                     pass
             except StoreUnavailable:
                 continue
             await trio.sleep(account_acts.CLAIM / 1000)
-            if not await account_acts.deliver_one(self._town, next(self._running())):
+            if not await account_acts.deliver_one(self._town, self._places.processes[0]):
                 return

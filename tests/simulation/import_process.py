@@ -14,7 +14,6 @@ from octavo.actors.testing import InjectedCrash
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.messages import Push
 from octavo.attachments.blob_writer import BlobWriter
-from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import WorkspaceId
 from octavo.store.blobs import BlobKey, BlobsUnavailable, Staging
@@ -29,7 +28,7 @@ from tests.fakes.inline_work import run_inline
 from tests.fakes.memory_blobs import MemoryBlobs
 from tests.simulation.bare_process import AT_ONCE
 from tests.simulation.disk import Disk
-from tests.simulation.process import Process, Violation
+from tests.simulation.process import Process, ProcessOptions
 from tests.simulation.weather import FaultSchedule
 
 START = 1_790_000_000
@@ -120,24 +119,12 @@ class ImportProcess(Process):
         disk: Disk,
         faults: FaultSchedule,
         random: Random,
+        options: ProcessOptions,
         *,
-        new_id: Callable[[], str],
-        shared: bool,
-        violated: Violation,
         blobs: MemoryBlobs,
         folder: Path,
     ) -> None:
-        super().__init__(
-            name,
-            disk,
-            faults,
-            random,
-            new_id=new_id,
-            shared=shared,
-            limits=DocumentLimits(),
-            violated=violated,
-            blobs=None,
-        )
+        super().__init__(name, disk, faults, random, options)
         random = Random(random.getrandbits(32))
         kept = UnreliableBlobs(blobs, faults, random)
         writer = BlobWriter(
@@ -145,14 +132,14 @@ class ImportProcess(Process):
             kept,
             now=import_now,
             new_entropy=lambda: random.randbytes(4),
-            meter=UsageMeter(self.store, now=import_now, writer_id=new_id()),
+            meter=UsageMeter(self.store, now=import_now, writer_id=options.new_id()),
         )
         storage = StorageRoom(self.store, shared=True)
         staging = Staging(folder)
         jobs = ArchiveJobs(self.store, import_now, 2)
 
         async def run_jobs() -> None:
-            if not shared:
+            if not options.shared:
                 await free_slots_left(self.store)
             await jobs.run()
 
@@ -180,7 +167,7 @@ class ImportProcess(Process):
             jobs,
             runner,
             now=import_now,
-            new_id=new_id,
+            new_id=options.new_id,
             prepare=lambda: None,
         )
         self._root.add(WorkerSpec("archive_jobs", _worker(run_jobs), backoff=AT_ONCE))

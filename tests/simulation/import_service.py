@@ -39,6 +39,8 @@ from tests.simulation.import_verdict import (
     changesets_of_import,
     faults_of_import,
 )
+from tests.simulation.places import Places, pause
+from tests.simulation.process import ProcessOptions
 from tests.simulation.weather import FaultSchedule
 
 TURNS = 6
@@ -108,8 +110,8 @@ class _Run:
         self._folders = count()
         self._sights: list[str] = []
         self._blobs = MemoryBlobs()
-        self._processes: list[ImportProcess | None] = [None] * random.choice([1, 1, 2])
-        self._asking = Asking(self._pick, self._weather)
+        self._places = Places(random, random.choice([1, 1, 2]), self._process)
+        self._asking = Asking(self._places.pick, self._weather)
         self._notes = {
             f"{'Topic/' * (number % 2)}{number}.md": f"# Note {number}\n"
             for number in range(random.choice([1, 4, 12]))
@@ -135,11 +137,8 @@ class _Run:
     async def run(self, writes: Sequence[int]) -> None:
         await found(self.disk, [VAULT])
         async with trio.open_nursery() as nursery:
-            for place in range(len(self._processes)):
-                await self._begin(place, nursery)
-            process = self._processes[0]
-            assert process is not None, "it was just started"
-            import_id = await process.imports.start(VAULT, ANN, 0)
+            await self._places.begin_all(nursery)
+            import_id = await self._places.processes[0].imports.start(VAULT, ANN, 0)
             self._weather.armed = True
             async with trio.open_nursery() as users:
                 users.start_soon(self._import, import_id)
@@ -148,8 +147,7 @@ class _Run:
                 if self._aborts:
                     users.start_soon(self._abort, import_id)
             await self._collect()
-            for place in range(len(self._processes)):
-                await self._end(place, ImportProcess.stop)
+            await self._places.stop_all()
 
     async def _import(self, import_id: str) -> None:
         random = Random(f"import of {current_schedule()}")
@@ -272,22 +270,14 @@ class _Run:
 
     async def _suffer(self, nursery: trio.Nursery) -> None:
         for _ in range(self._random.choice([0, 1, 2, 3])):
-            await trio.sleep(self._random.choice([0, 0.1, 0.3]))
-            for _ in range(self._random.randrange(300)):
-                await trio.lowlevel.checkpoint()
-            place = self._random.randrange(len(self._processes))
-            how = self._random.choice(["stop", "cut"])
-            self._sights.append(f"{how} of {len(self._processes)}")
-            await self._end(place, ImportProcess.stop if how == "stop" else ImportProcess.cut)
-            await trio.sleep(self._random.choice([0, 0.3]))
-            await self._begin(place, nursery)
+            await pause(self._random, (0, 0.1, 0.3), steps=300)
+            self._sights.append(await self._places.disturb(nursery))
 
     async def _collect(self) -> None:
         """Wait until blobs that nothing names are deleted."""
         self._weather.armed = False
         await trio.sleep(2 * GRACE_SECONDS)
-        for process in self._processes:
-            assert process is not None, "a process was not started again"
+        for process in self._places.processes:
             process.collection.wake()
             await trio.sleep(60)
 
@@ -315,32 +305,13 @@ class _Run:
             await trio.sleep(0.1)
         raise AssertionError("a request never succeeds")
 
-    def _pick(self, random: Random) -> ImportProcess | None:
-        return random.choice(self._processes)
-
-    async def _begin(self, place: int, nursery: trio.Nursery) -> None:
+    def _process(self, name: str, random: Random) -> ImportProcess:
         folder = self._folder / str(next(self._folders))
         folder.mkdir()
-        process = ImportProcess(
-            f"p{place}",
-            self.disk,
-            self._weather,
-            Random(self._random.getrandbits(32)),
-            new_id=self._new_id,
-            shared=len(self._processes) > 1,
-            violated=self._violations.append,
-            blobs=self._blobs,
-            folder=folder,
+        options = ProcessOptions(self._new_id, self._places.shared, self._violations.append)
+        return ImportProcess(
+            name, self.disk, self._weather, random, options, blobs=self._blobs, folder=folder
         )
-        await nursery.start(process.run)
-        self._processes[place] = process
-
-    async def _end(self, place: int, how: Callable[[ImportProcess], None]) -> None:
-        process = self._processes[place]
-        assert process is not None, "nothing runs there"
-        self._processes[place] = None
-        how(process)
-        await process.ended.wait()
 
     # The end
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
+from typing import NamedTuple
 
 import trio
 
@@ -62,6 +63,24 @@ class Watcher:
         self._violated("rights were told to have changed")
 
 
+class ProcessOptions(NamedTuple):
+    """How a process serves workspaces.
+
+    Attributes:
+        new_id: returns identifiers.
+        shared: whether other processes use the disk, too.
+        violated: called with each violation.
+        limits: those of documents.
+        blobs: has the images; None in runs without images.
+    """
+
+    new_id: Callable[[], str]
+    shared: bool
+    violated: Violation
+    limits: DocumentLimits = DocumentLimits()
+    blobs: BlobDisk | None = None
+
+
 class Process(BareProcess):
     """Serves the workspaces of a disk until it is stopped or killed.
 
@@ -77,14 +96,10 @@ class Process(BareProcess):
         disk: Disk,
         faults: FaultSchedule,
         random: Random,
-        *,
-        new_id: Callable[[], str],
-        shared: bool,
-        limits: DocumentLimits,
-        violated: Violation,
-        blobs: BlobDisk | None,
+        options: ProcessOptions,
     ) -> None:
         super().__init__(name, disk, faults, random)
+        new_id, blobs = options.new_id, options.blobs
         self.hub = NoticeHub[Frame](lambda workspace_id, position: (workspace_id, position))
         self._root.add(WorkerSpec("notices", self._tell))
         self._images: ProcessImages | None = None
@@ -95,9 +110,9 @@ class Process(BareProcess):
             now=lambda: 1_790_000_000 + trio.current_time(),
             new_id=new_id,
             announce=self.hub.announce,
-            shared=shared,
+            shared=options.shared,
             documents=inline_documents(
-                limits=limits,
+                limits=options.limits,
                 client=client_of(new_id()),
                 max_bytes=random.choice([0, 1 << 24]),
                 check_text=refuse_poison,
@@ -118,7 +133,7 @@ class Process(BareProcess):
                 stopping_timeout=math.inf,
             )
         )
-        self.watcher = Watcher(disk, violated)
+        self.watcher = Watcher(disk, options.violated)
         for workspace_id in disk.committed:
             self.hub.subscribe(workspace_id, self.watcher)
 

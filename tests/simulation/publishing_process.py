@@ -11,13 +11,12 @@ import trio
 from octavo.accounts.attempts import RATES, Attempts
 from octavo.accounts.audit import Audit
 from octavo.actors.core import WorkerContext, WorkerSpec
-from octavo.model.documents.limits import DocumentLimits
 from octavo.publishing.views import FolderView, NoteView
 from octavo.usage.meter import UsageMeter
 from tests.fakes.publishing_rig import publishing_rig
 from tests.simulation.bare_process import AT_ONCE
 from tests.simulation.disk import Disk
-from tests.simulation.process import Process, Violation
+from tests.simulation.process import Process, ProcessOptions
 from tests.simulation.weather import FaultSchedule
 
 P = ParamSpec("P")
@@ -72,23 +71,12 @@ class PublishingProcess(Process):
         disk: Disk,
         faults: FaultSchedule,
         random: Random,
+        options: ProcessOptions,
         *,
         now: Callable[[], float],
-        new_id: Callable[[], str],
-        shared: bool,
-        violated: Violation,
     ) -> None:
-        super().__init__(
-            name,
-            disk,
-            faults,
-            random,
-            new_id=new_id,
-            shared=shared,
-            limits=DocumentLimits(),
-            violated=violated,
-            blobs=None,
-        )
+        super().__init__(name, disk, faults, random, options)
+        new_id = options.new_id
         entropy = Random(random.getrandbits(32))
         slow_work = SlowWork(Random(random.getrandbits(32)))
         rig = publishing_rig(
@@ -96,7 +84,7 @@ class PublishingProcess(Process):
             audit=Audit(
                 self.store, now=now, new_id=new_id, network=lambda _: "", log=lambda _: None
             ),
-            meter=UsageMeter(self.store, now=now, writer_id=new_id(), shared=shared),
+            meter=UsageMeter(self.store, now=now, writer_id=new_id(), shared=options.shared),
             attempts=Attempts(RATES),
             now=now,
             new_id=new_id,

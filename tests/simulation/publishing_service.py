@@ -25,6 +25,8 @@ from octavo.store import StoreUnavailable, Transaction
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.disk import ANN, found
 from tests.simulation.folder_changes import FolderChanges, folders_of
+from tests.simulation.places import Places, pause
+from tests.simulation.process import ProcessOptions
 from tests.simulation.publishing_process import PublishingProcess
 from tests.simulation.publishing_timeline import Notes, PublishedDisk, Timeline
 from tests.simulation.publishing_verdict import TICKET_SECONDS, Address, KnownLink, Verdict
@@ -68,8 +70,8 @@ class _Run:
         self._ids = count()
         # How far the clock is ahead of the run.
         self._ahead = 0
-        self._processes: list[PublishingProcess | None] = [None] * random.choice([1, 1, 2])
-        self._asking = Asking(self._pick, self._weather)
+        self._places = Places(random, random.choice([1, 1, 2]), self._process)
+        self._asking = Asking(self._places.pick, self._weather)
         self._changes = FolderChanges(self._new_id)
         self._links: list[KnownLink] = []
         self._addresses: list[Address] = []
@@ -91,11 +93,10 @@ class _Run:
         await found(self.disk, [VAULT])
         await self.disk.write(_administrator)
         async with trio.open_nursery() as nursery:
-            for place in range(len(self._processes)):
-                await self._begin(place, nursery)
+            await self._places.begin_all(nursery)
             random = Random(f"beginning of {current_schedule()}")
             first = self._changeset({}, self._changes.first(random), random)
-            await self._running(0).directory.ask(VAULT, Push(first))
+            await self._places.processes[0].directory.ask(VAULT, Push(first))
             for secret in (0.0, 1.0):
                 with suppress(NothingDone, Unsettled):
                     await self._publish(random, secret=secret)
@@ -108,8 +109,7 @@ class _Run:
                 users.start_soon(self._suffer, nursery)
             self._weather.armed = False
             await self._read_everything()
-            for place in range(len(self._processes)):
-                await self._end(place, PublishingProcess.stop)
+            await self._places.stop_all()
         if self._violations:
             raise AssertionError("\n".join(self._violations))
 
@@ -272,7 +272,7 @@ class _Run:
         if random.random() < 0.2:
             await self._report(address, random)
             return
-        process = self._pick(random)
+        process = self._places.pick(random)
         if process is not None and random.random() < 0.15:
             process.forget_maps()
             self._sights.append("maps forgotten")
@@ -348,9 +348,9 @@ class _Run:
 
     async def _read_everything(self) -> None:
         """Read everything that is published, when nothing goes wrong any more."""
+        processes = self._places.processes
         for number, address in enumerate(self._addresses):
-            known, process = address.known, self._running(number % len(self._processes))
-            reading = process.reading
+            known, reading = address.known, processes[number % len(processes)].reading
             request = self._verdict.begin(address, None, None, known.password or "")
             # Under some schedules, even a second is too short for a write.
             with suppress(StoreUnavailable):
@@ -369,46 +369,14 @@ class _Run:
 
     async def _suffer(self, nursery: trio.Nursery) -> None:
         for _ in range(self._random.choice([0, 1, 2, 4])):
-            await trio.sleep(self._random.choice([0.3, 1.0, 2.0]))
-            for _ in range(self._random.randrange(30)):
-                await trio.lowlevel.checkpoint()
+            await pause(self._random, (0.3, 1.0, 2.0), steps=30)
             if self._random.random() < 0.35:
                 self._ahead += self._random.choice([TICKET_SECONDS, 86_400])
-            place = self._random.randrange(len(self._processes))
-            how = self._random.choice(["stop", "cut"])
-            self._sights.append(f"{how} of {len(self._processes)}")
-            end = PublishingProcess.stop if how == "stop" else PublishingProcess.cut
-            await self._end(place, end)
-            await trio.sleep(self._random.choice([0, 0.3]))
-            await self._begin(place, nursery)
+            self._sights.append(await self._places.disturb(nursery))
 
-    def _running(self, place: int) -> PublishingProcess:
-        process = self._processes[place]
-        assert process is not None, "nothing runs there"
-        return process
-
-    def _pick(self, random: Random) -> PublishingProcess | None:
-        return random.choice(self._processes)
-
-    async def _begin(self, place: int, nursery: trio.Nursery) -> None:
-        process = PublishingProcess(
-            f"p{place}",
-            self.disk,
-            self._weather,
-            Random(self._random.getrandbits(32)),
-            now=self._now,
-            new_id=self._new_id,
-            shared=len(self._processes) > 1,
-            violated=self._violations.append,
-        )
-        await nursery.start(process.run)
-        self._processes[place] = process
-
-    async def _end(self, place: int, how: Callable[[PublishingProcess], None]) -> None:
-        process = self._running(place)
-        self._processes[place] = None
-        how(process)
-        await process.ended.wait()
+    def _process(self, name: str, random: Random) -> PublishingProcess:
+        options = ProcessOptions(self._new_id, self._places.shared, self._violations.append)
+        return PublishingProcess(name, self.disk, self._weather, random, options, now=self._now)
 
     def sights(self) -> Iterator[str]:
         """Report what happened."""

@@ -1,6 +1,5 @@
 """One process that restores workspaces, without sockets."""
 
-from collections.abc import Callable
 from random import Random
 from typing import cast
 
@@ -9,7 +8,6 @@ import trio
 from octavo.actors.core import Directory, WorkerContext, WorkerSpec
 from octavo.actors.jobs.restoring import RestoringJob
 from octavo.actors.workspace.actor import WorkspaceActor
-from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.restoration import BatchSizes
 from octavo.model.identity import WorkspaceId
 from octavo.restoration.restorations import Restorations
@@ -17,7 +15,7 @@ from octavo.restoration.runner import RestorationPostponed, RestorationRunner
 from tests.simulation.bare_process import AT_ONCE
 from tests.simulation.disk import Disk
 from tests.simulation.import_process import UnreliableWorkspaces
-from tests.simulation.process import Process, Violation
+from tests.simulation.process import Process, ProcessOptions
 from tests.simulation.weather import FaultSchedule
 
 START = 1_790_000_000
@@ -37,23 +35,11 @@ class RestorationProcess(Process):
         disk: Disk,
         faults: FaultSchedule,
         random: Random,
+        options: ProcessOptions,
         *,
-        new_id: Callable[[], str],
-        shared: bool,
-        violated: Violation,
         sizes: BatchSizes,
     ) -> None:
-        super().__init__(
-            name,
-            disk,
-            faults,
-            random,
-            new_id=new_id,
-            shared=shared,
-            limits=DocumentLimits(),
-            violated=violated,
-            blobs=None,
-        )
+        super().__init__(name, disk, faults, random, options)
         asked = cast(
             Directory[WorkspaceId, WorkspaceActor], UnreliableWorkspaces(self.directory, faults)
         )
@@ -62,7 +48,7 @@ class RestorationProcess(Process):
             self.store,
             runner,
             restoration_now,
-            alone=not shared,
+            alone=not options.shared,
             postponing=(RestorationPostponed,),
         )
 

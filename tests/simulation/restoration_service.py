@@ -31,6 +31,8 @@ from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.disk import ANN, Disk, found
 from tests.simulation.invariants import faults_of
 from tests.simulation.kept import Kept, kept
+from tests.simulation.places import Places, pause
+from tests.simulation.process import ProcessOptions
 from tests.simulation.restoration_process import RestorationProcess
 from tests.simulation.restoration_verdict import (
     RestorationEnd,
@@ -76,8 +78,8 @@ class _Run:
         self._ids = count()
         self._sights: list[str] = []
         self._sizes = random.choice([BatchSizes(), BatchSizes(2, 1), BatchSizes(3, 2)])
-        self._processes: list[RestorationProcess | None] = [None] * random.choice([1, 1, 2])
-        self._asking = Asking(self._pick, self._weather)
+        self._places = Places(random, random.choice([1, 1, 2]), self._process)
+        self._asking = Asking(self._places.pick, self._weather)
         # The mutations of others.
         self._sent: set[MutationId] = set()
         self._theirs: list[Receipt] = []
@@ -92,8 +94,7 @@ class _Run:
         await found(self.disk, [VAULT])
         key = RestorationKey(VAULT, MutationId(self._new_id()))
         async with trio.open_nursery() as nursery:
-            for place in range(len(self._processes)):
-                await self._begin(place, nursery)
+            await self._places.begin_all(nursery)
             for _ in range(8):
                 await self._write(self._random)
             target = self._random.choice(range(self.disk.committed[VAULT] + 1))
@@ -105,8 +106,7 @@ class _Run:
             self._weather.armed = False
             await self._wait_for_the_end(key)
             await self._settle(key)
-            for place in range(len(self._processes)):
-                await self._end(place, RestorationProcess.stop)
+            await self._places.stop_all()
 
     async def _restore(self, key: RestorationKey, target: Position) -> None:
         """Ask for the restoration; some people leave as soon as it has begun."""
@@ -130,9 +130,7 @@ class _Run:
     async def _write_meanwhile(self, writes: Sequence[int]) -> None:
         for number in writes:
             random = Random(f"{number} of {current_schedule()}")
-            await trio.sleep(random.choice([0.0, 0.0, 0.1, 0.4]))
-            for _ in range(random.randrange(60)):
-                await trio.lowlevel.checkpoint()
+            await pause(random, (0.0, 0.0, 0.1, 0.4), steps=60)
             await self._write(random)
 
     async def _write(self, random: Random) -> None:
@@ -158,16 +156,8 @@ class _Run:
 
     async def _suffer(self, nursery: trio.Nursery) -> None:
         for _ in range(self._random.choice([0, 1, 2, 3])):
-            await trio.sleep(self._random.choice([0, 0.1, 0.3]))
-            for _ in range(self._random.randrange(300)):
-                await trio.lowlevel.checkpoint()
-            place = self._random.randrange(len(self._processes))
-            how = self._random.choice(["stop", "cut"])
-            self._sights.append(f"{how} of {len(self._processes)}")
-            end = RestorationProcess.stop if how == "stop" else RestorationProcess.cut
-            await self._end(place, end)
-            await trio.sleep(self._random.choice([0, 0.3]))
-            await self._begin(place, nursery)
+            await pause(self._random, (0, 0.1, 0.3), steps=300)
+            self._sights.append(await self._places.disturb(nursery))
 
     # The end
 
@@ -222,29 +212,11 @@ class _Run:
     async def _ask(self, ask: Callable[[RestorationProcess], Awaitable[R]], random: Random) -> R:
         return await self._asking.ask(random, lambda process, _: ask(process))
 
-    def _pick(self, random: Random) -> RestorationProcess | None:
-        return random.choice(self._processes)
-
-    async def _begin(self, place: int, nursery: trio.Nursery) -> None:
-        process = RestorationProcess(
-            f"p{place}",
-            self.disk,
-            self._weather,
-            Random(self._random.getrandbits(32)),
-            new_id=self._new_id,
-            shared=len(self._processes) > 1,
-            violated=self._violations.append,
-            sizes=self._sizes,
+    def _process(self, name: str, random: Random) -> RestorationProcess:
+        options = ProcessOptions(self._new_id, self._places.shared, self._violations.append)
+        return RestorationProcess(
+            name, self.disk, self._weather, random, options, sizes=self._sizes
         )
-        await nursery.start(process.run)
-        self._processes[place] = process
-
-    async def _end(self, place: int, how: Callable[[RestorationProcess], None]) -> None:
-        process = self._processes[place]
-        assert process is not None, "nothing runs there"
-        self._processes[place] = None
-        how(process)
-        await process.ended.wait()
 
 
 def _asking_for(

@@ -30,7 +30,8 @@ from tests.simulation.disk import Disk, found
 from tests.simulation.drafting import FILES
 from tests.simulation.image_user import PICTURES
 from tests.simulation.ledger import SHARED, Ledger
-from tests.simulation.process import Process
+from tests.simulation.places import Places, pause
+from tests.simulation.process import Process, ProcessOptions
 from tests.simulation.sending import attempt
 from tests.simulation.specification import Accepted, Rejected, Request
 from tests.simulation.verdict import judge
@@ -121,13 +122,13 @@ class Service:
         self._rooms = count()
         self._blobs = BlobDisk(self._violations.append, random.choice(SPEEDS)) if images else None
         self._disk = self._open(self._room() / "octavo.db" if folder else None)
-        processes = random.choice([1, 2] if together else [1, 1, 2])
-        self._processes: list[Process | None] = [None] * processes
+        number = random.choice([1, 2] if together else [1, 1, 2])
+        self._places = Places(random, number, self._process, reachable_to_the_end=True)
         self._devices = {
             name: Device(
                 name,
                 self._history,
-                Asking(self._pick, self._weather),
+                Asking(self._places.pick, self._weather),
                 self._ledger,
                 EDITING if together else 0,
                 PICTURING if images else 0,
@@ -144,8 +145,7 @@ class Service:
         """Serve ``turns``, and come to rest."""
         await found(self._disk, self._workspaces)
         async with trio.open_nursery() as nursery:
-            for place in range(len(self._processes)):
-                await self._start(place, nursery)
+            await self._places.begin_all(nursery)
             for device in self._devices.values():
                 await device.push_everywhere(self._random)
             if SHARED in self._workspaces:
@@ -161,8 +161,7 @@ class Service:
                 users.start_soon(self._suffer, nursery)
             self._weather.armed = False
             await self._come_to_rest()
-            for place in range(len(self._processes)):
-                await self._end(place, Process.stop)
+            await self._places.stop_all()
 
     async def judge(self) -> None:
         """Judge the finished run; raise what `judge` does."""
@@ -198,64 +197,29 @@ class Service:
             await device.turn(random)
             await trio.sleep(random.choice([0, 0, 0.1, 0.6]))
 
-    def _pick(self, random: Random) -> Process | None:
-        return random.choice(self._processes)
-
     # The ends of processes
 
-    async def _start(self, place: int, nursery: trio.Nursery) -> None:
-        process = Process(
-            f"p{place}",
-            self._disk,
-            self._weather,
-            Random(self._random.getrandbits(32)),
+    def _process(self, name: str, random: Random) -> Process:
+        options = ProcessOptions(
             new_id=lambda: f"r{next(self._ids)}",
-            shared=len(self._processes) > 1,
-            limits=self._limits,
+            shared=self._places.shared,
             violated=self._violations.append,
+            limits=self._limits,
             blobs=self._blobs,
         )
-        await nursery.start(process.run)
-        self._processes[place] = process
-
-    async def _end(self, place: int, how: Callable[[Process], None]) -> None:
-        process = self._processes[place]
-        assert process is not None, "nothing runs there"
-        how(process)
-        await process.ended.wait()
-        self._processes[place] = None
+        return Process(name, self._disk, self._weather, random, options)
 
     async def _suffer(self, nursery: trio.Nursery) -> None:
         for _ in range(self._random.choice([0, 1, 2, 3])):
-            await trio.sleep(self._random.choice([0, 0.3, 1.0]))
-            for _ in range(self._random.randrange(100)):
-                await trio.lowlevel.checkpoint()
-            place = self._random.randrange(len(self._processes))
-            places = [place]
-            end = self._random.choice(["stop", "cut", "power"])
-            self._ends.append(f"{end} of {'one' if len(self._processes) == 1 else 'two'}")
-            if end == "stop":
-                await self._end(place, Process.stop)
-            elif end == "cut":
-                await self._end(place, Process.cut)
-            else:
-                places = list(range(len(self._processes)))
-                await self._lose_power()
-            await trio.sleep(self._random.choice([0, 0.3]))
-            for each in places:
-                await self._start(each, nursery)
+            await pause(self._random, (0, 0.3, 1.0), steps=100)
+            self._ends.append(await self._places.disturb(nursery, self._lose_power))
 
     async def _lose_power(self) -> None:
         """Kill all processes at one moment, and continue with the disk as it was then."""
         copy = self._disk.copied(self._room()) if self._folder else None
         if self._blobs is not None:
             self._blobs.lose_power()
-        running = [process for process in self._processes if process is not None]
-        for process in running:
-            process.cut()
-        for process in running:
-            await process.ended.wait()
-        self._processes = [None] * len(self._processes)
+        await self._places.cut_all()
         if copy is not None:
             self._disk.close()
             self._disk = self._open(copy)
@@ -300,8 +264,8 @@ class Service:
         await wait_all_tasks_blocked()
         if self._blobs is not None:
             await self._collect_all(self._blobs)
-        for process in self._processes:
-            if process is not None and process.watcher.told != self._disk.committed:
+        for process in self._places.processes:
+            if process.watcher.told != self._disk.committed:
                 self._violations.append(
                     f"{process.name} told {process.watcher.told} of {self._disk.committed}"
                 )
@@ -314,8 +278,7 @@ class Service:
     async def _collect_all(self, blobs: BlobDisk) -> None:
         """Wait until every upload has expired, and no blob is left that nobody names."""
         await trio.sleep(QUIET / blobs.speed)
-        for process in self._processes:
-            assert process is not None, "a process was not started again"
+        for process in self._places.processes:
             for _ in range(PATIENCE):
                 process.images.wake()
                 await trio.sleep(COLLECTING)
@@ -324,8 +287,7 @@ class Service:
         self._violations.extend(blobs.faults_at_rest())
 
     async def _touch_all(self, workspaces: Sequence[WorkspaceId]) -> None:
-        for process in self._processes:
-            assert process is not None, "a process was not started again"
+        for process in self._places.processes:
             for workspace_id in workspaces:
                 await _touch(process, workspace_id)
 

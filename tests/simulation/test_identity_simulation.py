@@ -42,7 +42,7 @@ IDENTITY_SIGHTS = {
     *(f"{name}: {code}" for name, codes in CHANGES.items() for code in codes),
     *("not_signed_in", "not-executed", "unknown"),
     *(f"{kind} at {point}" for kind in ("crash", "delay") for point in POINTS),
-    *(f"{end} of {number}" for end in ("stop", "cut", "power") for number in ("one", "two")),
+    *(f"{end} of {number}" for end in ("stop", "cut", "power") for number in (1, 2)),
 }
 """What has to occur under this many schedules, or the simulation tests less than it claims."""
 PROGRAM_SIGHTS = {
@@ -52,7 +52,7 @@ PROGRAM_SIGHTS = {
     *("end access: acknowledged", "revoke token: acknowledged", "steal: invalid_grant"),
     *(f"{name}: unknown" for name in ("allow", "exchange", "renew", "end access")),
     *(f"crash at {point}" for point in POINTS),
-    *(f"{end} of {number}" for end in ("stop", "cut", "power") for number in ("one", "two")),
+    *(f"{end} of {number}" for end in ("stop", "cut", "power") for number in (1, 2)),
 }
 """The same, of runs with programs."""
 

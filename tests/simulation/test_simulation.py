@@ -26,7 +26,7 @@ SIGHTS = {
     *(f"{status} {asked}" for status in ("not-executed", "unknown") for asked in ("Sent", "Look")),
     *(f"{kind} at {point}" for kind in ("crash", "delay") for point in CRASHES),
     *("cancel at ask.sending", "cancel at ask.replied"),
-    *(f"{end} of {number}" for end in ("stop", "cut", "power") for number in ("one", "two")),
+    *(f"{end} of {number}" for end in ("stop", "cut", "power") for number in (1, 2)),
 }
 """What has to occur under this many schedules, or the simulation tests less than it claims."""
 SIGHTS_OF_IMAGES = {

@@ -14,6 +14,7 @@ from octavo.store.scripts import usage
 from octavo.usage.meter import INTERVAL_SECONDS
 from tests.fakes.usage_rig import ANN, usage_rig
 from tests.simulation.disk import Disk
+from tests.simulation.places import ENDS, Places
 from tests.simulation.usage_process import CountedRead, UsageProcess
 from tests.simulation.weather import FaultSchedule
 
@@ -52,7 +53,7 @@ class _Run:
         # Some runs see the month end.
         self._start = month_end(_START) - random.choice([3.0, 1000.0])
         self._ids = count()
-        self._processes: list[UsageProcess | None] = [None] * random.choice([1, 1, 2])
+        self._places = Places(random, random.choice([1, 1, 2]), self._process)
         self._ended: list[UsageProcess] = []
         self._sights: list[str] = []
 
@@ -62,8 +63,7 @@ class _Run:
     async def run(self, reads: Sequence[tuple[int, int]]) -> None:
         await usage_rig(self.disk).account(size=self._limit)
         async with trio.open_nursery() as nursery:
-            for place in range(len(self._processes)):
-                await self._begin(place, nursery)
+            await self._places.begin_all(nursery)
             self._weather.armed = True
             async with trio.open_nursery() as users:
                 for reader in range(READERS):
@@ -71,15 +71,15 @@ class _Run:
                     users.start_soon(self._read, reader, turns)
                 users.start_soon(self._suffer, nursery)
             self._weather.armed = False
-            for place in range(len(self._processes)):
-                process = await self._end(place, UsageProcess.stop)
-                if process.writes.stored < len(process.writes.reads):
-                    raise AssertionError("a process that was stopped has lost counts")
+            stopped = await self._places.stop_all()
+            self._ended += stopped
+            if any(each.writes.stored < len(each.writes.reads) for each in stopped):
+                raise AssertionError("a process that was stopped has lost counts")
 
     async def _read(self, reader: int, turns: Sequence[int]) -> None:
         for turn in turns:
             random = Random(f"{reader} {turn} of {current_schedule()}")
-            process = random.choice(self._processes)
+            process = self._places.pick(random)
             if process is not None:
                 await self._count(process, Amount(random.randrange(1, 20), 1))
             await trio.sleep(random.choice([0, 0.1, 0.4, 1.5]))
@@ -100,35 +100,24 @@ class _Run:
     async def _suffer(self, nursery: trio.Nursery) -> None:
         for _ in range(self._random.choice([0, 1, 2, 3])):
             await trio.sleep(self._random.choice([0.3, 2.0, 4.0]))
-            place = self._random.randrange(len(self._processes))
-            how = self._random.choice(["stop", "cut"])
-            end = UsageProcess.stop if how == "stop" else UsageProcess.cut
-            process = await self._end(place, end)
-            self._sights.append(f"{how} of {len(self._processes)}")
+            place = self._random.randrange(len(self._places))
+            end = self._random.choice(ENDS)
+            process = await self._places.end(place, end)
+            self._ended.append(process)
+            self._sights.append(f"{end} of {len(self._places)}")
             self._judge_end(process)
-            await self._begin(place, nursery)
+            await self._places.begin(place, nursery)
 
-    async def _begin(self, place: int, nursery: trio.Nursery) -> None:
-        process = UsageProcess(
-            f"p{place}",
+    def _process(self, name: str, random: Random) -> UsageProcess:
+        return UsageProcess(
+            name,
             self.disk,
             self._weather,
-            Random(self._random.getrandbits(32)),
+            random,
             now=self._now,
             writer_id=f"01900000-0000-7000-8000-{next(self._ids):012x}",
-            shared=len(self._processes) > 1,
+            shared=self._places.shared,
         )
-        await nursery.start(process.run)
-        self._processes[place] = process
-
-    async def _end(self, place: int, how: Callable[[UsageProcess], None]) -> UsageProcess:
-        process = self._processes[place]
-        assert process is not None, "nothing runs there"
-        self._processes[place] = None
-        how(process)
-        await process.ended.wait()
-        self._ended.append(process)
-        return process
 
     def _judge_end(self, process: UsageProcess) -> None:
         """Raise if counts are lost that are older than the interval of batches."""
@@ -157,7 +146,7 @@ class _Run:
                 )
             if found.installation.downloads.size != stored:
                 raise AssertionError("the installation has another sum than its only account")
-            alone = len(self._processes) == 1
+            alone = not self._places.shared
             if alone and self._limit is not None and total > self._limit + lost[month]:
                 raise AssertionError(f"{total} were read with a limit of {self._limit}")
 

@@ -109,7 +109,7 @@ async def test_invalid_limit_is_refused_at_its_field(
 ) -> None:
     await account_of(ann, "ann")
     form = next(each for each in ann.page.forms if each.button == button)
-    page = await ann.send(form.action, **{**form.fields, field: "much"})
+    page = await ann.send_form(form, **{field: "much"})
     assert (ann.status, page.focused) == (400, [field])
     assert 'value="much"' in ann.text
 

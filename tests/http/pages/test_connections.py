@@ -142,7 +142,7 @@ async def test_workspaces_must_be_chosen(house: Installation, ann: PageReader) -
 async def test_person_refuses(house: Installation, ann: PageReader) -> None:
     await ann.open(await request(house))
     form = ann.form("Allow")
-    await ann.send(form.action, **{**form.fields, "decision": "deny"})
+    await ann.send_form(form, decision="deny")
     assert parse_qs(urlsplit(ann.path).query)["error"] == ["access_denied"]
     await ann.open("/account/connections")
     assert "No programs yet" in ann.text
@@ -194,7 +194,7 @@ async def test_form_that_is_sent_twice_grants_once(house: Installation, ann: Pag
     form = ann.form("Allow")
     paths = set()
     for _ in range(2):
-        await ann.send(form.action, **{**form.fields, "decision": "allow"})
+        await ann.send_form(form, decision="allow")
         paths.add(ann.path)
     assert len(paths) == 1
     await ann.open("/account/connections")

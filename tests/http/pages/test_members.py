@@ -54,7 +54,7 @@ async def test_owner_invites_changes_and_removes(
     await ann.open(f"{path}/members")
     assert "bob@example.org" in ann.text
     [form] = [each for each in ann.page.forms if each.fields.get("role") == "editor"]
-    await ann.send(form.action, **{**form.fields, "role": "reader"})
+    await ann.send_form(form, role="reader")
     assert ann.page.alerts == ["The role is saved."]
     removal = next(path for text, path in ann.page.links.items() if text.startswith("Remove"))
     await ann.open(removal)
@@ -88,7 +88,7 @@ async def test_own_role_is_changed_after_a_confirmation(
     await join(house, bob, await invite(ann, path, "administrator"))
     await bob.open(f"{path}/members")
     own = next(form for form in bob.page.forms if form.fields.get("role") == "administrator")
-    page = await bob.send(own.action, **{**own.fields, "role": "reader"})
+    page = await bob.send_form(own, role="reader")
     assert "You are administrator now. As reader you may do less" in bob.text
     assert page.links["Cancel"] == f"{path}/members"
     page = await bob.submit("Change my role")

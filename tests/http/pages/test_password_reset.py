@@ -107,10 +107,9 @@ async def test_installation_without_mail_says_whom_to_ask() -> None:
 async def test_link_that_is_requested_again_by_a_reload_is_sent_once(house: Installation) -> None:
     await house.person()
     reader = house.stranger()
-    await reader.open("/forgot-password")
-    form = reader.form("Send the link")
+    form = await reader.form_at("/forgot-password", "Send the link")
     for _ in range(2):
-        await reader.send(form.action, **{**form.fields, "address": ADDRESS})
+        await reader.send_form(form, address=ADDRESS)
         assert "is on its way" in reader.text
     rows = await house.users.identity.rows("SELECT kind FROM outbox")
     assert rows == [("password_reset",)]

@@ -93,7 +93,7 @@ async def test_form_that_is_sent_twice_creates_one_link(ann: PageReader, links: 
     form = ann.form("Create the link")
     addresses = set()
     for _ in range(2):
-        await ann.send(form.action, **{**form.fields, "kind": "note", "path": "Bills.md"})
+        await ann.send_form(form, kind="note", path="Bills.md")
         addresses |= set(ADDRESSES.findall(ann.text))
     assert len(addresses) == 1
     await ann.open(links)
@@ -360,8 +360,7 @@ async def test_person_who_may_not_publish_is_told_so(
     house: Installation, ann: PageReader, links: str
 ) -> None:
     await publish(ann, links)
-    await ann.open(f"{links}/new")
-    form = ann.form("Create the link")
+    form = await ann.form_at(f"{links}/new", "Create the link")
     await house.users.identity.execute("UPDATE accounts SET controls_publishing = 0")
     ann = await house.signed_in(ADDRESS)
     for path in (links, f"{links}/new"):
@@ -370,8 +369,7 @@ async def test_person_who_may_not_publish_is_told_so(
         assert all(not each.button.startswith("Create") for each in ann.page.forms)
     assert "Publish a note or a folder" not in ann.page.links
     token = ann.form("Sign out").fields["token-of-form"]
-    sent = {**form.fields, "token-of-form": token, "kind": "note", "path": NOTE}
-    await ann.send(form.action, **sent)
+    await ann.send_form(form, **{"token-of-form": token, "kind": "note", "path": NOTE})
     assert ann.status == 403
     assert "let you publish" in ann.text
 

@@ -41,7 +41,7 @@ async def test_form_that_is_sent_twice_creates_one_account(house: Installation) 
     ann = await invited(house)
     form = ann.form("Create the account")
     for _ in range(2):
-        await ann.send(form.action, **{**form.fields, **GIVEN})
+        await ann.send_form(form, **GIVEN)
         assert ann.path == "/workspaces"
     assert len(await house.users.identity.rows("SELECT id FROM accounts")) == 1
 

@@ -107,10 +107,9 @@ async def test_form_for_anybody_that_was_opened_before_signing_in_is_performed(
     house: Installation, ann: PageReader
 ) -> None:
     early = house.stranger()
-    await early.open("/sign-in")
-    form = early.form("Sign in")
+    form = await early.form_at("/sign-in", "Sign in")
     early.cookies |= ann.cookies
-    await early.send(form.action, **{**form.fields, "address": ADDRESS, "password": PASSWORD})
+    await early.send_form(form, address=ADDRESS, password=PASSWORD)
     assert early.path == "/workspaces"
 
 

@@ -36,6 +36,18 @@ class Vault:
         assert reader.path.startswith(f"{self.base}/notes/"), (reader.path, reader.page.alerts)
         return reader.path
 
+    async def edit(self, reader: PageReader, note: str, text: str) -> None:
+        """Save a text in the form of a note; ``note`` is the path of its page."""
+        await reader.open(f"{note}/edit")
+        await reader.submit("Save", text=text)
+        assert (reader.path, reader.page.alerts) == (note, ["Saved."])
+
+    async def delete(self, reader: PageReader, note: str) -> None:
+        """Delete a note in its form; ``note`` is the path of its page."""
+        await reader.open(f"{note}/delete")
+        await reader.submit("Delete the note")
+        assert "It is among the deleted notes" in reader.page.alerts[0]
+
     async def account_id(self) -> AccountId:
         """The account of Ann, who owns the workspace."""
 

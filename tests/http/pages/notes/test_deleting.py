@@ -7,12 +7,11 @@ from tests.http.pages.notes.conftest import Vault
 async def test_note_is_deleted_restored_and_erased(ann: PageReader, vault: Vault) -> None:
     note = await vault.write(ann, "Kitchen/Tea", "Green.")
     await vault.write(ann, "Coffee", "Not [tea](Kitchen/Tea.md).")
-    await ann.open(f"{note}/delete")
+    form = await ann.form_at(f"{note}/delete", "Delete the note")
     assert "One link leads here" in ann.text
-    form = ann.form("Delete the note")
     await ann.submit("Delete the note")
     assert "It is among the deleted notes" in ann.page.alerts[0]
-    await ann.send(form.action, **{**form.fields, "once": "another"})
+    await ann.send_form(form, once="another")
     assert ann.path == f"{vault.base}/deleted"
     await ann.open(note)
     assert ann.page.headings == ["History of Tea"]
@@ -21,8 +20,7 @@ async def test_note_is_deleted_restored_and_erased(ann: PageReader, vault: Vault
     await ann.submit("Restore the note")
     assert ann.page.alerts == ["The note is restored."]
     assert "Kitchen/Tea.md" in await vault.texts()
-    await ann.open(f"{note}/delete")
-    await ann.submit("Delete the note")
+    await vault.delete(ann, note)
     await ann.open(f"{note}/purge")
     await ann.submit("Erase for good")
     assert ann.page.alerts == ["The note is erased for good."]
@@ -35,8 +33,7 @@ async def test_note_whose_place_is_taken_is_restored_elsewhere(
     ann: PageReader, vault: Vault
 ) -> None:
     note = await vault.write(ann, "Tea", "Green.")
-    await ann.open(f"{note}/delete")
-    await ann.submit("Delete the note")
+    await vault.delete(ann, note)
     await vault.write(ann, "Tea", "Black.")
     await ann.open(f"{note}/restore")
     await ann.submit("Restore the note")
@@ -49,11 +46,9 @@ async def test_note_that_changed_since_it_was_seen_is_not_deleted(
     ann: PageReader, vault: Vault
 ) -> None:
     note = await vault.write(ann, "Tea", "Green.")
-    await ann.open(f"{note}/delete")
-    form = ann.form("Delete the note")
-    await ann.open(f"{note}/edit")
-    await ann.submit("Save", text="Important.")
-    await ann.send(form.action, **form.fields)
+    form = await ann.form_at(f"{note}/delete", "Delete the note")
+    await vault.edit(ann, note, "Important.")
+    await ann.send_form(form)
     assert "The note changed meanwhile" in ann.page.alerts[0]
     assert await vault.texts() == {"Tea.md": "Important."}
 

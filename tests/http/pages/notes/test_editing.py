@@ -45,8 +45,7 @@ async def test_note_is_edited(ann: PageReader, vault: Vault) -> None:
 async def test_text_keeps_its_first_empty_line_and_its_last(ann: PageReader, vault: Vault) -> None:
     await vault.write(ann, "Tea", "Green.")
     await ann.open(ann.page.links["Edit"])
-    form = ann.form("Save")
-    await ann.send(form.action, **{**form.fields, "text": "\r\n\r\nBlack.\r\n\r\n"})
+    await ann.submit("Save", text="\r\n\r\nBlack.\r\n\r\n")
     assert await vault.texts() == {"Tea.md": "\n\nBlack.\n\n"}
     await ann.open(f"{ann.path}/edit")
     assert "\n\n\nBlack.\n\n</textarea>" in ann.text
@@ -55,9 +54,7 @@ async def test_text_keeps_its_first_empty_line_and_its_last(ann: PageReader, vau
 async def test_note_keeps_the_line_ends_of_another_system(ann: PageReader, vault: Vault) -> None:
     note = await vault.write(ann, "Tea", "Green.")
     await vault.replace(note, "Green.\r\nHot.\r\n")
-    await ann.open(f"{note}/edit")
-    form = ann.form("Save")
-    await ann.send(form.action, **{**form.fields, "text": "Black.\r\nHot.\r\n"})
+    await vault.edit(ann, note, "Black.\r\nHot.\r\n")
     assert await vault.texts() == {"Tea.md": "Black.\r\nHot.\r\n"}
 
 
@@ -74,18 +71,16 @@ def test_line_ends_are_those_of_every_line(text: str, lines: str) -> None:
 async def test_preview_saves_nothing(ann: PageReader, vault: Vault) -> None:
     await vault.write(ann, "Tea", "Green.")
     await ann.open(ann.page.links["Edit"])
-    form = ann.form("Save")
-    await ann.send(form.action, **{**form.fields, "text": "**Black.**", "action": "preview"})
+    await ann.submit("Save", text="**Black.**", action="preview")
     assert "<strong>Black.</strong>" in ann.text
     assert "**Black.**</textarea>" in ann.text
     assert await vault.texts() == {"Tea.md": "Green."}
 
 
 async def test_form_that_is_sent_twice_makes_one_note(ann: PageReader, vault: Vault) -> None:
-    await ann.open(f"{vault.base}/new")
-    form = ann.form("Create the note")
+    form = await ann.form_at(f"{vault.base}/new", "Create the note")
     for _ in range(2):
-        await ann.send(form.action, **{**form.fields, "path": "Tea", "text": "Green."})
+        await ann.send_form(form, path="Tea", text="Green.")
         assert ann.page.alerts == ["The note is created."]
     assert await vault.texts() == {"Tea.md": "Green."}
 
@@ -94,11 +89,9 @@ async def test_form_that_is_sent_again_to_another_process_makes_one_note(
     ann: PageReader, vault: Vault
 ) -> None:
     """There the response of the first submission is not known, but the change is."""
-    await ann.open(f"{vault.base}/new")
-    form = ann.form("Create the note")
+    form = await ann.form_at(f"{vault.base}/new", "Create the note")
     for once in ("1", "2"):
-        fields = {**form.fields, "path": "Tea", "text": "Green.", "once": once}
-        await ann.send(form.action, **fields)
+        await ann.send_form(form, path="Tea", text="Green.", once=once)
         assert ann.path.startswith(f"{vault.base}/notes/"), ann.page.alerts
     assert await vault.texts() == {"Tea.md": "Green."}
 
@@ -139,17 +132,21 @@ async def test_edit_moves_the_note_with_its_links(ann: PageReader, vault: Vault)
     }
 
 
+async def save_late(ann: PageReader, vault: Vault, text: str, theirs: str, mine: str) -> None:
+    """Save a text of a note in a form that was opened before another text was saved."""
+    note = await vault.write(ann, "Tea", text)
+    form = await ann.form_at(f"{note}/edit", "Save")
+    await vault.edit(ann, note, theirs)
+    await ann.send_form(form, text=mine)
+
+
 async def test_note_that_changed_meanwhile_is_merged(ann: PageReader, vault: Vault) -> None:
-    note = await vault.write(ann, "Tea", "Green tea.\n\nHot.\n")
-    await ann.open(f"{note}/edit")
-    form = ann.form("Save")
-    await ann.open(f"{note}/edit")
-    await ann.submit("Save", text="Green tea, 75 degrees.\n\nHot.\n")
-    await ann.send(form.action, **{**form.fields, "text": "Green tea.\n\nVery hot.\n"})
+    text, theirs = "Green tea.\n\nHot.\n", "Green tea, 75 degrees.\n\nHot.\n"
+    await save_late(ann, vault, text, theirs, "Green tea.\n\nVery hot.\n")
     assert ann.status == 409
     assert ann.page.headings == ["This note changed while you wrote"]
     assert "nothing contradicts" in ann.text
-    assert await vault.texts() == {"Tea.md": "Green tea, 75 degrees.\n\nHot.\n"}
+    assert await vault.texts() == {"Tea.md": theirs}
     await ann.submit("Save the merged text", text=merged_text(ann))
     assert await vault.texts() == {"Tea.md": "Green tea, 75 degrees.\n\nVery hot.\n"}
 
@@ -162,12 +159,9 @@ def merged_text(reader: PageReader) -> str:
 async def test_contradiction_is_shown_and_finished_by_the_person(
     ann: PageReader, vault: Vault
 ) -> None:
-    note = await vault.write(ann, "Tea", "Steep 3 minutes.\n")
-    await ann.open(f"{note}/edit")
-    form = ann.form("Save")
-    await ann.open(f"{note}/edit")
-    await ann.submit("Save", text="Steep 2 minutes.\n")
-    await ann.send(form.action, **{**form.fields, "text": "Steep 4 minutes.\n"})
+    await save_late(
+        ann, vault, "Steep 3 minutes.\n", theirs="Steep 2 minutes.\n", mine="Steep 4 minutes.\n"
+    )
     assert "one place needs" in ann.text
     assert ">4</ins>" in ann.text
     assert ">2</ins>" in ann.text
@@ -176,12 +170,9 @@ async def test_contradiction_is_shown_and_finished_by_the_person(
 
 
 async def test_contradicting_text_is_kept_as_a_copy(ann: PageReader, vault: Vault) -> None:
-    note = await vault.write(ann, "Tea", "Steep 3 minutes.\n")
-    await ann.open(f"{note}/edit")
-    form = ann.form("Save")
-    await ann.open(f"{note}/edit")
-    await ann.submit("Save", text="Steep 2 minutes.\n")
-    await ann.send(form.action, **{**form.fields, "text": "Steep 4 minutes.\n"})
+    await save_late(
+        ann, vault, "Steep 3 minutes.\n", theirs="Steep 2 minutes.\n", mine="Steep 4 minutes.\n"
+    )
     await ann.submit("Keep mine as a copy")
     assert ann.page.alerts == ["Your text is saved as a note of its own."]
     assert await vault.texts() == {
@@ -194,11 +185,9 @@ async def test_note_that_was_deleted_meanwhile_is_written_again(
     ann: PageReader, vault: Vault
 ) -> None:
     note = await vault.write(ann, "Tea", "Green.")
-    await ann.open(f"{note}/edit")
-    form = ann.form("Save")
-    await ann.open(f"{note}/delete")
-    await ann.submit("Delete the note")
-    await ann.send(form.action, **{**form.fields, "text": "Black."})
+    form = await ann.form_at(f"{note}/edit", "Save")
+    await vault.delete(ann, note)
+    await ann.send_form(form, text="Black.")
     assert "Somebody deleted this note" in ann.page.alerts[0]
     await ann.submit("Create the note")
     assert await vault.texts() == {"Tea.md": "Black."}
@@ -209,10 +198,9 @@ async def test_form_that_is_saved_changed_and_saved_again_goes_on_from_there(
 ) -> None:
     """As after the Back button of the browser."""
     note = await vault.write(ann, "Tea", "Green.\n")
-    await ann.open(f"{note}/edit")
-    form = ann.form("Save")
-    await ann.send(form.action, **{**form.fields, "text": "Green.\nBlack.\n"})
-    await ann.send(form.action, **{**form.fields, "text": "Green.\nBlack.\nWhite.\n"})
+    form = await ann.form_at(f"{note}/edit", "Save")
+    await ann.send_form(form, text="Green.\nBlack.\n")
+    await ann.send_form(form, text="Green.\nBlack.\nWhite.\n")
     assert (ann.path, ann.page.alerts) == (note, ["Saved."])
     assert await vault.texts() == {"Tea.md": "Green.\nBlack.\nWhite.\n"}
 
@@ -220,36 +208,26 @@ async def test_form_that_is_saved_changed_and_saved_again_goes_on_from_there(
 async def test_text_survives_the_end_of_the_session(ann: PageReader, vault: Vault) -> None:
     note = await vault.write(ann, "Tea", "Green.\n")
     await ann.open(f"{note}/edit")
-    form = ann.form("Save")
     ann.cookies.clear()
-    await ann.send(form.action, **{**form.fields, "text": "Black.\n"})
+    await ann.submit("Save", text="Black.\n")
     assert ann.status == 401
     assert "Black.\n</textarea>" in ann.text
     assert await vault.texts() == {"Tea.md": "Green.\n"}
-    again = ann.form("Sign in and go on")
-    kept = {**again.fields, "kept-text": "Black.\n"}
-    await ann.send(again.action, **{**kept, "address": "ann@example.org", "password": "wrong"})
+    await ann.submit("Sign in and go on", address="ann@example.org", password="wrong")
     assert ann.page.headings == ["Sign in again"]
     assert "Black.\n</textarea>" in ann.text
-    again = ann.form("Sign in and go on")
-    await ann.send(again.action, **{**again.fields, **signed(), "kept-text": "Black.\n"})
+    await ann.submit("Sign in and go on", address="ann@example.org", password=PASSWORD)
     assert ann.page.headings == ["You are signed in again"]
-    form = ann.form("Save")
-    await ann.send(form.action, **{**form.fields, "text": "Black.\n"})
+    await ann.submit("Save", text="Black.\n")
     assert (ann.path, ann.page.alerts) == (note, ["Saved."])
     assert await vault.texts() == {"Tea.md": "Black.\n"}
 
 
-def signed() -> dict[str, str]:
-    return {"address": "ann@example.org", "password": PASSWORD}
-
-
 async def test_text_survives_another_sign_in(ann: PageReader, vault: Vault) -> None:
     note = await vault.write(ann, "Tea", "Green.\n")
-    await ann.open(f"{note}/edit")
-    form = ann.form("Save")
+    form = await ann.form_at(f"{note}/edit", "Save")
     again = await vault.house.signed_in("ann@example.org")
-    await again.send(form.action, **{**form.fields, "text": "Black.\n"})
+    await again.send_form(form, text="Black.\n")
     assert again.page.headings == ["You are signed in again"]
     assert await vault.texts() == {"Tea.md": "Green.\n"}
 
@@ -257,9 +235,8 @@ async def test_text_survives_another_sign_in(ann: PageReader, vault: Vault) -> N
 async def test_form_of_another_site_is_refused(ann: PageReader, vault: Vault) -> None:
     note = await vault.write(ann, "Tea", "Green.\n")
     await ann.open(f"{note}/edit")
-    form = ann.form("Save")
     ann.headers["origin"] = "https://elsewhere.example"
-    await ann.send(form.action, **{**form.fields, "text": "Black.\n"})
+    await ann.submit("Save", text="Black.\n")
     assert ann.status == 403
     assert await vault.texts() == {"Tea.md": "Green.\n"}
 
@@ -284,11 +261,9 @@ async def test_reader_gets_no_form(ann: PageReader, bob: PageReader, vault: Vaul
     for form in (f"{note}/edit", f"{vault.base}/new", f"{note}/move", f"{note}/delete"):
         await bob.open(form)
         assert bob.status == 403
-    await ann.open(f"{note}/edit")
-    sent = ann.form("Save")
+    sent = await ann.form_at(f"{note}/edit", "Save")
     await bob.open(note)
     token = bob.form("Sign out").fields["token-of-form"]
-    fields = {**sent.fields, "token-of-form": token, "text": "Mine."}
-    await bob.send(sent.action, **fields)
+    await bob.send_form(sent, **{"token-of-form": token, "text": "Mine."})
     assert bob.status == 403
     assert await vault.texts() == {"Tea.md": "Green.\n"}

@@ -12,8 +12,7 @@ async def edited(ann: PageReader, vault: Vault) -> str:
     """The page of a note with two revisions."""
     note = await vault.write(ann, "Tea", "Steep 3 minutes.\nHot.\n")
     vault.house.users.identity.sources.time += 60
-    await ann.open(f"{note}/edit")
-    await ann.submit("Save", text="Steep 4 minutes.\nHot.\n")
+    await vault.edit(ann, note, "Steep 4 minutes.\nHot.\n")
     return note
 
 

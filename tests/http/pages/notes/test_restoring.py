@@ -12,17 +12,11 @@ from tests.http.pages.notes.conftest import Vault
 HOUR = 3600
 
 
-async def edited(reader: PageReader, note: str, text: str) -> None:
-    await reader.open(f"{note}/edit")
-    await reader.submit("Save", text=text)
-    assert reader.page.alerts == ["Saved."]
-
-
 async def changed(ann: PageReader, vault: Vault) -> None:
     """Notes that were changed and created in the last hour."""
     tea = await vault.write(ann, "Kitchen/Tea", "Green.")
     vault.house.users.identity.sources.time += 2 * HOUR
-    await edited(ann, tea, "Black.")
+    await vault.edit(ann, tea, "Black.")
     await vault.write(ann, "Kitchen/Coffee", "Strong.")
     await vault.write(ann, "Garden/Roses", "Red.")
 
@@ -99,7 +93,7 @@ async def test_form_that_is_sent_again_restores_once(ann: PageReader, vault: Vau
     form = ann.form("Restore 3 files")
     shown = set()
     for once in ("1", "2"):
-        await ann.send(form.action, **{**form.fields, "once": once})
+        await ann.send_form(form, once=once)
         shown.add(ann.path)
     assert len(shown) == 1
 

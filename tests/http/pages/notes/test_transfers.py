@@ -186,8 +186,7 @@ async def test_notes_are_not_overwritten_and_the_import_is_tried_again(
     await upload(ann, vault, {"Tea.md": "Theirs."})
     refused = ann.path
     assert "Move or delete those notes" in ann.page.alerts[0]
-    await ann.open(f"{tea}/delete")
-    await ann.submit("Delete the note")
+    await vault.delete(ann, tea)
     await ann.open(refused)
     await ann.submit("Try again")
     assert ann.page.headings == ["Your notes are here"]
