@@ -12,9 +12,18 @@ from octavo.model.links.blocks import leaves_of
 LINES = st.sampled_from(
     [
         *("", "  ", "text", "[a](b.md)", "- [a](b.md)", "* b", "+  c", "-    d", "-     code"),
-        *("  - nested", "    - deep", "  more", "> - quoted", "> text", "1. one", "2. two", "10) x"),
-        *("```", "~~~", "  ```", "- ```", "<!--", "-->", "- <!-- a", "---", "- ---", "===", "-", "*"),
-        *("# heading", "- # heading", "- ![i](j.png)", "- - a", "    code", "- [ ] task", "* * *"),
+        *("  - nested", "    - deep", "  more", "> - quoted", "> text", "1. one", "10) x"),
+        *("```", "~~~", "  ```", "- ```", "<!--", "-->", "- <!-- a", "---", "- ---", "===", "-"),
+        *(
+            "# heading",
+            "- # heading",
+            "- ![i](j.png)",
+            "- - a",
+            "    code",
+            "- [ ] task",
+            "* * *",
+            "*",
+        ),
     ]
 )
 
