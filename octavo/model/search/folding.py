@@ -91,7 +91,7 @@ def _with_others_folded(text: str) -> str:
     Other characters may compose with the one before them; no ASCII character composes with the one
     before it.
     """
-    parts = []
+    parts: list[str] = []
     at = 0
     for run in _OTHERS.finditer(text):
         start, end = max(0, run.start() - 1), run.end()
