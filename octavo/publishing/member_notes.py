@@ -26,6 +26,8 @@ from octavo.store.scripts.site_changes import place_of
 _EVERYTHING: Final = LinkTarget("folder", None, "")
 _STEP = 500
 """References that are resolved between two checkpoints."""
+_FOLDERS = 20
+"""Folders that are looked at without letting others work."""
 _TRIES = 4
 
 
@@ -94,12 +96,13 @@ class MemberNotes:
         if found is None:
             return []
         paths = [""]
-        for path in paths:
+        for at, path in enumerate(paths):
             if len(paths) > most:
                 break
             for each in found[1].folder(path).folders:
                 paths.append(f"{path}/{each.name}".lstrip("/"))  # noqa: PERF401
-            await trio.lowlevel.checkpoint()
+            if at % _FOLDERS == _FOLDERS - 1:
+                await trio.lowlevel.checkpoint()
         return paths[1 : most + 1]
 
     async def body(self, workspace_id: WorkspaceId, file_id: FileId) -> NoteBody | None:
