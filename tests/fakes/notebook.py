@@ -21,7 +21,7 @@ from octavo.model.identity import (
     RevisionId,
     WorkspaceId,
 )
-from octavo.model.search import ANY_HEAD, HeadFilter, parse_query, ranked
+from octavo.model.search import ANY_HEAD, HeadFilter, finders_of, parse_query, ranked
 from octavo.store import Script, Store, Transaction, Value
 from octavo.store.scripts.changesets import store_changes
 from octavo.store.scripts.folder_purges import record_purges
@@ -221,4 +221,4 @@ class Notebook:
         await self.catch_up()
         script = candidates([self.workspace_id], asked, folder, within, heads)
         found = await self.store.read_much(script)
-        return [each.candidate.file_id for each in ranked(found.candidates, asked)]
+        return [each.candidate.file_id for each in ranked(found.candidates, finders_of(asked))]

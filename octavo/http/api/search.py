@@ -1,5 +1,6 @@
 """Search the notes of one workspace, or of all workspaces of the account."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
@@ -25,10 +26,12 @@ from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.accounts.access_limits import READ
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.search import (
+    Finder,
     HeadFilter,
     InvalidQuery,
     Query,
     Ranked,
+    finders_of,
     parse_query,
     ranked,
     snippets_of,
@@ -219,17 +222,18 @@ def _amount_of(results: SearchResults) -> Amount:
 
 
 def _results(found: Candidates, query: Query, limit: int, complete: bool) -> SearchResults:
-    best = ranked(found.candidates, query)
+    finders = finders_of(query)
+    best = ranked(found.candidates, finders)
     return SearchResults(
-        items=[_result(each, query) for each in best[:limit]],
+        items=[_result(each, finders) for each in best[:limit]],
         more=found.more or len(best) > limit,
         complete=complete,
     )
 
 
-def _result(found: Ranked, query: Query) -> SearchResult:
+def _result(found: Ranked, finders: Sequence[Finder]) -> SearchResult:
     candidate = found.candidate
-    snippets = snippets_of(candidate.text or "", query)
+    snippets = snippets_of(candidate.text or "", finders)
     return SearchResult(
         workspace_id=candidate.workspace_id,
         file_id=candidate.file_id,

@@ -1,6 +1,7 @@
 """Full-text search: tokens of texts, parsing of queries, and ranking of results."""
 
 from octavo.model.search.head_filter import ANY_HEAD, HeadFilter
+from octavo.model.search.hits import Finder, finders_of
 from octavo.model.search.query import MAX_TOKENS, Clause, InvalidQuery, Query, parse_query
 from octavo.model.search.ranking import Candidate, Ranked, ranked, title_of
 from octavo.model.search.snippets import Snippet, snippets_of
@@ -11,11 +12,13 @@ __all__ = [
     "MAX_TOKENS",
     "Candidate",
     "Clause",
+    "Finder",
     "HeadFilter",
     "InvalidQuery",
     "Query",
     "Ranked",
     "Snippet",
+    "finders_of",
     "parse_query",
     "ranked",
     "snippets_of",

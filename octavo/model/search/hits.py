@@ -1,10 +1,10 @@
 """Find the clauses of a query in folded texts."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 
-from octavo.model.search.query import Clause
+from octavo.model.search.query import Clause, Query
 from octavo.model.search.tokens import EAST_ASIAN, LETTER, LONGEST_TOKEN
 
 _EAST_ASIAN = re.compile(EAST_ASIAN)
@@ -49,6 +49,6 @@ class Finder:
         return any(True for _ in islice(self.spans(text), 1))
 
 
-def finders_of(clauses: Sequence[Clause]) -> list[Finder]:
+def finders_of(query: Query) -> list[Finder]:
     """Return a finder for each clause, in order."""
-    return [Finder(clause) for clause in clauses]
+    return [Finder(clause) for clause in query.clauses]

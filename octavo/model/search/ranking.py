@@ -12,8 +12,7 @@ from itertools import islice
 
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.model.search.folding import folded
-from octavo.model.search.hits import Finder, finders_of
-from octavo.model.search.query import Query
+from octavo.model.search.hits import Finder
 
 # BM25 (Robertson and Zaragoza 2009, section 3.4), with a fixed length instead of the average.
 _SATURATION = 1.2
@@ -52,9 +51,11 @@ class Ranked:
     title: str | None
 
 
-def ranked(candidates: Iterable[Candidate], query: Query) -> list[Ranked]:
-    """Return the candidates by descending score, and by descending time of change if equal."""
-    finders = finders_of(query.clauses)
+def ranked(candidates: Iterable[Candidate], finders: Sequence[Finder]) -> list[Ranked]:
+    """Return the candidates by descending score, and by descending time of change if equal.
+
+    ``finders`` are those of the clauses of the query, which `finders_of` makes.
+    """
     found = [_rank(candidate, finders) for candidate in candidates]
     return sorted(
         found,

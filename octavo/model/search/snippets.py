@@ -1,12 +1,12 @@
 """Snippets of a text that show why it matches a query."""
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from octavo.model.search.folding import folded_in_place
-from octavo.model.search.hits import finders_of
-from octavo.model.search.query import Query
+from octavo.model.search.hits import Finder
 from octavo.model.stream_safe import stream_safe
 
 MAX_SNIPPETS = 3
@@ -28,13 +28,15 @@ class Snippet:
     marks: tuple[tuple[int, int], ...]
 
 
-def snippets_of(text: str, query: Query) -> list[Snippet]:
+def snippets_of(text: str, finders: Sequence[Finder]) -> list[Snippet]:
     """Return up to three excerpts of ``text``, chosen for the most distinct clauses.
+
+    ``finders`` are those of the clauses, which `finders_of` makes.
 
     They are in the order of the text and don't overlap. A text without hits has none.
     """
     text = unicodedata.normalize("NFC", stream_safe(text))
-    hits = _hits(text, query)
+    hits = _hits(text, finders)
     windows: list[tuple[int, int]] = []
     rated = sorted(range(len(hits)), key=lambda at: (-_clauses_near(hits, at), hits[at][0]))
     for at in rated:
@@ -47,11 +49,11 @@ def snippets_of(text: str, query: Query) -> list[Snippet]:
     return [_snippet(text, *_trimmed(text, *each), hits) for each in sorted(windows)]
 
 
-def _hits(text: str, query: Query) -> list[tuple[int, int, int]]:
+def _hits(text: str, finders: Sequence[Finder]) -> list[tuple[int, int, int]]:
     """Return start, end and clause of the hits in the text, in order, without overlaps."""
     body, offsets = folded_in_place(text)
     found = []
-    for clause, finder in enumerate(finders_of(query.clauses)):
+    for clause, finder in enumerate(finders):
         for start, end in islice(finder.spans(body), _MAX_HITS):
             if offsets is None:
                 found.append((start, end, clause))

@@ -10,6 +10,7 @@ from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.model.search import (
     Candidate,
     InvalidQuery,
+    finders_of,
     parse_query,
     ranked,
     snippets_of,
@@ -30,7 +31,7 @@ def candidate(path: str, text: str | None, changed_at: int = 0) -> Candidate:
 
 
 def order(query: str, *files: Candidate) -> list[str]:
-    return [each.candidate.path for each in ranked(files, parse_query(query))]
+    return [each.candidate.path for each in ranked(files, finders_of(parse_query(query)))]
 
 
 def test_title_ranks_before_name_and_name_before_text() -> None:
@@ -91,7 +92,7 @@ def test_title_is_the_first_heading(text: str, title: str | None) -> None:
 def shown(text: str, query: str) -> list[str]:
     """The snippets, with [] round the marked words."""
     lines = []
-    for snippet in snippets_of(text, parse_query(query)):
+    for snippet in snippets_of(text, finders_of(parse_query(query))):
         line, at = "", 0
         for start, end in snippet.marks:
             line += f"{snippet.text[at:start]}[{snippet.text[start:end]}]"
@@ -134,7 +135,7 @@ def test_snippet_of_a_text_with_long_mark_runs_needs_no_normalization(
 
 def test_snippets_are_short_disjoint_and_at_most_three() -> None:
     text = "  ".join(f"{FILLER}tide {number} {FILLER}" for number in range(6))
-    found = snippets_of(text, parse_query("tide"))
+    found = snippets_of(text, finders_of(parse_query("tide")))
     assert len(found) == 3
     for snippet in found:
         assert len(snippet.text) <= 200
@@ -178,7 +179,7 @@ def test_marks_are_within_their_snippet(text: str, asked: str) -> None:
         query = parse_query(asked)
     except InvalidQuery:
         return
-    for snippet in snippets_of(text, query):
+    for snippet in snippets_of(text, finders_of(query)):
         ends = 0
         for start, end in snippet.marks:
             assert ends <= start < end <= len(snippet.text)
@@ -193,6 +194,6 @@ def test_large_text_takes_linear_time(unit: str) -> None:
     query = parse_query('"a a" a東 東京 a*')
     begun = time.process_time()
     tokens_of(text)
-    ranked([candidate("a.md", text)], query)
-    snippets_of(text, query)
+    ranked([candidate("a.md", text)], finders_of(query))
+    snippets_of(text, finders_of(query))
     assert time.process_time() - begun < 20
