@@ -1,5 +1,6 @@
 """Snippets of a text that show why it matches a query."""
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ MAX_SNIPPETS = 3
 _BEFORE = 60
 _LENGTH = 200
 _MAX_HITS = 200
+_SPACE = re.compile(r"\s++")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +95,7 @@ def _snippet(text: str, start: int, end: int, hits: list[tuple[int, int, int]]) 
 
     def add(piece: str) -> int:
         nonlocal length
-        plain = "".join(" " if character.isspace() else character for character in piece)
-        while "  " in plain:
-            plain = plain.replace("  ", " ")
+        plain = _SPACE.sub(" ", piece)
         if plain.startswith(" ") and (not parts or parts[-1].endswith(" ")):
             plain = plain[1:]
         if plain:
