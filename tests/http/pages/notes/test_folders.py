@@ -94,3 +94,14 @@ async def test_shortcuts_are_listed_and_each_is_on_a_page(ann: PageReader, vault
         assert len(keys) == len(set(keys))
         found |= {*keys}
     assert found == set(SHORTCUTS)
+
+
+async def test_folder_in_a_folder_with_a_name_of_signs_is_opened(
+    ann: PageReader, vault: Vault
+) -> None:
+    await vault.write(ann, "R&D+/50%#1/Plan", "")
+    await ann.open(vault.base)
+    await ann.open(ann.page.links["R&D+"])
+    await ann.open(ann.page.links["50%#1"])
+    assert ann.page.headings == ["50%#1"]
+    assert "Plan" in ann.page.links
