@@ -1,10 +1,14 @@
-"""Keep the text of a form whose session has ended: the person signs in, and goes on."""
+"""Keep the text of a form that can't be saved now: the person can send it again, or copy it.
+
+The session has ended, the person may not write any more, or the service is not available.
+"""
 
 from collections.abc import Mapping
 
 from quart import Response
 
-from octavo.http.pages.responses import show
+from octavo.http.contract.problems import ConsentRequired, Problem
+from octavo.http.pages.responses import CONSENT, show
 from octavo.http.pages.trouble import Trouble
 
 AGAIN = "/sign-in/again"
@@ -38,6 +42,24 @@ async def sign_in_again(
 async def go_on(given: Mapping[str, str], following: str, token: str) -> Response:
     """Return the page that sends the form again, for the session with the value ``token``."""
     return await show("go_on.html", kept=_kept(given), following=following, token=token)
+
+
+async def not_saved(
+    given: Mapping[str, str], following: str, token: str, problem: Problem
+) -> Response:
+    """Return the page that says why a form was not saved, and has its text."""
+    remedy = "You can try again, or copy your text."
+    if isinstance(problem, ConsentRequired):
+        remedy = "Read and accept them in another window, then come back here and try again."
+    return await show(
+        "not_saved.html",
+        trouble=Trouble(problem.status, problem.detail, headers=problem.headers, code=problem.code),
+        kept=_kept(given),
+        following=following,
+        token=token,
+        remedy=remedy,
+        terms=CONSENT if isinstance(problem, ConsentRequired) else None,
+    )
 
 
 def kept_fields(given: Mapping[str, str]) -> dict[str, str]:

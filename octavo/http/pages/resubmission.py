@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 REMEMBERED_SECONDS = 60.0
 """Seconds for which a response is kept."""
+MOST_BYTES = 16 * 1024 * 1024
+"""Of all responses that are kept."""
 
 
 class _Submission(Generic[T]):
@@ -23,6 +25,7 @@ class _Submission(Generic[T]):
         self.done = trio.Event()
         self.until = trio.current_time() + REMEMBERED_SECONDS
         self.response: T | None = None
+        self.size = 0
 
 
 class Resubmissions(Generic[T]):
@@ -30,10 +33,20 @@ class Resubmissions(Generic[T]):
 
     Args:
         maximum: the number of responses that are kept; the oldest are dropped.
+        most_bytes: the size of all responses that are kept; the oldest are dropped.
+        size_of: returns the size of a response in bytes.
     """
 
-    def __init__(self, maximum: int = 1000) -> None:
+    def __init__(
+        self,
+        maximum: int = 1000,
+        most_bytes: int = MOST_BYTES,
+        size_of: Callable[[T], int] = lambda _: 0,
+    ) -> None:
         self._maximum = maximum
+        self._most_bytes = most_bytes
+        self._size_of = size_of
+        self._bytes = 0
         self._submissions: OrderedDict[str, _Submission[T]] = OrderedDict()
 
     def __len__(self) -> int:
@@ -60,6 +73,10 @@ class Resubmissions(Generic[T]):
             response = await perform()
             if keeps(response):
                 submission.response = response
+                if self._submissions.get(key) is submission:
+                    submission.size = self._size_of(response)
+                    self._bytes += submission.size
+                    self.drop_old()
             return response
         finally:
             if submission.response is None and self._submissions.get(key) is submission:
@@ -71,6 +88,8 @@ class Resubmissions(Generic[T]):
         now = trio.current_time()
         while self._submissions:
             oldest = next(iter(self._submissions.values()))
-            if len(self._submissions) <= self._maximum and oldest.until > now:
+            few = len(self._submissions) <= self._maximum and self._bytes <= self._most_bytes
+            if few and oldest.until > now:
                 return
             self._submissions.popitem(last=False)
+            self._bytes -= oldest.size

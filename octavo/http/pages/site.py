@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial, wraps
 from http import HTTPStatus
-from typing import cast
+from typing import BinaryIO, cast
 
 import trio
 from pydantic_core import to_json
@@ -24,6 +24,7 @@ from octavo.accounts.ports import NewEntropy
 from octavo.http.api.account import AccountSchema
 from octavo.http.api.session_cookie import session_token
 from octavo.http.contract.bodies import ClientLeft
+from octavo.http.contract.call import client_of
 from octavo.http.contract.in_process import Api, Perform
 from octavo.http.contract.problems import (
     BodyTimeout,
@@ -34,9 +35,10 @@ from octavo.http.contract.problems import (
     Problem,
     WrongOrigin,
 )
-from octavo.http.pages.kept_forms import go_on, sign_in_again
+from octavo.http.pages.kept_forms import go_on, not_saved, sign_in_again
 from octavo.http.pages.large_forms import is_large
 from octavo.http.pages.resubmission import Resubmissions
+from octavo.http.pages.shared_places import SharedPlaces
 from octavo.http.pages.uploads import Body
 from octavo.http.server.asgi import Scope, extension_of
 
@@ -44,11 +46,16 @@ TOKEN = "token-of-form"
 """The hidden field with the value that only pages of the session contain."""
 ONCE = "once"
 """The hidden field with a value of one form."""
+TEXT = "text"
+"""The field with a long text."""
 
 MOST_LARGE_FORMS = 8
 """Forms with long texts or images that are read at a time."""
+MOST_LARGE_FORMS_OF_ONE = 2
+"""Those of one account."""
 MOST_LARGE_FORMS_OF_STRANGERS = 2
-"""Those of people who are not signed in: their sessions have ended meanwhile."""
+"""Those of people who are not signed in: their sessions have ended meanwhile. Of one address, one.
+"""
 LARGE_FORM_SECONDS = 180.0
 """Seconds in which such a form has to arrive, and to find a place."""
 
@@ -123,9 +130,9 @@ class Site:
         self._app = app
         self._perform = perform
         self._public_url = public_url
-        self._submissions = Resubmissions[Response]()
-        self._large = trio.CapacityLimiter(MOST_LARGE_FORMS)
-        self._large_of_strangers = trio.CapacityLimiter(MOST_LARGE_FORMS_OF_STRANGERS)
+        self._submissions = Resubmissions[Response](size_of=_size_of)
+        self._large = SharedPlaces(MOST_LARGE_FORMS, MOST_LARGE_FORMS_OF_ONE)
+        self._large_of_strangers = SharedPlaces(MOST_LARGE_FORMS_OF_STRANGERS, 1)
         app.before_request(self._recognise)
 
         def once() -> str:
@@ -163,7 +170,8 @@ class Site:
 
         A form that is performed ``once`` has a hidden field of that name; a second submission gets
         the response of the first. With ``keeps_text``, the form may have a long text, which is not
-        lost when the session has ended: the person signs in, and goes on.
+        lost when the form can't be saved: when the session has ended, the person signs in, and
+        goes on.
         """
         return self._rule(path, "POST", audience, once=once, keeps_text=keeps_text)
 
@@ -219,13 +227,23 @@ class Site:
             @wraps(handler)
             async def serve(**values: str) -> Response:
                 given, files = await self._fields() if method == "POST" else ({}, {})
+                if not keeps_text or not given.get(TEXT):
+                    return await checked(given, files, values)
+                self._require_own_origin()
+                place = request.full_path.rstrip("?")
                 try:
-                    visitor = self._visitor(audience, given, files)
+                    return await checked(given, files, values)
                 except NotSignedIn:
-                    if not keeps_text:
-                        raise
-                    self._require_own_origin()
-                    return await sign_in_again(given, request.full_path.rstrip("?"))
+                    return await sign_in_again(given, place)
+                except Problem as problem:
+                    return await not_saved(given, place, form_token(), problem)
+
+            async def checked(
+                given: Mapping[str, str],
+                files: Mapping[str, FileStorage],
+                values: Mapping[str, str],
+            ) -> Response:
+                visitor = self._visitor(audience, given, files)
                 if not before_consent and visitor.consent_due and audience is not Audience.ANYBODY:
                     raise ConsentRequired
                 if method != "POST":
@@ -256,7 +274,8 @@ class Site:
         # Submissions of anybody have no session before the first, and one after it.
         session = b"" if audience is Audience.ANYBODY else _token() or b""
         # The same form: all of its fields, so that nobody gets a response by its single value.
-        content = to_json([request.full_path, *visitor.given.items()])
+        files = await trio.to_thread.run_sync(_digests, visitor.files) if visitor.files else []
+        content = to_json([request.full_path, *visitor.given.items(), *files])
         key = hashlib.sha256(session + b"\0" + content).hexdigest()
         response = await self._submissions.respond(
             key, perform, keeps=lambda made: made.status_code < HTTPStatus.BAD_REQUEST
@@ -287,10 +306,13 @@ class Site:
         if not is_large():
             form = await request.form
             return dict(form.items(multi=False)), {}
+        self._require_own_origin()
+        account: AccountSchema | None = g.get("account")
         # Strangers, whose sessions may have ended, don't occupy the places of others.
-        limiter = self._large if g.get("account") is not None else self._large_of_strangers
+        places = self._large if account is not None else self._large_of_strangers
+        whose = account.id if account is not None else client_of(_scope()) or ""
         with trio.move_on_after(LARGE_FORM_SECONDS) as scope:
-            async with limiter:
+            async with places.place(whose):
                 form, files = await request.form, await request.files
         if scope.cancelled_caught:
             raise BodyTimeout
@@ -343,6 +365,20 @@ def form_token(token: bytes | None = None) -> str:
     """Return the value that only pages of a session contain; by default of the present session."""
     token = _token() if token is None else token
     return "" if token is None else hmac.digest(token, b"octavo form", "sha256").hex()
+
+
+def _size_of(response: Response) -> int:
+    return response.content_length or 0
+
+
+def _digests(files: Mapping[str, FileStorage]) -> list[tuple[str, str, str]]:
+    """Return the name of the field, the name and the digest of each file."""
+    found = []
+    for name, file in files.items():
+        stream = cast(BinaryIO, file.stream)
+        found.append((name, file.filename or "", hashlib.file_digest(stream, "sha256").hexdigest()))  # type: ignore[arg-type]
+        stream.seek(0)
+    return found
 
 
 def _copy(response: Response, data: bytes) -> Response:

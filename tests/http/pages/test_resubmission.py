@@ -92,3 +92,13 @@ async def test_number_of_responses_is_bounded() -> None:
         await submissions.respond(str(number), counted.perform, keeps=always)
     assert len(submissions) <= 4
     assert await submissions.respond("9", counted.perform, keeps=always) == 10
+
+
+async def test_oldest_responses_are_dropped_when_all_are_too_large() -> None:
+    submissions = Resubmissions[int](most_bytes=25, size_of=lambda _: 10)
+    counted = Counted()
+    for key in "abc":
+        await submissions.respond(key, counted.perform, keeps=always)
+    assert len(submissions) == 2
+    assert await submissions.respond("c", counted.perform, keeps=always) == 3
+    assert await submissions.respond("a", counted.perform, keeps=always) == 4

@@ -167,6 +167,7 @@ async def test_large_form_that_does_not_arrive_is_given_up(
     async def send() -> None:
         headers = {
             "content-type": "multipart/form-data; boundary=b",
+            "origin": ORIGIN,
             "cookie": "; ".join(f"{name}={value}" for name, value in ann.cookies.items()),
         }
         client = house.app.test_client(use_cookies=False)
