@@ -1,6 +1,8 @@
 """Add files from forms: images that are uploaded, and paths that no other file has."""
 
-from typing import BinaryIO, cast
+import re
+from collections.abc import Awaitable, Callable
+from typing import BinaryIO, TypeVar, cast
 
 from werkzeug.datastructures import FileStorage
 
@@ -19,6 +21,10 @@ from octavo.model.files.path import ATTACHMENTS
 IMAGE = "image"
 """The field with an image."""
 _TRIES = 50
+_CONFLICTS = 10
+_OTHERS = re.compile(r"[^a-z0-9]")
+
+T = TypeVar("T")
 
 
 async def add_image(
@@ -47,26 +53,51 @@ async def _uploaded(
         media_type=image.content_type or "application/octet-stream",
         boundary=pages.new_entropy().hex(),
     )
-    target = await free_path(pages, visitor, workspace_id, ATTACHMENTS + name)
     place = f"{LIST}/{workspace_id}/attachments/{upload.object_id}/finalize"
-    made = await visitor.api.call("POST", place, {"path": target})
-    return typed(FileChangeSchema, made.result)
+
+    async def finalize(target: str) -> FileChangeSchema:
+        made = await visitor.api.call("POST", place, {"path": target})
+        return typed(FileChangeSchema, made.result)
+
+    return await at_free_path(pages, visitor, workspace_id, ATTACHMENTS + name, finalize)
 
 
-async def free_path(pages: NotePages, visitor: Visitor, workspace_id: str, path: str) -> str:
-    """Return a path that no file has; the first of those with a number after the name."""
+async def at_free_path(
+    pages: NotePages,
+    visitor: Visitor,
+    workspace_id: str,
+    path: str,
+    add: Callable[[str], Awaitable[T]],
+) -> T:
+    """Add a file at a path that no other file has: ``path``, or one with a number after the name.
+
+    ``add`` adds it; its problem ``path_conflict`` leads to the next path. Raises its other
+    problems.
+    """
     stem, dot, ending = path.rpartition(".")
+    conflicts = 0
     for number in range(1, _TRIES):
         found = path if number == 1 else f"{stem} {number}{dot}{ending}"
-        listed = f"{LIST}/{workspace_id}/files"
-        page = await visitor.api.get(FileList, listed, prefix=found, limit="1")
-        if not page.items or page.items[0].path.casefold() != found.casefold():
-            return found
-    return f"{stem} {pages.new_id()[-12:]}{dot}{ending}"
+        if await _is_taken(visitor, workspace_id, found):
+            continue
+        try:
+            return await add(found)
+        except Problem as problem:
+            # One that differs in case, or that somebody else added meanwhile.
+            if problem.code != "path_conflict" or conflicts == _CONFLICTS:
+                raise
+            conflicts += 1
+    return await add(f"{stem} {pages.new_id()[-12:]}{dot}{ending}")
+
+
+async def _is_taken(visitor: Visitor, workspace_id: str, path: str) -> bool:
+    page = await visitor.api.get(FileList, f"{LIST}/{workspace_id}/files", prefix=path, limit="1")
+    return bool(page.items) and page.items[0].path == path
 
 
 def image_name(given: str) -> str:
     """Return a name for an image that is valid in a path and in a header."""
     name = given.replace("\\", "/").rpartition("/")[2]
     stem, _, ending = name.rpartition(".")
-    return f"{name_from_text(stem) or 'image'}.{ending.lower()}" if stem else "image"
+    kind = _OTHERS.sub("", ending.lower())
+    return f"{name_from_text(stem) or 'image'}.{kind}" if stem and kind else "image"

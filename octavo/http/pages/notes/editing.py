@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 from urllib.parse import quote
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from octavo.http.api.file_schemas import (
 from octavo.http.api.workspaces import WorkspaceDocument, WorkspaceList
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import NotFound, Problem
-from octavo.http.pages.notes.adding import add_image, free_path
+from octavo.http.pages.notes.adding import add_image, at_free_path
 from octavo.http.pages.notes.differences import meanwhile
 from octavo.http.pages.notes.frame import (
     NotePages,
@@ -26,6 +27,7 @@ from octavo.http.pages.notes.frame import (
     folder_of,
     note_of,
     plain,
+    with_line_feeds,
     writable,
 )
 from octavo.http.pages.notes.reading import newest
@@ -46,6 +48,17 @@ _FIELDS = ("path", "text", "image")
 _LABELS = {"path": "Path", "text": "Text", "image": "Image"}
 _UNNAMED = "Note"
 _INBOX = "Inbox"
+_INSERTED = "The image is at the end of your text. The note is not saved yet."
+MIXED = "mixed"
+"""The line ends of a text that has several."""
+
+
+class _Preview(NamedTuple):
+    """A preview: without a body, the text is shown as it was written, if it was asked for."""
+
+    body: NoteBody | None = None
+    asked: bool = True
+    trouble: Trouble | None = None
 
 
 class NoteEditing:
@@ -94,20 +107,54 @@ class NoteEditing:
         """Create a note, or show its preview."""
         workspace = await writable(visitor, workspace_id)
         given = self._given(visitor)
-        path = await self._path_of_new(visitor, workspace.id, given)
+        path, is_named = _path_of_new(given)
         if given["action"] == "preview":
             return await self._new(visitor, workspace, given, preview=path)
         if given["action"] == "image":
             given, trouble = await self._with_image(visitor, workspace.id, given, path)
-            return await self._new(visitor, workspace, given, trouble)
-        body = {"path": path, "text": given["text"], "mutationId": given["mutation"]}
-        listed = f"{LIST}/{workspace.id}/files"
+            notice = "" if trouble else _INSERTED
+            return await self._new(visitor, workspace, given, trouble, notice=notice)
+        return await self._create(
+            visitor, workspace, given, path, "note-created", is_named=is_named
+        )
+
+    async def _create(
+        self,
+        visitor: Visitor,
+        workspace: WorkspaceDocument,
+        given: dict[str, str],
+        path: str,
+        message: str,
+        *,
+        is_named: bool,
+    ) -> Response:
+        async def add(free: str) -> FileChangeSchema:
+            body = {"path": free, "text": given["text"], "mutationId": given["mutation"]}
+            made = await visitor.api.call("POST", f"{LIST}/{workspace.id}/files", body)
+            return typed(FileChangeSchema, made.result)
+
         try:
-            made = await visitor.api.call("POST", listed, body)
+            if is_named:
+                change = await add(path)
+            else:
+                change = await at_free_path(self._pages, visitor, workspace.id, path, add)
         except Problem as problem:
+            if problem.code == "mutation_reused":
+                # The form made a note before; the person went back, and changed it further.
+                return await self._change_made(visitor, workspace, given)
             return await self._new(visitor, workspace, given, _trouble(problem))
-        change = typed(FileChangeSchema, made.result)
-        return redirect(f"{path_of(workspace.id)}/notes/{change.file_id}", "note-created")
+        return redirect(f"{path_of(workspace.id)}/notes/{change.file_id}", message)
+
+    async def _change_made(
+        self, visitor: Visitor, workspace: WorkspaceDocument, given: dict[str, str]
+    ) -> Response:
+        """Save the fields of a form in the note that it made before."""
+        receipt = await self._receipt(visitor, workspace.id, given)
+        [file_id] = {each.file_id for each in receipt.changes}
+        again = self._after(receipt, file_id, given)
+        if not again["path"].strip():
+            again["path"] = again["path-before"]
+        return await self._save_or_explain(visitor, workspace, file_id, again)
 
     async def show_edit(self, visitor: Visitor, workspace_id: str, file_id: str) -> Response:
         """Show the form of a note."""
@@ -127,9 +174,17 @@ class NoteEditing:
             return await self._edit(visitor, workspace, file_id, given, preview=given["path"])
         if given["action"] == "image":
             given, trouble = await self._with_image(visitor, workspace.id, given, given["path"])
-            return await self._edit(visitor, workspace, file_id, given, trouble)
+            notice = "" if trouble else _INSERTED
+            return await self._edit(visitor, workspace, file_id, given, trouble, notice=notice)
         if given["action"] == "copy":
-            return await self._save_copy(visitor, workspace, given)
+            stem = written_path(given["path"]).removesuffix(NOTE_SUFFIX)
+            path = f"{stem} (copy){NOTE_SUFFIX}"
+            return await self._create(visitor, workspace, given, path, "copy-saved", is_named=False)
+        return await self._save_or_explain(visitor, workspace, file_id, given)
+
+    async def _save_or_explain(
+        self, visitor: Visitor, workspace: WorkspaceDocument, file_id: str, given: dict[str, str]
+    ) -> Response:
         try:
             try:
                 change = await self._save(visitor, workspace.id, file_id, given)
@@ -137,7 +192,8 @@ class NoteEditing:
                 if problem.code != "mutation_reused":
                     raise
                 # The form was saved before; the person went back, and changed it further.
-                given = await self._saved_before(visitor, workspace.id, file_id, given)
+                receipt = await self._receipt(visitor, workspace.id, given)
+                given = self._after(receipt, file_id, given)
                 change = await self._save(visitor, workspace.id, file_id, given)
         except Problem as problem:
             if problem.code == "head_moved":
@@ -151,7 +207,12 @@ class NoteEditing:
     async def _save(
         self, visitor: Visitor, workspace_id: str, file_id: str, given: Mapping[str, str]
     ) -> FileChangeSchema:
-        body: dict[str, object] = {"text": given["text"], "mutationId": given["mutation"]}
+        text = given["text"]
+        if given["lines"] == MIXED:
+            # Browsers can't send such lines: a text that nobody changed stays as it is.
+            before = await _text_of(visitor, workspace_id, file_id, given["head"])
+            text = before if before is not None and with_line_feeds(before) == text else text
+        body: dict[str, object] = {"text": text, "mutationId": given["mutation"]}
         path = written_path(given["path"])
         if path != given["path-before"]:
             body.update(path=path, rewriteLinks="rewrite" in visitor.given)
@@ -160,31 +221,23 @@ class NoteEditing:
         made = await visitor.api.call("PUT", place, body, headers=headers)
         return typed(FileChangeSchema, made.result)
 
-    async def _saved_before(
-        self, visitor: Visitor, workspace_id: str, file_id: str, given: dict[str, str]
+    async def _receipt(
+        self, visitor: Visitor, workspace_id: str, given: Mapping[str, str]
+    ) -> ChangesetResultSchema:
+        """Return what a form saved before."""
+        place = f"{LIST}/{workspace_id}/receipts/{given['mutation']}"
+        return await visitor.api.get(ChangesetResultSchema, place)
+
+    def _after(
+        self, receipt: ChangesetResultSchema, file_id: str, given: Mapping[str, str]
     ) -> dict[str, str]:
         """Return the fields of a form as if it had been made from what it saved before."""
-        place = f"{LIST}/{workspace_id}/receipts/{given['mutation']}"
-        receipt = await visitor.api.get(ChangesetResultSchema, place)
         again = {**given, "mutation": self._pages.new_id()}
         for each in receipt.changes:
             if each.file_id == file_id:
                 again["head"] = each.revision.id
                 again["path-before"] = each.path or given["path-before"]
         return again
-
-    async def _save_copy(
-        self, visitor: Visitor, workspace: WorkspaceDocument, given: Mapping[str, str]
-    ) -> Response:
-        stem = written_path(given["path"]).removesuffix(NOTE_SUFFIX)
-        path = await free_path(self._pages, visitor, workspace.id, f"{stem} (copy){NOTE_SUFFIX}")
-        body = {"path": path, "text": given["text"], "mutationId": given["mutation"]}
-        try:
-            made = await visitor.api.call("POST", f"{LIST}/{workspace.id}/files", body)
-        except Problem as problem:
-            return await self._new(visitor, workspace, given, _trouble(problem))
-        change = typed(FileChangeSchema, made.result)
-        return redirect(f"{path_of(workspace.id)}/notes/{change.file_id}", "copy-saved")
 
     async def _meanwhile(
         self,
@@ -218,6 +271,8 @@ class NoteEditing:
                 "path-before": file.path,
                 "mutation": self._pages.new_id(),
             },
+            mutation_of_copy=self._pages.new_id(),
+            rewrite="rewrite" in visitor.given,
             written=given["text"],
             found=found,
             revision=await newest(visitor, workspace.id, file_id),
@@ -246,8 +301,11 @@ class NoteEditing:
         trouble: Trouble | None = None,
         *,
         preview: str | None = None,
+        notice: str = "",
     ) -> Response:
         folder = folder_of(given["path"])
+        shown = await self._previewed(workspace.id, preview, given["text"])
+        trouble = trouble or shown.trouble
         return await self._pages.show(
             "notes/new.html",
             workspace,
@@ -258,8 +316,9 @@ class NoteEditing:
             first=_first(trouble),
             labels=_LABELS,
             crumbs=crumbs_of(workspace, folder),
-            is_preview=preview is not None,
-            preview=await self._previewed(workspace.id, preview, given["text"]),
+            notice=notice,
+            is_preview=shown.asked,
+            preview=shown.body,
         )
 
     async def _edit(
@@ -271,8 +330,11 @@ class NoteEditing:
         trouble: Trouble | None = None,
         *,
         preview: str | None = None,
+        notice: str = "",
     ) -> Response:
         folder = folder_of(given["path-before"])
+        shown = await self._previewed(workspace.id, preview, given["text"])
+        trouble = trouble or shown.trouble
         return await self._pages.show(
             "notes/edit.html",
             workspace,
@@ -285,14 +347,19 @@ class NoteEditing:
             rewrite="rewrite" in visitor.given or not visitor.given,
             crumbs=crumbs_of(workspace, folder),
             name=name_of(given["path-before"]),
-            is_preview=preview is not None,
-            preview=await self._previewed(workspace.id, preview, given["text"]),
+            notice=notice,
+            is_preview=shown.asked,
+            preview=shown.body,
         )
 
-    async def _previewed(self, workspace_id: str, path: str | None, text: str) -> NoteBody | None:
+    async def _previewed(self, workspace_id: str, path: str | None, text: str) -> _Preview:
+        """Return the preview of a text, or why there is none."""
         if path is None:
-            return None
-        return await self._pages.preview(workspace_id, written_path(path), text)
+            return _Preview(asked=False)
+        try:
+            return _Preview(await self._pages.preview(workspace_id, written_path(path), text))
+        except Problem as problem:
+            return _Preview(asked=False, trouble=_trouble(problem))
 
     def _given(self, visitor: Visitor) -> dict[str, str]:
         """Return the fields of the form; what is no identifier is replaced by a new one."""
@@ -307,20 +374,6 @@ class NoteEditing:
             "action": given.get("action", "save"),
         }
 
-    async def _path_of_new(
-        self, visitor: Visitor, workspace_id: str, given: Mapping[str, str]
-    ) -> str:
-        """Return the path of a new note: without one in the form, it is named after its text."""
-        path = given["path"].strip()
-        if path and not path.endswith("/"):
-            return written_path(path)
-        folder = path.strip("/") or ("" if path else _INBOX)
-        name = name_from_text(given["text"]) or _UNNAMED
-        found = f"{folder}/{name}{NOTE_SUFFIX}".lstrip("/")
-        if given["action"] == "preview":
-            return found
-        return await free_path(self._pages, visitor, workspace_id, found)
-
     async def _with_image(
         self, visitor: Visitor, workspace_id: str, given: dict[str, str], path: str
     ) -> tuple[dict[str, str], Trouble | None]:
@@ -334,14 +387,27 @@ class NoteEditing:
         return {**given, "text": f"{text}\n\n{link}\n".lstrip("\n")}, None
 
 
+def _path_of_new(given: Mapping[str, str]) -> tuple[str, bool]:
+    """Return the path of a new note, and whether the form names it: otherwise its text does."""
+    path = given["path"].strip()
+    if path and not path.endswith("/"):
+        return written_path(path), True
+    folder = path.strip("/") or ("" if path else _INBOX)
+    name = name_from_text(given["text"]) or _UNNAMED
+    return f"{folder}/{name}{NOTE_SUFFIX}".lstrip("/"), False
+
+
 def relative_link(path: str, target: str) -> str:
     """Return the address of a file for a link in the note at ``path``."""
     return "../" * path.count("/") + quote(target)
 
 
 def line_end_of(text: str) -> str:
-    """Return ``crlf`` for a text whose lines all end so, and otherwise nothing."""
-    return "crlf" if "\r\n" in text and "\n" not in text.replace("\r\n", "") else ""
+    """Return ``crlf`` for a text whose lines all end so, nothing for LF, and otherwise `MIXED`."""
+    if "\r" not in text:
+        return ""
+    rest = text.replace("\r\n", "")
+    return MIXED if "\n" in rest or "\r" in rest else "crlf"
 
 
 def with_line_ends(text: str, lines: str) -> str:

@@ -8,6 +8,7 @@ from quart import Response
 
 from octavo.accounts.ports import Clock, NewEntropy, milliseconds
 from octavo.http.api.file_schemas import WorkspaceFile
+from octavo.http.api.files import text_of
 from octavo.http.api.members import MemberList
 from octavo.http.api.refusals import refusals_as_problems
 from octavo.http.api.workspaces import WorkspaceDocument
@@ -131,8 +132,12 @@ class NotePages:
             return await self.notes.body(WorkspaceId(workspace_id), FileId(file_id))
 
     async def preview(self, workspace_id: str, path: str, text: str) -> NoteBody | None:
-        """Return a text as HTML; None if it is shown as it was written. Raises problems."""
+        """Return a text as HTML; None if it is shown as it was written.
+
+        Raises problems, also those of a text that can't be saved.
+        """
         with refusals_as_problems():
+            text_of(text)
             return await self.notes.preview(WorkspaceId(workspace_id), path, text)
 
 
@@ -199,4 +204,9 @@ def _opened(level: Level, inner: NoteTree | None) -> NoteTree:
 
 def plain(visitor: Visitor, name: str) -> str:
     """Return a text field as notes have it: browsers send lines that end with CR LF."""
-    return visitor.given.get(name, "").replace("\r\n", "\n").replace("\r", "\n")
+    return with_line_feeds(visitor.given.get(name, ""))
+
+
+def with_line_feeds(text: str) -> str:
+    """Return a text whose lines all end with LF."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")

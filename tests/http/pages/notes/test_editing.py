@@ -2,8 +2,12 @@
 
 import pytest
 
-from octavo.http.pages.notes.editing import line_end_of, with_line_ends
+from octavo.http.pages.notes.editing import MIXED, line_end_of, with_line_ends
+from octavo.model.identity import WorkspaceId
+from octavo.publishing.member_notes import MemberNotes
+from octavo.publishing.renderings import RenderingPostponed
 from tests.fakes.identity_fixture import PASSWORD
+from tests.fakes.image_files import encoded, picture
 from tests.fakes.page_reader import PageReader
 from tests.http.pages.notes.conftest import Vault
 
@@ -60,11 +64,11 @@ async def test_note_keeps_the_line_ends_of_another_system(ann: PageReader, vault
 
 @pytest.mark.parametrize(
     ("text", "lines"),
-    [("a\r\nb\r\n", "crlf"), ("a\r\nb\n", ""), ("a\n", ""), ("", ""), ("a\r", "")],
+    [("a\r\nb\r\n", "crlf"), ("a\r\nb\n", MIXED), ("a\n", ""), ("", ""), ("a\r", MIXED)],
 )
 def test_line_ends_are_those_of_every_line(text: str, lines: str) -> None:
     assert line_end_of(text) == lines
-    if lines:
+    if lines == "crlf":
         assert with_line_ends(text.replace("\r\n", "\n"), lines) == text
 
 
@@ -232,6 +236,40 @@ async def test_text_survives_another_sign_in(ann: PageReader, vault: Vault) -> N
     assert await vault.texts() == {"Tea.md": "Green.\n"}
 
 
+async def join(vault: Vault, role: str) -> None:
+    """Make Bob a member, or give him another role."""
+    await vault.house.users.identity.execute(
+        "INSERT INTO members (workspace_id, account_id, role, joined_at) "
+        "SELECT $1::uuid, id, $2, 0 FROM accounts WHERE address = 'bob@example.org' "
+        "ON CONFLICT (workspace_id, account_id) DO UPDATE SET role = excluded.role",
+        vault.workspace_id,
+        role,
+    )
+    vault.house.users.access.forget(WorkspaceId(vault.workspace_id))
+
+
+@pytest.mark.parametrize("place", ["new", "edit"])
+async def test_text_survives_the_loss_of_the_role(
+    ann: PageReader, bob: PageReader, vault: Vault, place: str
+) -> None:
+    note = await vault.write(ann, "Tea", "Green.\n")
+    await join(vault, "editor")
+    path, button = (f"{vault.base}/new", "Create the note")
+    if place == "edit":
+        path, button = f"{note}/edit", "Save"
+    form = await bob.form_at(path, button)
+    await join(vault, "reader")
+    await bob.send_form(form, path="Cup", text="Black.\n")
+    assert bob.status == 403
+    assert bob.page.headings == ["Nothing was saved"]
+    assert "You may read the notes of this workspace, and not change them." in bob.text
+    assert "Black.\n</textarea>" in bob.text
+    assert await vault.texts() == {"Tea.md": "Green.\n"}
+    await join(vault, "editor")
+    await bob.submit("Try again", text="Black.\n")
+    assert "Cup.md" in await vault.texts()
+
+
 async def test_form_of_another_site_is_refused(ann: PageReader, vault: Vault) -> None:
     note = await vault.write(ann, "Tea", "Green.\n")
     await ann.open(f"{note}/edit")
@@ -250,11 +288,7 @@ async def test_quick_capture_leads_to_the_one_workspace(ann: PageReader, vault: 
 
 async def test_reader_gets_no_form(ann: PageReader, bob: PageReader, vault: Vault) -> None:
     note = await vault.write(ann, "Tea", "Green.\n")
-    await vault.house.users.identity.execute(
-        "INSERT INTO members (workspace_id, account_id, role, joined_at) "
-        "SELECT $1::uuid, id, 'reader', 0 FROM accounts WHERE address = 'bob@example.org'",
-        vault.workspace_id,
-    )
+    await join(vault, "reader")
     await bob.open(note)
     assert bob.status == 200
     assert "Edit" not in bob.page.links
@@ -267,3 +301,92 @@ async def test_reader_gets_no_form(ann: PageReader, bob: PageReader, vault: Vaul
     await bob.send_form(sent, **{"token-of-form": token, "text": "Mine."})
     assert bob.status == 403
     assert await vault.texts() == {"Tea.md": "Green.\n"}
+
+
+async def test_text_with_several_line_ends_stays_as_it_is_when_nobody_changes_it(
+    ann: PageReader, vault: Vault
+) -> None:
+    note = await vault.write(ann, "Tea", "Green.")
+    await vault.replace(note, "Green.\r\nHot.\rSweet.\n")
+    await ann.open(f"{note}/edit")
+    await ann.submit("Save")
+    assert ann.page.alerts == ["There was nothing to save."]
+    assert await vault.texts() == {"Tea.md": "Green.\r\nHot.\rSweet.\n"}
+    await ann.open(f"{note}/edit")
+    await ann.submit("Save", text="Black.\nHot.\n")
+    assert await vault.texts() == {"Tea.md": "Black.\nHot.\n"}
+
+
+@pytest.mark.parametrize("place", ["new", "edit"])
+async def test_preview_of_a_text_that_cannot_be_saved_keeps_it(
+    ann: PageReader, vault: Vault, place: str
+) -> None:
+    note = await vault.write(ann, "Tea", "Green.")
+    path, button = (f"{vault.base}/new", "Create the note")
+    if place == "edit":
+        path, button = f"{note}/edit", "Save"
+    form = await ann.form_at(path, button)
+    text = "> " * 200 + "Mine."
+    await ann.send_form(form, text=text, action="preview")
+    assert ann.status == 422
+    assert "Nest less deeply." in ann.text
+    assert "Mine.</textarea>" in ann.text
+    assert ann.page.focused == ["text"]
+
+
+async def test_preview_that_is_not_made_in_time_keeps_the_text(
+    ann: PageReader, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def postponed(*_: object) -> None:
+        raise RenderingPostponed
+
+    monkeypatch.setattr(MemberNotes, "preview", postponed)
+    form = await ann.form_at(f"{vault.base}/new", "Create the note")
+    await ann.send_form(form, text="Mine.", action="preview")
+    assert ann.status == 503
+    assert "Try again in some seconds." in ann.text
+    assert "Mine.</textarea>" in ann.text
+
+
+@pytest.mark.parametrize("path", ["Tea", ""])
+async def test_form_that_made_a_note_and_is_changed_and_sent_again_changes_it(
+    ann: PageReader, vault: Vault, path: str
+) -> None:
+    form = await ann.form_at(f"{vault.base}/new", "Create the note")
+    await ann.send_form(form, path=path, text="Green.")
+    note = ann.path
+    await ann.send_form(form, path=path, text="Black.", once="another")
+    assert (ann.path, ann.page.alerts) == (note, ["Saved."])
+    assert [*(await vault.texts()).values()] == ["Black."]
+
+
+async def test_copy_can_be_kept_after_the_merged_text_was_saved(
+    ann: PageReader, vault: Vault
+) -> None:
+    await save_late(ann, vault, "Green.\n", theirs="Black.\n", mine="White.\n")
+    merging = ann.form("Save the merged text")
+    mutation = merging.fields["mutation"]
+    [copying] = [
+        each for each in ann.page.forms if each.fields.get("mutation", mutation) != mutation
+    ]
+    await ann.send_form(merging, text="Grey.\n")
+    await ann.send_form(copying, text="White.\n", action="copy")
+    assert await vault.texts() == {"Tea.md": "Grey.\n", "Tea (copy).md": "White.\n"}
+
+
+async def test_note_without_a_path_gets_a_name_that_differs_in_more_than_case(
+    ann: PageReader, vault: Vault
+) -> None:
+    await vault.write(ann, "Inbox/IDEA", "Mine.")
+    await vault.write(ann, "", "idea")
+    assert set(await vault.texts()) == {"Inbox/IDEA.md", "Inbox/idea 2.md"}
+
+
+async def test_image_of_the_form_is_inserted_and_the_page_says_so(
+    ann: PageReader, vault: Vault
+) -> None:
+    await ann.open(f"{vault.base}/new?text=Look")
+    png = encoded(picture((20, 10)), "PNG")
+    await ann.upload("Create the note", "cup.png", png, path="Tea", action="image")
+    assert ann.page.alerts == ["The image is at the end of your text. The note is not saved yet."]
+    assert "![cup](attachments/cup.png)" in ann.text

@@ -2,6 +2,7 @@
 
 import pytest
 
+from octavo.http.pages.notes.adding import image_name
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.page_reader import PageReader
 from tests.http.pages.notes.conftest import Vault
@@ -43,6 +44,31 @@ async def test_image_that_is_sent_twice_is_added_once(ann: PageReader, vault: Va
     assert ann.page.headings == ["cup.png"]
     await ann.open(f"{vault.base}/images")
     assert ann.text.count("<img ") == 1
+
+
+async def test_other_image_in_a_form_that_is_sent_again_is_added(
+    ann: PageReader, vault: Vault
+) -> None:
+    await ann.open(f"{vault.base}/images")
+    form = ann.page
+    await ann.upload("Add the image", "cup.png", PNG)
+    ann.page = form
+    await ann.upload("Add the image", "cup.png", OTHER_PNG)
+    assert ann.page.headings == ["cup 2.png"]
+
+
+async def test_name_that_differs_in_case_gets_a_number(ann: PageReader, vault: Vault) -> None:
+    await add(ann, vault, "Cup.png", PNG)
+    await add(ann, vault, "cup.png", OTHER_PNG)
+    assert ann.page.headings == ["cup 2.png"]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [('a"b.png', "a b.png"), ('cup.p"n\ng', "cup.png"), ("cup.", "image"), ("..", "image")],
+)
+def test_name_of_an_image_is_valid_in_a_header(name: str, expected: str) -> None:
+    assert image_name(name) == expected
 
 
 @pytest.mark.parametrize(
