@@ -148,12 +148,11 @@ async def _deleted(visitor: Visitor, workspace_id: str, file_id: str) -> ListedR
     head = await newest(visitor, workspace_id, file_id)
     if head is None or head.path is None:
         raise NotFound("There is no such deleted note: it may have been erased for good.")
-    listed = await visitor.api.get(
-        FileList, f"{LIST}/{workspace_id}/files", state="deleted", prefix=head.path, limit="100"
-    )
-    if all(each.id != str(file_id) for each in listed.items):
-        raise NotFound("This note is not deleted: somebody may have restored it.")
-    return head
+    try:
+        await note_of(visitor, workspace_id, file_id)
+    except NotFound:
+        return head
+    raise NotFound("This note is not deleted: somebody may have restored it.")
 
 
 async def _linking(visitor: Visitor, workspace_id: str, file_id: str) -> int | None:

@@ -61,3 +61,16 @@ async def test_live_note_is_not_erased(ann: PageReader, vault: Vault) -> None:
     await ann.send(f"{note}/purge", **{"token-of-form": token})
     assert ann.status == 404
     assert await vault.texts() == {"Tea.md": "Green."}
+
+
+async def test_each_of_many_deleted_notes_with_one_path_can_be_restored(
+    ann: PageReader, vault: Vault
+) -> None:
+    first = ""
+    for _ in range(103):
+        note = await vault.write(ann, "Daily", "")
+        first = first or note
+        await vault.delete(ann, note)
+    for each in (first, note):
+        await ann.open(f"{each}/restore")
+        assert ann.status == 200
