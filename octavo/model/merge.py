@@ -12,6 +12,13 @@ _WHOLE_WORDS: tuple[Unit, ...] = (*_LINES, "word")
 _UNITS: tuple[Unit, ...] = (*_WHOLE_WORDS, "character")
 
 
+class MergeConflict(NamedTuple):
+    """A place of the base that both sides changed, and not alike."""
+
+    mine: str
+    theirs: str
+
+
 def merged(base: str, mine: str, theirs: str, *, exact: bool = False) -> str:
     """Return ``base`` with the changes of both sides.
 
@@ -26,7 +33,29 @@ def merged(base: str, mine: str, theirs: str, *, exact: bool = False) -> str:
     if mine == theirs:
         return mine
     find = _differences if exact else _edits
-    by_me, by_them = find(base, mine, _UNITS), find(base, theirs, _UNITS)
+    return _merged(base, mine, theirs, find(base, mine, _UNITS), find(base, theirs, _UNITS))
+
+
+class Merge(NamedTuple):
+    """A merged text, and the places that a person has to look at."""
+
+    text: str
+    conflicts: list[MergeConflict]
+
+
+def merge(base: str, mine: str, theirs: str) -> Merge:
+    """Return what `merged` and `conflicts` return, in half of the time."""
+    if mine == theirs:
+        return Merge(mine, [])
+    by_me, by_them = _edits(base, mine, _UNITS), _edits(base, theirs, _UNITS)
+    return Merge(
+        _merged(base, mine, theirs, by_me, by_them), _conflicts(base, mine, theirs, by_me, by_them)
+    )
+
+
+def _merged(
+    base: str, mine: str, theirs: str, by_me: Sequence[DiffRange], by_them: Sequence[DiffRange]
+) -> str:
     put_by_me = {each.old_start: mine[each.new_start : each.new_end] for each in by_me}
     put_by_them = {each.old_start: theirs[each.new_start : each.new_end] for each in by_them}
     taken: Counter[int] = Counter()
@@ -75,20 +104,19 @@ def _size(each: DiffRange) -> int:
     return each.old_end - each.old_start + each.new_end - each.new_start
 
 
-class MergeConflict(NamedTuple):
-    """A place of the base that both sides changed, and not alike."""
-
-    mine: str
-    theirs: str
-
-
 def conflicts(base: str, mine: str, theirs: str) -> list[MergeConflict]:
     """Return the places where the merged text has changes of both sides, in their order.
 
     Changes that overlap or touch are one place. There a person has to look: the merged text has
     what either side inserted, and lacks what either deleted.
     """
-    sides = (_edits(base, mine, _UNITS), _edits(base, theirs, _UNITS))
+    return _conflicts(base, mine, theirs, _edits(base, mine, _UNITS), _edits(base, theirs, _UNITS))
+
+
+def _conflicts(
+    base: str, mine: str, theirs: str, by_me: Sequence[DiffRange], by_them: Sequence[DiffRange]
+) -> list[MergeConflict]:
+    sides = (by_me, by_them)
     texts = (mine, theirs)
     edits = sorted((each, side) for side in (0, 1) for each in sides[side])
     found: list[MergeConflict] = []

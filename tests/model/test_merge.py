@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.merge import conflicts, merged, shared
+from octavo.model.merge import conflicts, merge, merged, shared
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
@@ -163,3 +163,10 @@ def test_without_a_conflict_each_side_is_alone_in_its_places(
         assert conflicts(base, mine, theirs) == []
     there = [(each.theirs, each.mine) for each in conflicts(base, mine, theirs)]
     assert conflicts(base, theirs, mine) == there
+
+
+@given(sides())
+def test_merge_is_the_merged_text_with_its_conflicts(made: Sides) -> None:
+    found = merge(made.base, made.mine, made.theirs)
+    assert found.text == merged(*made)
+    assert found.conflicts == conflicts(*made)
