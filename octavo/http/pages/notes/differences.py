@@ -1,40 +1,53 @@
 """Differences of texts as pages show them: of two revisions, and of both sides of a merge."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from octavo.http.api.file_schemas import WorkspaceFile
+from octavo.http.api.history import DiffHunkSchema
 from octavo.model.files.revision_diff import ChangedPiece, words
-from octavo.model.merge import MergeConflict, conflicts, merged, shared
+from octavo.model.merge import MergeConflict, merge, shared
 
 _LONGEST_SHOWN = 160
 """Characters of unchanged text that are shown around a change."""
+_LONGEST_COMPARED = 300_000
+"""Characters of three texts whose differences are shown by words."""
+_MOST_LINES = 1_000
+"""Lines of a difference that are shown."""
 _MOST_PIECES = 400
 """Changed pieces that are shown of one side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meanwhile:
-    """What happened to a note while a person wrote, and the texts of both sides merged."""
+    """What happened to a note while a person wrote, and the texts of both sides merged.
+
+    What each side changed is None for long texts.
+    """
 
     file: WorkspaceFile
     merged: str
     conflicts: list[MergeConflict]
-    theirs: list[ChangedPiece]
-    mine: list[ChangedPiece]
+    theirs: list[ChangedPiece] | None
+    mine: list[ChangedPiece] | None
 
 
 def meanwhile(file: WorkspaceFile, base: str | None, mine: str) -> Meanwhile:
     """Return what happened between ``base`` and a note, beside what somebody wrote.
 
-    ``base`` is None if its text is not stored any more. Takes up to a tenth of a second.
+    ``base`` is None if its text is not stored any more. Takes a tenth of a
+    second for most notes, and a few seconds for the longest ones that differ in every line.
     """
     theirs = file.text or ""
     if base is None:
         base = shared(mine, theirs)
+    found = merge(base, mine, theirs)
+    if len(base) + len(mine) + len(theirs) > _LONGEST_COMPARED:
+        return Meanwhile(file, found.text, found.conflicts, None, None)
     return Meanwhile(
         file,
-        merged(base, mine, theirs),
-        conflicts(base, mine, theirs),
+        found.text,
+        found.conflicts,
         shortened(words(base, theirs)),
         shortened(words(base, mine)),
     )
@@ -51,3 +64,17 @@ def shortened(pieces: list[ChangedPiece]) -> list[ChangedPiece]:
             text = f"{start} … {end}"
         found.append(each._replace(text=text))
     return found
+
+
+def cut(hunks: Sequence[DiffHunkSchema]) -> tuple[list[DiffHunkSchema], bool]:
+    """Return the first hunks, as far as a page shows them, and whether that is not all."""
+    left = _MOST_LINES
+    found: list[DiffHunkSchema] = []
+    for each in hunks:
+        if len(each.lines) > left:
+            lines = each.lines[:left]
+            found += [each.model_copy(update={"lines": lines})] if lines else []
+            return found, True
+        found.append(each)
+        left -= len(each.lines)
+    return found, False

@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 from urllib.parse import quote
-from uuid import UUID
 
 import trio
 from quart import Response
@@ -15,6 +14,8 @@ from octavo.http.api.file_schemas import (
     FileChangeSchema,
     WorkspaceFile,
 )
+from octavo.http.api.files import text_of
+from octavo.http.api.refusals import refusals_as_problems
 from octavo.http.api.workspaces import WorkspaceDocument, WorkspaceList
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import NotFound, Problem
@@ -26,31 +27,34 @@ from octavo.http.pages.notes.frame import (
     file_path,
     folder_of,
     note_of,
-    plain,
     with_line_feeds,
     writable,
 )
+from octavo.http.pages.notes.note_form import (
+    MIXED,
+    fields_of,
+    line_end_of,
+    path_of_new,
+    relative_link,
+)
 from octavo.http.pages.notes.reading import newest
 from octavo.http.pages.responses import HOME, redirect, show
+from octavo.http.pages.shared_places import SharedPlaces
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import LIST, path_of
 from octavo.model.etag import entity_tag
-from octavo.model.files.naming import name_from_text, written_path
+from octavo.model.files.naming import written_path
 from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.identity import RevisionId
 from octavo.publishing.composition import name_of
 from octavo.publishing.member_notes import NoteBody
 
-MAX_THREADS = 2
-"""Merges at a time; one takes up to a tenth of a second."""
+MAX_MERGES = 2
+"""Merges at a time, and one of each account."""
 _FIELDS = ("path", "text", "image")
 _LABELS = {"path": "Path", "text": "Text", "image": "Image"}
-_UNNAMED = "Note"
-_INBOX = "Inbox"
 _INSERTED = "The image is at the end of your text. The note is not saved yet."
-MIXED = "mixed"
-"""The line ends of a text that has several."""
 
 
 class _Preview(NamedTuple):
@@ -70,7 +74,7 @@ class NoteEditing:
 
     def __init__(self, pages: NotePages) -> None:
         self._pages = pages
-        self._threads = trio.CapacityLimiter(MAX_THREADS)
+        self._merges = SharedPlaces(MAX_MERGES, 1)
 
     def add(self, site: Site) -> None:
         """Register the forms."""
@@ -106,8 +110,8 @@ class NoteEditing:
     async def create(self, visitor: Visitor, workspace_id: str) -> Response:
         """Create a note, or show its preview."""
         workspace = await writable(visitor, workspace_id)
-        given = self._given(visitor)
-        path, is_named = _path_of_new(given)
+        given = fields_of(visitor, self._pages.new_id)
+        path, is_named = path_of_new(given)
         if given["action"] == "preview":
             return await self._new(visitor, workspace, given, preview=path)
         if given["action"] == "image":
@@ -169,7 +173,7 @@ class NoteEditing:
     async def save(self, visitor: Visitor, workspace_id: str, file_id: str) -> Response:
         """Save a note, or show its preview, or what somebody else saved meanwhile."""
         workspace, file_id = await writable(visitor, workspace_id), str(file_id)
-        given = self._given(visitor)
+        given = fields_of(visitor, self._pages.new_id)
         if given["action"] == "preview":
             return await self._edit(visitor, workspace, file_id, given, preview=given["path"])
         if given["action"] == "image":
@@ -253,9 +257,15 @@ class NoteEditing:
             if problem.code not in ("not_found", "file_purged"):
                 raise
             return await self._deleted(visitor, workspace, given)
+        try:
+            with refusals_as_problems():
+                text_of(given["text"])
+        except Problem as problem:
+            return await self._edit(visitor, workspace, file_id, given, _trouble(problem))
         base = await _text_of(visitor, workspace.id, file_id, given["head"])
         compare = partial(meanwhile, file, base, given["text"])
-        found = await trio.to_thread.run_sync(compare, limiter=self._threads)
+        async with self._merges.place(visitor.account.id):
+            found = await trio.to_thread.run_sync(compare)
         path = written_path(given["path"])
         return await self._pages.show(
             "notes/meanwhile.html",
@@ -361,19 +371,6 @@ class NoteEditing:
         except Problem as problem:
             return _Preview(asked=False, trouble=_trouble(problem))
 
-    def _given(self, visitor: Visitor) -> dict[str, str]:
-        """Return the fields of the form; what is no identifier is replaced by a new one."""
-        given = visitor.given
-        return {
-            "path": given.get("path", ""),
-            "path-before": given.get("path-before", ""),
-            "text": with_line_ends(plain(visitor, "text"), given.get("lines", "")),
-            "lines": given.get("lines", ""),
-            "head": _identifier(given.get("head", "")) or self._pages.new_id(),
-            "mutation": _identifier(given.get("mutation", "")) or self._pages.new_id(),
-            "action": given.get("action", "save"),
-        }
-
     async def _with_image(
         self, visitor: Visitor, workspace_id: str, given: dict[str, str], path: str
     ) -> tuple[dict[str, str], Trouble | None]:
@@ -385,34 +382,6 @@ class NoteEditing:
         link = f"![{name_of(target).rpartition('.')[0]}]({relative_link(path, target)})"
         text = given["text"].rstrip("\n")
         return {**given, "text": f"{text}\n\n{link}\n".lstrip("\n")}, None
-
-
-def _path_of_new(given: Mapping[str, str]) -> tuple[str, bool]:
-    """Return the path of a new note, and whether the form names it: otherwise its text does."""
-    path = given["path"].strip()
-    if path and not path.endswith("/"):
-        return written_path(path), True
-    folder = path.strip("/") or ("" if path else _INBOX)
-    name = name_from_text(given["text"]) or _UNNAMED
-    return f"{folder}/{name}{NOTE_SUFFIX}".lstrip("/"), False
-
-
-def relative_link(path: str, target: str) -> str:
-    """Return the address of a file for a link in the note at ``path``."""
-    return "../" * path.count("/") + quote(target)
-
-
-def line_end_of(text: str) -> str:
-    """Return ``crlf`` for a text whose lines all end so, nothing for LF, and otherwise `MIXED`."""
-    if "\r" not in text:
-        return ""
-    rest = text.replace("\r\n", "")
-    return MIXED if "\n" in rest or "\r" in rest else "crlf"
-
-
-def with_line_ends(text: str, lines: str) -> str:
-    """Return a text, whose lines end with LF, with the line ends that its note has."""
-    return text.replace("\n", "\r\n") if lines == "crlf" else text
 
 
 async def _text_of(
@@ -443,10 +412,3 @@ def _trouble(problem: Problem) -> Trouble:
 def _first(trouble: Trouble | None) -> str | None:
     fields = () if trouble is None else trouble.fields
     return next((each for each in _FIELDS if each in fields), None)
-
-
-def _identifier(text: str) -> str | None:
-    try:
-        return text if str(UUID(text)) == text else None
-    except ValueError:
-        return None

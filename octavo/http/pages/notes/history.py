@@ -10,7 +10,7 @@ from octavo.http.api.file_schemas import WorkspaceFile
 from octavo.http.api.history import DiffHunkSchema, RevisionDiff
 from octavo.http.api.reading import ListedRevision, RevisionList
 from octavo.http.contract.problems import NotFound, Problem
-from octavo.http.pages.notes.differences import shortened
+from octavo.http.pages.notes.differences import cut, shortened
 from octavo.http.pages.notes.frame import NotePages, crumbs_of, file_path, folder_of, writable
 from octavo.http.pages.notes.reading import newest
 from octavo.http.pages.responses import HOME, redirect
@@ -106,6 +106,7 @@ def add_history_pages(pages: NotePages) -> None:
         )
         path = found.new.path or ""
         pieces = [ChangedPiece(each.kind, each.text) for each in found.words or ()]
+        hunks, is_cut = cut(found.hunks or ())
         return await pages.show(
             "notes/difference.html",
             workspace,
@@ -113,8 +114,9 @@ def add_history_pages(pages: NotePages) -> None:
             here=str(file_id),
             found=found,
             pieces=shortened(pieces),
-            hunks=found.hunks or (),
-            sides=[list(side_by_side(each)) for each in found.hunks or ()],
+            hunks=hunks,
+            sides=[list(side_by_side(each)) for each in hunks],
+            is_cut=is_cut,
             view=view,
             views=[(_query(visitor, name), name, text) for name, text in VIEWS.items()],
             name=name_of(path),

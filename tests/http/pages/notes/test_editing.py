@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.http.pages.notes.editing import MIXED, line_end_of, with_line_ends
+from octavo.http.pages.notes.note_form import MIXED, line_end_of, with_line_ends
 from octavo.model.identity import WorkspaceId
 from octavo.publishing.member_notes import MemberNotes
 from octavo.publishing.renderings import RenderingPostponed
@@ -390,3 +390,14 @@ async def test_image_of_the_form_is_inserted_and_the_page_says_so(
     await ann.upload("Create the note", "cup.png", png, path="Tea", action="image")
     assert ann.page.alerts == ["The image is at the end of your text. The note is not saved yet."]
     assert "![cup](attachments/cup.png)" in ann.text
+
+
+async def test_text_that_is_too_long_is_refused_before_it_is_merged(
+    ann: PageReader, vault: Vault
+) -> None:
+    await save_late(ann, vault, "Green.\n", theirs="Black.\n", mine="> " * 200 + "Mine.")
+    assert ann.status == 422
+    assert "Nest less deeply." in ann.text
+    assert "Mine.</textarea>" in ann.text
+    await ann.submit("Save", text="White.\n")
+    assert ann.page.headings == ["This note changed while you wrote"]
