@@ -2,7 +2,6 @@
 
 import pytest
 
-from octavo.http.pages.notes.note_form import MIXED, line_end_of, with_line_ends
 from octavo.model.identity import WorkspaceId
 from octavo.publishing.member_notes import MemberNotes
 from octavo.publishing.renderings import RenderingPostponed
@@ -60,16 +59,6 @@ async def test_note_keeps_the_line_ends_of_another_system(ann: PageReader, vault
     await vault.replace(note, "Green.\r\nHot.\r\n")
     await vault.edit(ann, note, "Black.\r\nHot.\r\n")
     assert await vault.texts() == {"Tea.md": "Black.\r\nHot.\r\n"}
-
-
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [("a\r\nb\r\n", "crlf"), ("a\r\nb\n", MIXED), ("a\n", ""), ("", ""), ("a\r", MIXED)],
-)
-def test_line_ends_are_those_of_every_line(text: str, lines: str) -> None:
-    assert line_end_of(text) == lines
-    if lines == "crlf":
-        assert with_line_ends(text.replace("\r\n", "\n"), lines) == text
 
 
 async def test_preview_saves_nothing(ann: PageReader, vault: Vault) -> None:
