@@ -45,7 +45,7 @@ from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import LIST, path_of
 from octavo.model.etag import entity_tag
 from octavo.model.files.naming import written_path
-from octavo.model.files.path import NOTE_SUFFIX
+from octavo.model.files.path import NOTE_SUFFIX, check_path
 from octavo.model.identity import RevisionId
 from octavo.publishing.composition import name_of
 from octavo.publishing.member_notes import NoteBody
@@ -367,6 +367,8 @@ class NoteEditing:
         if path is None:
             return _Preview(asked=False)
         try:
+            with refusals_as_problems():
+                check_path(written_path(path))
             return _Preview(await self._pages.preview(workspace_id, written_path(path), text))
         except Problem as problem:
             return _Preview(asked=False, trouble=_trouble(problem))

@@ -390,3 +390,11 @@ async def test_text_that_is_too_long_is_refused_before_it_is_merged(
     assert "Mine.</textarea>" in ann.text
     await ann.submit("Save", text="White.\n")
     assert ann.page.headings == ["This note changed while you wrote"]
+
+
+async def test_preview_with_an_invalid_path_says_so(ann: PageReader, vault: Vault) -> None:
+    form = await ann.form_at(f"{vault.base}/new", "Create the note")
+    await ann.send_form(form, path="a:b", text="Mine.", action="preview")
+    assert ann.status == 422
+    assert ann.page.focused == ["path"]
+    assert "Mine.</textarea>" in ann.text
