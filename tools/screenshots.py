@@ -8,12 +8,24 @@ the documentation shows, instead.
 import argparse
 import re
 import sys
+import time
 from pathlib import Path
+from typing import cast
+from uuid import uuid4
 
 from selenium.webdriver import Chrome
 
 from tests.e2e.browser import missing
-from tests.e2e.browsing import NARROW, PAGES, WIDE, page_site
+from tests.e2e.browsing import (
+    NARROW,
+    PAGES,
+    WIDE,
+    PageSite,
+    fill_in,
+    page_site,
+    press,
+)
+from tests.e2e.people import PASSWORD
 
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "screenshots"
 DOCS = FOLDER.parent.parent / "docs" / "pictures"
@@ -27,7 +39,79 @@ _SHOWN = (
     ("search", "Ann", "/workspaces/{workspace}/search?q=tea", 1120, "light"),
 )
 """The pictures of the documentation: name, person, page, width and appearance."""
+_EDIT = "/workspaces/{workspace}/notes/{tea}/edit"
+_NEW = "/workspaces/{workspace}/new"
 _LOOKS = ((WIDE, "light"), (WIDE, "dark"), (NARROW, "light"), (NARROW, "dark"))
+
+
+def preview(site: PageSite, width: int, appearance: str) -> Chrome:
+    """Show the preview of a new note."""
+    page = site.open(_NEW, width, appearance)
+    fill_in(
+        page, {"Path": "Tea/Green tea", "Text": "# Green tea\n\nAt **75 °C**, for two minutes."}
+    )
+    press(page, "Preview")
+    return page
+
+
+def refused(site: PageSite, width: int, appearance: str) -> Chrome:
+    """Show the form of a new note with a path that is taken."""
+    page = site.open(_NEW, width, appearance)
+    fill_in(page, {"Path": "Tea/Earl Grey", "Text": "Mine."})
+    press(page, "Create the note")
+    return page
+
+
+def meanwhile(site: PageSite, width: int, appearance: str) -> Chrome:
+    """Show a note that another person changed while Ann wrote."""
+    page = site.open(_EDIT, width, appearance)
+    tea = site.values["tea"]
+    base = site.path("/api/workspaces/{workspace}")
+    found = site.api("Ann", "GET", f"{base}/files/{tea}?content=text")
+    head = cast("dict[str, str]", found["head"])["id"]
+    before = str(found["text"]).partition("Bob pours")[0]
+    text = f"{before}Bob pours it at {time.time()}.\n"
+    operation = {"op": "update", "fileId": tea, "ifMatch": head, "text": text}
+    body = {"mutationId": str(uuid4()), "operations": [operation]}
+    site.api("Bob", "POST", f"{base}/changesets", body)
+    fill_in(
+        page, {"Text": f"{str(found['text']).partition('Bob pours')[0]}Bob pours it at noon.\n"}
+    )
+    press(page, "Save")
+    return page
+
+
+def not_saved(site: PageSite, width: int, appearance: str) -> Chrome:
+    """Show the text of somebody who may not write any more."""
+    site.become("Bob")
+    page = site.open(_NEW, width, appearance)
+    fill_in(page, {"Path": "Tea/Oolong", "Text": "Half fermented."})
+    member = site.path("/api/workspaces/{workspace}/members/{bob}")
+    site.api("Ann", "PATCH", member, {"role": "reader"})
+    press(page, "Create the note")
+    site.api("Ann", "PATCH", member, {"role": "editor"})
+    return page
+
+
+def sign_in_again(site: PageSite, width: int, appearance: str) -> Chrome:
+    """Show the text of somebody whose session has ended."""
+    page = site.open(_NEW, width, appearance)
+    fill_in(page, {"Path": "Tea/Oolong", "Text": "Half fermented."})
+    site.become("")
+    press(page, "Create the note")
+    return page
+
+
+def go_on(site: PageSite, width: int, appearance: str) -> Chrome:
+    """Show the text of somebody who has signed in again."""
+    page = sign_in_again(site, width, appearance)
+    fill_in(page, {"E-mail address": site.people["Ann"].address, "Password": PASSWORD})
+    press(page, "Sign in and go on")
+    return page
+
+
+_SENT = (preview, refused, meanwhile, not_saved, sign_in_again, go_on)
+"""The pages that answer a form; they show what Ann sent, or Bob."""
 
 
 def picture(page: Chrome, file: Path, width: int) -> None:
@@ -74,7 +158,14 @@ def main() -> None:
             for width, appearance in _LOOKS:
                 page = site.open(path, width, appearance)
                 picture(page, FOLDER / f"{file_name(person, path)}-{width}-{appearance}.png", width)
-    sys.stdout.write(f"{len(PAGES) * len(_LOOKS)} pictures are in {FOLDER}\n")
+        for send in _SENT:
+            for width, appearance in _LOOKS:
+                site.become("Ann")
+                page = send(site, width, appearance)
+                name = send.__name__.replace("_", "-")
+                picture(page, FOLDER / f"sent-{name}-{width}-{appearance}.png", width)
+    count = (len(PAGES) + len(_SENT)) * len(_LOOKS)
+    sys.stdout.write(f"{count} pictures are in {FOLDER}\n")
 
 
 if __name__ == "__main__":
