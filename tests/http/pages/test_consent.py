@@ -120,3 +120,17 @@ async def test_portal_is_reached_before_the_documents_are_accepted(due: PageRead
     assert due.page.headings == ["Accept the documents"]
     page = await due.submit("Billing at billing.example")
     assert page.headings == ["On to billing.example"]
+
+
+async def test_text_of_a_note_is_kept_until_the_documents_are_accepted(
+    bound: Installation,
+) -> None:
+    reader = await bound.person()
+    await reader.open("/workspaces")
+    await reader.submit("Create the workspace", name="Household")
+    form = await reader.form_at(f"{reader.path}/new", "Create the note")
+    await outdate(bound)
+    await reader.send_form(form, text="Written for an hour.")
+    assert reader.page.headings == ["Nothing was saved"]
+    assert "Written for an hour.</textarea>" in reader.text
+    assert reader.page.links["Read and accept the documents"] == "/consent"
