@@ -17,6 +17,7 @@ from octavo.http.pages.responses import show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble
 from octavo.http.pages.workspaces import LIST, path_of, workspace_of
+from octavo.model.files.path import Kind
 from octavo.model.identity import RANDOM_BYTES, FileId, WorkspaceId, uuid7
 from octavo.model.workspace import grants
 from octavo.publishing.composition import name_of
@@ -37,6 +38,9 @@ WAYS: Mapping[str, str] = {
     "restore": "by a restoration",
 }
 """How a revision was made, by its origin."""
+
+NOUNS: Mapping[Kind, str] = {"note": "note", "attachment": "image"}
+"""What a file is called, by its kind."""
 
 
 class TreeNote(NamedTuple):

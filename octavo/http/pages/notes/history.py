@@ -11,7 +11,14 @@ from octavo.http.api.history import DiffHunkSchema, RevisionDiff
 from octavo.http.api.reading import ListedRevision, RevisionList
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.notes.differences import cut, shortened
-from octavo.http.pages.notes.frame import NotePages, crumbs_of, file_path, folder_of, writable
+from octavo.http.pages.notes.frame import (
+    NOUNS,
+    NotePages,
+    crumbs_of,
+    file_path,
+    folder_of,
+    writable,
+)
 from octavo.http.pages.notes.reading import newest
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
@@ -62,6 +69,7 @@ def add_history_pages(pages: NotePages) -> None:
             page=found,
             head=head,
             live=live,
+            noun=NOUNS[head.kind],
             name=name_of(path),
             crumbs=crumbs_of(workspace, folder_of(path)),
             undo_of=undo_of,

@@ -24,6 +24,16 @@ async def test_history_lists_who_and_how(ann: PageReader, vault: Vault) -> None:
     assert ann.text.count("present</span>") == 1
 
 
+async def test_newest_revision_of_a_deleted_note_is_not_called_present(
+    ann: PageReader, vault: Vault
+) -> None:
+    note = await edited(ann, vault)
+    await vault.delete(ann, note)
+    await ann.open(f"{note}/history")
+    assert "present</span>" not in ann.text
+    assert ann.text.count("deleted</span>") == 1
+
+
 @pytest.mark.parametrize(
     ("view", "shown"),
     [
