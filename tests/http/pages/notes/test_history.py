@@ -39,7 +39,7 @@ async def test_newest_revision_of_a_deleted_note_is_not_called_present(
     [
         ("words", ["<del>3</del><ins>4</ins>"]),
         ("lines", ["<del>\u2212 Steep 3 minutes.", "<ins>+ Steep 4 minutes."]),
-        ("sides", ["<del>Steep 3 minutes.", "<ins>Steep 4 minutes."]),
+        ("sides", ['"Before"><del>Steep 3 minutes.', '"After"><ins>Steep 4 minutes.']),
         ("nothing", ["<del>3</del><ins>4</ins>"]),
     ],
 )
