@@ -313,7 +313,7 @@ def test_newcomer_tries_the_example(site: PageSite, workspace: str) -> None:
     page = site.browser
     press(page, "Try it with an example")
     assert message(page).startswith("Here is the example.")
-    follow(page, "Welcome")
+    assert heading(page) == "Welcome"
     follow(page, "garden plan")
     follow(page, "Bread")
     assert page.find_elements(By.CSS_SELECTOR, ".prose math, .prose .callout")

@@ -168,6 +168,7 @@ def pages(
     explained = {problem.code: problem for problem in problems}
     style, icon, variables = page_files(public_url, legal)
     app.jinja_env.globals.update(variables, portal_links=portal_links(portal), mcp=mcp)
+    app.jinja_env.globals.update(sends_mail=sends_mail)
     api_page = packed_api_page = b""
 
     described = reference(contract)
@@ -190,7 +191,7 @@ def pages(
     site = Site(app, perform, public_url=public_url, new_entropy=new_entropy)
     add_register_pages(site, opens, legal)
     add_sign_in_pages(site, opens)
-    add_password_reset_pages(site, reset_opens, sends_mail=sends_mail)
+    add_password_reset_pages(site, reset_opens)
     add_account_pages(site, usage)
     add_portal_page(site)
     add_consent_page(site)

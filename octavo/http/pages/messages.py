@@ -57,7 +57,7 @@ MESSAGES: Mapping[str, str] = {
     "image-restored": "The image is restored.",
     "image-erased": "The image is erased for good.",
     "import-discarded": "The archive is discarded.",
-    "example-created": "Here is the example. Start with the note Welcome.",
+    "example-created": "Here is the example. This note says where to begin.",
     "example-present": "The example is here already, or notes with the same names.",
     "report-dismissed": "The report is dismissed. The link stays as it is.",
     "report-closed": "This report was closed already, so nothing was changed.",

@@ -33,9 +33,9 @@ WAYS: Mapping[str, str] = {
     "device": "with a device",
     "page": "in the browser",
     "key": "with a key",
-    "import": "by an import",
-    "mcp": "by a program",
-    "restore": "by a restoration",
+    "import": "with an import",
+    "mcp": "with a program",
+    "restore": "with a restoration",
 }
 """How a revision was made, by its origin."""
 
