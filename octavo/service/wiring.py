@@ -268,6 +268,7 @@ def _pages(
         problems=explained_problems(),
         public_url=public_url,
         opens=identity.registration.opens,
+        invited_into=identity.registration.invited_into,
         reset_opens=identity.password_reset.opens,
         legal=legal,
         sends_mail=sends_mail,

@@ -324,6 +324,7 @@ class Installation:
             contract=document([ServiceOperations], title="Octavo", version="1"),
             public_url=ORIGIN,
             opens=users.identity.registration.opens,
+            invited_into=users.identity.registration.invited_into,
             reset_opens=users.identity.password_reset.opens,
             legal=users.identity.legal,
             sends_mail=sends_mail,
