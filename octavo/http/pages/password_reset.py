@@ -33,9 +33,7 @@ def add_password_reset_pages(site: Site, opens: ResetOpens) -> None:
             await visitor.api.call("POST", path, {"email": address})
         except Problem as problem:
             trouble = trouble_of(problem, {"email": "address"})
-            return await show(
-                "forgot_password.html", trouble=trouble, given=visitor.given
-            )
+            return await show("forgot_password.html", trouble=trouble, given=visitor.given)
         return await show("forgot_password.html", given={}, sent=address)
 
     @site.page(RESET, Audience.ANYBODY)

@@ -15,6 +15,7 @@ _TEXTS: Mapping[str, str] = {
     "are now: check them, and save again.",
     "address_taken": "There is an account with this address already. Sign in with it instead.",
     "too_many_invitations": "There are too many open invitations. Revoke some first.",
+    "file_purged": "This was erased for good.",
     "too_many_keys": "You have the maximum number of keys. Revoke one first.",
     "last_owner": "A workspace needs an owner. Make another member an owner first.",
     "last_administrator": "This is the last enabled administrator. Make another account an "

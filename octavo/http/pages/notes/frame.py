@@ -10,15 +10,16 @@ from octavo.accounts.ports import Clock, NewEntropy, milliseconds
 from octavo.http.api.file_schemas import WorkspaceFile
 from octavo.http.api.files import text_of
 from octavo.http.api.members import MemberList
-from octavo.http.api.refusals import refusals_as_problems
+from octavo.http.api.refusals import REFUSALS, refusals_as_problems
 from octavo.http.api.workspaces import WorkspaceDocument
 from octavo.http.contract.problems import Forbidden
-from octavo.http.pages.responses import show
+from octavo.http.pages.responses import report, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble
 from octavo.http.pages.workspaces import LIST, path_of, workspace_of
 from octavo.model.files.path import Kind
 from octavo.model.identity import RANDOM_BYTES, FileId, WorkspaceId, uuid7
+from octavo.model.refusal import FilePurged
 from octavo.model.workspace import grants
 from octavo.publishing.composition import name_of
 from octavo.publishing.member_notes import Level, MemberNotes, NoteBody
@@ -39,6 +40,8 @@ WAYS: Mapping[str, str] = {
 }
 """How a revision was made, by its origin."""
 
+ERASED = REFUSALS[FilePurged.code]
+"""The problem of a file that was erased for good."""
 NOUNS: Mapping[Kind, str] = {"note": "note", "attachment": "image"}
 """What a file is called, by its kind."""
 
@@ -118,6 +121,18 @@ class NotePages:
             manages=grants(workspace.role, "manage"),
             ways=WAYS,
             **context,
+        )
+
+    async def show_erased(self, workspace: WorkspaceDocument, file_id: str, kind: Kind) -> Response:
+        """Return the page of a file that was erased for good."""
+        report(ERASED.code)
+        return await self.show(
+            "notes/erased.html",
+            workspace,
+            here=str(file_id),
+            status=ERASED.status,
+            noun=NOUNS[kind],
+            crumbs=crumbs_of(workspace, ""),
         )
 
     async def way(self, workspace_id: str, folder: str) -> Sequence[Level]:

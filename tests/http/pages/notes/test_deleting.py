@@ -28,6 +28,9 @@ async def test_note_is_deleted_restored_and_erased(ann: PageReader, vault: Vault
     await ann.open(f"{note}/history")
     assert "erased for good" in ann.text
     assert "Green" not in ann.text
+    await ann.open(note)
+    assert (ann.status, ann.page.headings) == (410, ["This note was erased for good"])
+    assert ann.page.links["To the notes of Household"] == vault.base
 
 
 async def test_image_is_called_so_while_it_is_deleted_restored_and_erased(
@@ -54,6 +57,8 @@ async def test_image_is_called_so_while_it_is_deleted_restored_and_erased(
         assert ann.page.headings == [heading]
         await ann.submit(button)
         assert ann.page.alerts[0].startswith(message)
+    await ann.open(note.replace("/notes/", "/images/"))
+    assert (ann.status, ann.page.headings) == (410, ["This image was erased for good"])
 
 
 async def test_note_whose_place_is_taken_is_restored_elsewhere(
