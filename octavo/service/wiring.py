@@ -203,7 +203,9 @@ def wire_application(
                 store, attachments.blobs, attachments.thumbnails, parts.access, metering
             ),
             ImportOperations(parts.archives.imports, parts.access),
-            ExportOperations(parts.archives.exports, parts.access, authenticator, metering),
+            ExportOperations(
+                parts.archives.exports, parts.access, authenticator, metering, now=now
+            ),
             NoticeOperations(),
             LegalOperations(legal_pages.get),
             PublicationOperations(
