@@ -268,7 +268,7 @@ def pages(
 
     @app.errorhandler(HTTPException)
     async def refuse(error: HTTPException) -> Response:
-        return await refusal(as_problem(error), public_url)
+        return await refusal(as_problem(error), public_url, perform)
 
     @app.errorhandler(Problem)
     async def refuse_problem(problem: Problem) -> Response:
@@ -283,7 +283,7 @@ def pages(
         if isinstance(problem, AccountLocked):
             report(problem.code)
             return await show("locked.html", status=problem.status)
-        return await refusal(problem, public_url)
+        return await refusal(problem, public_url, perform)
 
     @app.after_request
     async def add_headers(response: Response) -> Response:

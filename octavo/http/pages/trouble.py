@@ -42,6 +42,11 @@ class Trouble:
     code: str = InvalidRequest.code
 
 
+def text_of(problem: Problem) -> str:
+    """Return what a page says of ``problem`` as a whole."""
+    return _TEXTS.get(problem.code, problem.detail)
+
+
 def trouble_of(problem: Problem, names: Mapping[str, str] | None = None) -> Trouble:
     """Return what the page of a form says of ``problem``.
 
@@ -56,7 +61,7 @@ def trouble_of(problem: Problem, names: Mapping[str, str] | None = None) -> Trou
         for each in errors if isinstance(errors, list) else []:
             member = str(each["pointer"]).rpartition("/")[2]
             fields.setdefault((names or {}).get(member, member), str(each["message"]))
-    text = "" if fields else _TEXTS.get(problem.code, problem.detail)
+    text = "" if fields else text_of(problem)
     if problem.status == 429:
         text = f"There were too many attempts. Try again {_wait(problem)}."
     return Trouble(problem.status, text, fields, problem.headers, problem.code)

@@ -31,6 +31,9 @@ async def test_note_is_deleted_restored_and_erased(ann: PageReader, vault: Vault
     await ann.open(note)
     assert (ann.status, ann.page.headings) == (410, ["This note was erased for good"])
     assert ann.page.links["To the notes of Household"] == vault.base
+    await ann.open(f"{note}/edit")
+    assert (ann.status, ann.page.headings) == (410, ["Erased for good"])
+    assert ann.page.links["Back to Household"] == vault.base
 
 
 async def test_image_is_called_so_while_it_is_deleted_restored_and_erased(
