@@ -12,7 +12,7 @@ from octavo.http.api.files import text_of
 from octavo.http.api.members import MemberList
 from octavo.http.api.refusals import REFUSALS, refusals_as_problems
 from octavo.http.api.workspaces import WorkspaceDocument
-from octavo.http.contract.problems import Forbidden
+from octavo.http.contract.problems import Forbidden, Problem
 from octavo.http.pages.responses import report, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble
@@ -149,6 +149,15 @@ class NotePages:
         """Return a note as HTML; None if it is shown as it was written. Raises problems."""
         with refusals_as_problems():
             return await self.notes.body(WorkspaceId(workspace_id), FileId(file_id))
+
+    async def title(self, workspace_id: str, file_id: str, path: str) -> str:
+        """Return the title of a live note; else, or while it is not known, the name of the file."""
+        try:
+            with refusals_as_problems():
+                title = await self.notes.title(WorkspaceId(workspace_id), FileId(str(file_id)))
+        except Problem:
+            title = ""
+        return title or name_of(path)
 
     async def preview(self, workspace_id: str, path: str, text: str) -> NoteBody | None:
         """Return a text as HTML; None if it is shown as it was written.

@@ -47,6 +47,7 @@ def add_move_pages(pages: NotePages) -> None:
             file=file,
             given=visitor.given or {"path": path, "rewrite": "on"},
             name=name_of(path),
+            title=await pages.title(workspace.id, file.id, path),
             noun=NOUNS[file.kind],
             crumbs=crumbs_of(workspace, folder_of(path)),
         )
