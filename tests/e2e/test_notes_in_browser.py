@@ -232,7 +232,8 @@ def test_second_person_reads_or_writes(site: PageSite, workspace: str, role: str
     site.api("Fay", "POST", "/api/invitations/accept", {"token": sent["token"]})
     site.become("Fay")
     page.get(ORIGIN + note)
-    buttons = [each.text for each in page.find_elements(By.CSS_SELECTOR, ".actions a")]
+    buttons = [each.text for each in page.find_elements(By.CSS_SELECTOR, "header .row a")]
+    assert "History" in buttons
     assert ("Edit" in buttons) is (role == "editor")
     page.get(f"{ORIGIN}{note}/edit")
     if role == "reader":
