@@ -10,12 +10,12 @@ from octavo.model.accounts.account import Account, Role
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.consent import Consent, LegalDocuments, Versions
 from octavo.model.accounts.installation import Prerequisites
-from octavo.model.accounts.invitation import Invitation
+from octavo.model.accounts.invitation import Invitation, InvitedInto
 from octavo.model.accounts.refusal import AddressTaken, InvitationUnusable
 from octavo.model.accounts.token import digest_of
 from octavo.model.identity import AccountId
 from octavo.store import Store
-from octavo.store.scripts import accounts, installation, invitations
+from octavo.store.scripts import accounts, installation, invitations, workspaces
 
 
 class Registration:
@@ -65,6 +65,24 @@ class Registration:
             return await self.is_open()
         found = await self._store.read(invitations.by_digest(digest_of(invitation.encode())))
         return found is not None and found.open_at(milliseconds(self._now()))
+
+    async def invited_into(self, invitation: str) -> InvitedInto | None:
+        """Return who invites with an open ``invitation``, and into which workspace; None for none.
+
+        Raises `StoreUnavailable`.
+        """
+        found = await self._store.read(invitations.by_digest(digest_of(invitation.encode())))
+        if found is None or not found.open_at(milliseconds(self._now())):
+            return None
+        creator, workspace_id, role = found.created_by, found.workspace_id, found.workspace_role
+        if creator is None or workspace_id is None or role is None:
+            return None
+        # An invitation ends when its creator is no member any more.
+        workspace = await self._store.read(workspaces.seen_by(workspace_id, creator))
+        if workspace is None:
+            return None
+        names = await self._store.read(accounts.display_names([creator]))
+        return InvitedInto(names.get(creator, ""), workspace_id, workspace.name, role)
 
     async def is_open(self) -> bool:
         """Return whether everybody may register; raises `StoreUnavailable`."""

@@ -55,6 +55,14 @@ class NoteBody:
     language: str | None
 
 
+class _Rendered(NamedTuple):
+    """A rendered note, and where it is."""
+
+    site: SiteMap
+    path: str
+    note: RenderedNote
+
+
 class MemberNotes:
     """Shows the notes of workspaces to their members.
 
@@ -110,21 +118,13 @@ class MemberNotes:
 
         Raises `RenderingPostponed` and `octavo.store.TextDamaged`.
         """
-        for _ in range(_TRIES):
-            found = await self._place(workspace_id)
-            file = None if found is None else found[1].file(file_id)
-            if found is None or file is None or file.kind != "note":
-                return None
-            number, site = found
-            try:
-                source = TextSource(number, file_id, file.content, file.digest)
-                rendered = await self._renderings.get(source)
-            except TextGone:
-                continue
-            if rendered is None:
-                return None
-            return await self._placed(workspace_id, site, file.path, rendered)
-        raise RenderingPostponed
+        found = await self._rendered(workspace_id, file_id)
+        return None if found is None else await self._placed(workspace_id, *found)
+
+    async def title(self, workspace_id: WorkspaceId, file_id: FileId) -> str:
+        """Return the title of a live note; '' for none, or without the note. Raises as `body`."""
+        found = await self._rendered(workspace_id, file_id)
+        return "" if found is None else found.note.title
 
     async def preview(self, workspace_id: WorkspaceId, path: str, text: str) -> NoteBody | None:
         """Return a text that is not saved as HTML, as a note at ``path`` would be shown.
@@ -139,6 +139,21 @@ class MemberNotes:
         if rendered is None:
             return None
         return await self._placed(workspace_id, site, path, rendered)
+
+    async def _rendered(self, workspace_id: WorkspaceId, file_id: FileId) -> _Rendered | None:
+        for _ in range(_TRIES):
+            found = await self._place(workspace_id)
+            file = None if found is None else found[1].file(file_id)
+            if found is None or file is None or file.kind != "note":
+                return None
+            number, site = found
+            try:
+                source = TextSource(number, file_id, file.content, file.digest)
+                rendered = await self._renderings.get(source)
+            except TextGone:
+                continue
+            return None if rendered is None else _Rendered(site, file.path, rendered)
+        raise RenderingPostponed
 
     async def _place(self, workspace_id: WorkspaceId) -> tuple[int, SiteMap] | None:
         place = await self._store.read(place_of(workspace_id))

@@ -203,7 +203,9 @@ def wire_application(
                 store, attachments.blobs, attachments.thumbnails, parts.access, metering
             ),
             ImportOperations(parts.archives.imports, parts.access),
-            ExportOperations(parts.archives.exports, parts.access, authenticator, metering),
+            ExportOperations(
+                parts.archives.exports, parts.access, authenticator, metering, now=now
+            ),
             NoticeOperations(),
             LegalOperations(legal_pages.get),
             PublicationOperations(
@@ -268,6 +270,7 @@ def _pages(
         problems=explained_problems(),
         public_url=public_url,
         opens=identity.registration.opens,
+        invited_into=identity.registration.invited_into,
         reset_opens=identity.password_reset.opens,
         legal=legal,
         sends_mail=sends_mail,

@@ -232,7 +232,8 @@ def test_second_person_reads_or_writes(site: PageSite, workspace: str, role: str
     site.api("Fay", "POST", "/api/invitations/accept", {"token": sent["token"]})
     site.become("Fay")
     page.get(ORIGIN + note)
-    buttons = [each.text for each in page.find_elements(By.CSS_SELECTOR, ".actions a")]
+    buttons = [each.text for each in page.find_elements(By.CSS_SELECTOR, "header .row a")]
+    assert "History" in buttons
     assert ("Edit" in buttons) is (role == "editor")
     page.get(f"{ORIGIN}{note}/edit")
     if role == "reader":
@@ -313,7 +314,7 @@ def test_newcomer_tries_the_example(site: PageSite, workspace: str) -> None:
     page = site.browser
     press(page, "Try it with an example")
     assert message(page).startswith("Here is the example.")
-    follow(page, "Welcome")
+    assert heading(page) == "Welcome"
     follow(page, "garden plan")
     follow(page, "Bread")
     assert page.find_elements(By.CSS_SELECTOR, ".prose math, .prose .callout")

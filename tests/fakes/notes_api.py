@@ -560,7 +560,7 @@ async def _serving(
             AttachmentOperations(pushing, images.uploads, uploaded, texts),
             ContentOperations(store, images.blobs, images.thumbnails, access, metering),
             ImportOperations(archives.imports, access),
-            ExportOperations(archives.exports, access, authenticator, metering),
+            ExportOperations(archives.exports, access, authenticator, metering, now=sources.now),
             ReadingOperations(pushing, store, metering),
             HistoryOperations(store, access, metering),
             ClientChangeOperations(

@@ -308,7 +308,12 @@ class Installation:
     """
 
     def __init__(
-        self, users: PublishingUsers, portal: Mapping[str, str] = PORTAL, *, mcp: bool = True
+        self,
+        users: PublishingUsers,
+        portal: Mapping[str, str] = PORTAL,
+        *,
+        mcp: bool = True,
+        sends_mail: bool = True,
     ) -> None:
         self.users = users
         self.used: InstallationUsage | None = InstallationUsage(
@@ -319,9 +324,10 @@ class Installation:
             contract=document([ServiceOperations], title="Octavo", version="1"),
             public_url=ORIGIN,
             opens=users.identity.registration.opens,
+            invited_into=users.identity.registration.invited_into,
             reset_opens=users.identity.password_reset.opens,
             legal=users.identity.legal,
-            sends_mail=True,
+            sends_mail=sends_mail,
             mcp=mcp,
             portal=portal,
             usage=self._usage,
@@ -361,7 +367,8 @@ def installation(
     portal: Mapping[str, str] = PORTAL,
     *,
     mcp: bool = True,
+    sends_mail: bool = True,
 ) -> Iterator[Installation]:
     """Return an installation without accounts."""
     with identity_fixture(legal=legal, prerequisites=prerequisites) as identity:
-        yield Installation(PublishingUsers(identity), portal, mcp=mcp)
+        yield Installation(PublishingUsers(identity), portal, mcp=mcp, sends_mail=sends_mail)

@@ -119,7 +119,9 @@ class PublishingUsers(UsersApi):
             ChangesetOperations(submitter, store, uploaded),
             AttachmentOperations(submitter, self.images.uploads, uploaded, texts),
             ImportOperations(self.archives.imports, api.access),
-            ExportOperations(self.archives.exports, api.access, authenticator, metering),
+            ExportOperations(
+                self.archives.exports, api.access, authenticator, metering, now=sources.now
+            ),
             HistoryOperations(store, api.access, metering),
             LinkOperations(store, api.access),
             SearchOperations(store, api.access, metering),

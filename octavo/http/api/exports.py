@@ -1,8 +1,11 @@
 """Export a workspace as a zip archive."""
 
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import partial
 
 from octavo.accounts.caller import Caller
+from octavo.accounts.ports import Clock
 from octavo.http.api.access import Access
 from octavo.http.api.archive_problems import ARCHIVE_JOB_PROBLEMS
 from octavo.http.api.metering import METERED, Metering
@@ -20,6 +23,7 @@ from octavo.transfers.exports import ExportFormat, Exports
 ZIP = "application/zip"
 TRANSFER_SECONDS = 60.0
 """Seconds in which an export has to progress."""
+_KINDS: Mapping[ExportFormat, str] = {"all": "", "notes": " notes", "history": " with history"}
 _UNSAFE = '\\/:*?"<>|'
 
 
@@ -38,12 +42,20 @@ class ExportOperations:
         access: checks the members.
         authenticator: checks during a long response whether the caller is still authorised.
         metering: counts the files.
+        now: the clock, for the file names.
     """
 
     def __init__(
-        self, exports: Exports, access: Access, authenticator: Authenticator, metering: Metering
+        self,
+        exports: Exports,
+        access: Access,
+        authenticator: Authenticator,
+        metering: Metering,
+        *,
+        now: Clock,
     ) -> None:
         self._exports = exports
+        self._now = now
         self._metering = metering
         self._access = access
         self._authenticator = authenticator
@@ -76,7 +88,9 @@ class ExportOperations:
             await self._metering.admit(call, size)
         workspace = await self._access.seen(call, workspace_id)
         name = "".join("_" if each in _UNSAFE else each for each in workspace.name)
-        headers = ((b"content-disposition", content_disposition("attachment", f"{name}.zip")),)
+        day = datetime.fromtimestamp(self._now(), UTC).date().isoformat()
+        name = f"{name} {day}{_KINDS[query.format]}.zip"
+        headers = ((b"content-disposition", content_disposition("attachment", name)),)
         if call.method == "HEAD":
             return Stream(NoBytes(), ZIP, headers=headers)
 

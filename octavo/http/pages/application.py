@@ -42,7 +42,13 @@ from octavo.http.pages.program_changes import add_program_pages
 from octavo.http.pages.publications import add_publication_pages
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
-from octavo.http.pages.register import Opens, add_register_pages, is_open
+from octavo.http.pages.register import (
+    FindInvited,
+    Opens,
+    add_register_pages,
+    invited_into_nothing,
+    is_open,
+)
 from octavo.http.pages.reports import add_report_pages
 from octavo.http.pages.responses import (
     HOME,
@@ -128,6 +134,7 @@ def pages(
     problems: Sequence[Explained | type[Problem]] = (),
     public_url: str = "",
     opens: Opens,
+    invited_into: FindInvited = invited_into_nothing,
     reset_opens: ResetOpens,
     legal: LegalDocuments = NO_DOCUMENTS,
     sends_mail: bool = False,
@@ -145,14 +152,15 @@ def pages(
     at `API_REFERENCE`. Each of ``problems`` gets a page below ``/problems/``, which the ``type`` of
     a problem links to. ``public_url`` is the address of the installation, without a trailing slash.
     ``opens`` and ``reset_opens`` return whether an invitation and a token to choose a password are
-    valid; people accept the documents ``legal``, and ``sends_mail`` is whether the installation can
-    send messages, ``mcp`` whether programs can be connected; ``portal`` has the addresses of the
-    operator's portal by the name of each page. ``notes`` shows the notes of workspaces, which have
-    no pages without it. ``usage`` returns what the installation has used in the month. ``perform``
-    performs operations of the API. ``now`` is the clock, in seconds of Unix time; ``new_entropy``
-    returns the entropy of hidden fields. The application must receive the lifespan before its first
-    request. The header ``x-request-id``, set by the forwarding application, identifies a request in
-    the log. A handler that fails is logged once and gets a 500.
+    valid, ``invited_into`` what the holder of an invitation may know of it; people accept the
+    documents ``legal``, and ``sends_mail`` is whether the installation can send messages, ``mcp``
+    whether programs can be connected; ``portal`` has the addresses of the operator's portal by the
+    name of each page. ``notes`` shows the notes of workspaces, which have no pages without it.
+    ``usage`` returns what the installation has used in the month. ``perform`` performs operations
+    of the API. ``now`` is the clock, in seconds of Unix time; ``new_entropy`` returns the entropy
+    of hidden fields. The application must receive the lifespan before its first request. The header
+    ``x-request-id``, set by the forwarding application, identifies a request in the log. A handler
+    that fails is logged once and gets a 500.
     """
     app = _Pages(__name__, root_path=str(FOLDER), template_folder=str(FOLDER), static_folder=None)
     app.config.update(
@@ -168,6 +176,7 @@ def pages(
     explained = {problem.code: problem for problem in problems}
     style, icon, variables = page_files(public_url, legal)
     app.jinja_env.globals.update(variables, portal_links=portal_links(portal), mcp=mcp)
+    app.jinja_env.globals.update(sends_mail=sends_mail)
     api_page = packed_api_page = b""
 
     described = reference(contract)
@@ -188,9 +197,9 @@ def pages(
 
     add_frame(app, now)
     site = Site(app, perform, public_url=public_url, new_entropy=new_entropy)
-    add_register_pages(site, opens, legal)
+    add_register_pages(site, opens, invited_into, legal)
     add_sign_in_pages(site, opens)
-    add_password_reset_pages(site, reset_opens, sends_mail=sends_mail)
+    add_password_reset_pages(site, reset_opens)
     add_account_pages(site, usage)
     add_portal_page(site)
     add_consent_page(site)
@@ -259,7 +268,7 @@ def pages(
 
     @app.errorhandler(HTTPException)
     async def refuse(error: HTTPException) -> Response:
-        return await refusal(as_problem(error), public_url)
+        return await refusal(as_problem(error), public_url, perform)
 
     @app.errorhandler(Problem)
     async def refuse_problem(problem: Problem) -> Response:
@@ -274,7 +283,7 @@ def pages(
         if isinstance(problem, AccountLocked):
             report(problem.code)
             return await show("locked.html", status=problem.status)
-        return await refusal(problem, public_url)
+        return await refusal(problem, public_url, perform)
 
     @app.after_request
     async def add_headers(response: Response) -> Response:

@@ -26,7 +26,7 @@ _DAY = 86_400
 DAYS = ("30", "90", "365", "")
 """The lifetimes that a person can choose for a key, in days; empty for no end."""
 ACCESS: Mapping[str, str] = {
-    "": "Everything that you may do",
+    "": "Everything",
     WRITE: "Read and write notes",
     READ: "Read notes",
 }

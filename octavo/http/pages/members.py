@@ -26,8 +26,8 @@ _RULE = f"{HOME}/<uuid:workspace_id>"
 
 
 def grantable(role: Role) -> dict[str, str]:
-    """Return the roles that a member with ``role`` can grant, with their meaning."""
-    return {name: text for name, text in ROLES.items() if may_change_role(role, None, name)}
+    """Return the names of the roles that a member with ``role`` can grant."""
+    return {name: name.capitalize() for name in ROLES if may_change_role(role, None, name)}
 
 
 def add_member_pages(site: Site) -> None:
@@ -160,11 +160,13 @@ async def _invitations(
         f"{LIST}/{workspace_id}/invitations",
         **visitor.page,
     )
+    roles = grantable(workspace.role)
     return await show(
         "workspaces/invitations.html",
         trouble=trouble,
         workspace=workspace,
         page=page,
         given=visitor.given or {"role": "editor"},
-        roles=grantable(workspace.role),
+        roles=roles,
+        meaning=" ".join(f"{text}." for name, text in ROLES.items() if name in roles),
     )

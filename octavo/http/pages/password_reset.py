@@ -18,12 +18,12 @@ ResetOpens = Callable[[str], Awaitable[bool]]
 """Returns whether a token can be used now. Raises `StoreUnavailable`."""
 
 
-def add_password_reset_pages(site: Site, opens: ResetOpens, *, sends_mail: bool) -> None:
-    """Serve the pages; ``sends_mail`` is whether the installation can send the link."""
+def add_password_reset_pages(site: Site, opens: ResetOpens) -> None:
+    """Serve the pages; ``opens`` returns whether a link is valid."""
 
     @site.page(FORGOTTEN, Audience.ANYBODY)
     async def show_request(visitor: Visitor) -> Response:
-        return await show("forgot_password.html", sends_mail=sends_mail, given={})
+        return await show("forgot_password.html", given={})
 
     @site.form(FORGOTTEN, Audience.ANYBODY, once=True)
     async def request_link(visitor: Visitor) -> Response:
@@ -33,10 +33,8 @@ def add_password_reset_pages(site: Site, opens: ResetOpens, *, sends_mail: bool)
             await visitor.api.call("POST", path, {"email": address})
         except Problem as problem:
             trouble = trouble_of(problem, {"email": "address"})
-            return await show(
-                "forgot_password.html", trouble=trouble, sends_mail=sends_mail, given=visitor.given
-            )
-        return await show("forgot_password.html", sends_mail=sends_mail, given={}, sent=address)
+            return await show("forgot_password.html", trouble=trouble, given=visitor.given)
+        return await show("forgot_password.html", given={}, sent=address)
 
     @site.page(RESET, Audience.ANYBODY)
     async def show_form(visitor: Visitor) -> Response:

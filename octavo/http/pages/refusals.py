@@ -1,14 +1,17 @@
 """Error responses of the pages: an HTML page, or problem details for clients that prefer JSON."""
 
+import re
 from http import HTTPStatus
 from typing import cast
 
-from quart import Response, request
+from quart import Response, g, request
 from werkzeug.datastructures import MIMEAccept
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 
+from octavo.http.api.workspaces import WorkspaceDocument
 from octavo.http.contract.application import report_refusal
+from octavo.http.contract.in_process import Api, Perform
 from octavo.http.contract.problems import (
     BodyTimeout,
     BodyTooLarge,
@@ -19,7 +22,9 @@ from octavo.http.contract.problems import (
     Problem,
     UnsupportedMediaType,
 )
-from octavo.http.pages.responses import page_of_form, rendered
+from octavo.http.pages.responses import HOME, page_of_form, rendered
+from octavo.http.pages.trouble import text_of
+from octavo.http.pages.workspaces import LIST
 from octavo.http.server.asgi import Scope
 from octavo.http.server.problem_details import MEDIA_TYPE, problem_document
 
@@ -39,11 +44,14 @@ _HEADINGS = {
     400: "This address does not work",
     403: "You may not do this",
     404: "Page not found",
+    410: "Erased for good",
     413: "This is too large",
     429: "Too many attempts",
     500: "Something went wrong",
     503: "Try again soon",
 }
+_OF_WORKSPACE = re.compile(f"{HOME}/([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})/.")
+_WITH_A_WAY_BACK = frozenset({403, 404, 410})
 _OFFERED = ("text/html", MEDIA_TYPE, "application/json")
 
 
@@ -72,10 +80,25 @@ def wants_document(accept: MIMEAccept) -> bool:
     return best != _OFFERED[0]
 
 
-async def refusal(problem: Problem, public_url: str) -> Response:
+async def _workspace(problem: Problem, perform: Perform) -> WorkspaceDocument | None:
+    """Return the workspace to whose pages the address of the request belongs."""
+    found = _OF_WORKSPACE.match(request.path)
+    if found is None or g.get("account") is None or problem.status not in _WITH_A_WAY_BACK:
+        return None
+    # Quart has its own ASGI types.
+    scope = cast("Scope", request.scope)
+    api = Api(perform, scope, request.headers.get("x-request-id", ""), of_page=True)
+    try:
+        return await api.get(WorkspaceDocument, f"{LIST}/{found[1]}")
+    except Problem:
+        return None
+
+
+async def refusal(problem: Problem, public_url: str, perform: Perform) -> Response:
     """Return the response for ``problem``, in the form that the client of the request prefers.
 
-    The code of the problem is included in the log line of the request.
+    The code of the problem is included in the log line of the request. A page below those of a
+    workspace leads to it, if the visitor, for whom ``perform`` performs operations, may see it.
     """
     # Quart has its own ASGI types.
     report_refusal(cast("Scope", request.scope), problem.code)
@@ -95,7 +118,8 @@ async def refusal(problem: Problem, public_url: str) -> Response:
             "refusal.html",
             status=problem.status,
             heading=_HEADINGS.get(problem.status, HTTPStatus(problem.status).phrase),
-            detail=problem.detail,
+            detail=text_of(problem),
+            workspace=await _workspace(problem, perform),
             page=page_of_form() if request.method == "POST" else "/",
             request_id=request_id,
         )

@@ -13,8 +13,9 @@ from octavo.http.contract.problems import ConsentRequired, NotFound, Problem
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
-from octavo.http.pages.workspaces import path_of
+from octavo.http.pages.workspaces import path_of, workspace_of
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
+from octavo.model.accounts.invitation import InvitedInto
 from octavo.store import StoreUnavailable
 
 PATH = "/register"
@@ -22,6 +23,12 @@ JOIN = "/join"
 
 Opens = Callable[[str], Awaitable[bool]]
 """Returns whether an account can be created with an invitation; empty for none.
+
+Raises `StoreUnavailable`.
+"""
+
+FindInvited = Callable[[str], Awaitable[InvitedInto | None]]
+"""Returns who invites with an invitation, and into which workspace; None for none.
 
 Raises `StoreUnavailable`.
 """
@@ -66,6 +73,11 @@ UNUSABLE = Closed(
 )
 
 
+async def invited_into_nothing(token: str) -> InvitedInto | None:
+    """Return that an invitation is into no workspace."""
+    return None
+
+
 async def is_open(opens: Opens) -> bool:
     """Return whether everybody may register, as far as that is known now."""
     try:
@@ -74,7 +86,9 @@ async def is_open(opens: Opens) -> bool:
         return False
 
 
-def add_register_pages(site: Site, opens: Opens, legal: LegalDocuments) -> None:
+def add_register_pages(
+    site: Site, opens: Opens, invited_into: FindInvited, legal: LegalDocuments
+) -> None:
     """Serve the pages of invitations, which people accept with the documents ``legal``."""
 
     @site.page(PATH, Audience.ANYBODY)
@@ -85,7 +99,7 @@ def add_register_pages(site: Site, opens: Opens, legal: LegalDocuments) -> None:
         if not await _opens(token):
             return await _closed(token)
         if visitor.signed_in is not None:
-            return await show("join.html", token=token)
+            return await _join(visitor, token)
         return await _form(token, {})
 
     @site.form(PATH, Audience.ANYBODY, once=True)
@@ -132,11 +146,23 @@ def add_register_pages(site: Site, opens: Opens, legal: LegalDocuments) -> None:
             trouble = trouble_of(problem)
         else:
             return redirect(path_of(joined.id), "workspace-joined")
-        return await show("join.html", trouble=trouble, token=token)
+        return await _join(visitor, token, trouble)
 
     async def _opens(token: str) -> bool:
         with refusals_as_problems():
             return await opens(token)
+
+    async def _invited(token: str) -> InvitedInto | None:
+        try:
+            return await invited_into(token)
+        except StoreUnavailable:
+            # The form keeps what was typed.
+            return None
+
+    async def _join(visitor: Visitor, token: str, trouble: Trouble | None = None) -> Response:
+        invited = await _invited(token)
+        member = None if invited is None else await _membership(visitor, invited.workspace_id)
+        return await show("join.html", trouble=trouble, token=token, invited=invited, member=member)
 
     async def _form(
         token: str, given: Mapping[str, str], trouble: Trouble | None = None
@@ -148,11 +174,20 @@ def add_register_pages(site: Site, opens: Opens, legal: LegalDocuments) -> None:
             trouble=trouble,
             given=given,
             action=here,
+            invited=await _invited(token) if token else None,
             sign_in=f"/sign-in?next={quote(here, safe='')}" if token else "/sign-in",
             # The page keeps its form: a proxy may have changed the host.
             elsewhere="" if request.host.lower() == known else site.public_url + here,
             documents=None if legal == NO_DOCUMENTS else required_documents(legal),
         )
+
+
+async def _membership(visitor: Visitor, workspace_id: str) -> WorkspaceDocument | None:
+    """Return a workspace if the visitor is a member already."""
+    try:
+        return await workspace_of(visitor, workspace_id)
+    except Problem:
+        return None
 
 
 async def _closed(token: str) -> Response:

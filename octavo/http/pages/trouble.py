@@ -15,6 +15,7 @@ _TEXTS: Mapping[str, str] = {
     "are now: check them, and save again.",
     "address_taken": "There is an account with this address already. Sign in with it instead.",
     "too_many_invitations": "There are too many open invitations. Revoke some first.",
+    "file_purged": "This was erased for good.",
     "too_many_keys": "You have the maximum number of keys. Revoke one first.",
     "last_owner": "A workspace needs an owner. Make another member an owner first.",
     "last_administrator": "This is the last enabled administrator. Make another account an "
@@ -41,6 +42,11 @@ class Trouble:
     code: str = InvalidRequest.code
 
 
+def text_of(problem: Problem) -> str:
+    """Return what a page says of ``problem`` as a whole."""
+    return _TEXTS.get(problem.code, problem.detail)
+
+
 def trouble_of(problem: Problem, names: Mapping[str, str] | None = None) -> Trouble:
     """Return what the page of a form says of ``problem``.
 
@@ -55,7 +61,7 @@ def trouble_of(problem: Problem, names: Mapping[str, str] | None = None) -> Trou
         for each in errors if isinstance(errors, list) else []:
             member = str(each["pointer"]).rpartition("/")[2]
             fields.setdefault((names or {}).get(member, member), str(each["message"]))
-    text = "" if fields else _TEXTS.get(problem.code, problem.detail)
+    text = "" if fields else text_of(problem)
     if problem.status == 429:
         text = f"There were too many attempts. Try again {_wait(problem)}."
     return Trouble(problem.status, text, fields, problem.headers, problem.code)

@@ -24,6 +24,21 @@ owners can't keep administrators from inviting."""
 
 
 @dataclass(frozen=True, slots=True)
+class InvitedInto:
+    """What the holder of an invitation into a workspace learns of it before using it.
+
+    Attributes:
+        by: the display name of the account that invites; empty for none.
+        name: of the workspace.
+    """
+
+    by: str
+    workspace_id: WorkspaceId
+    name: str
+    role: workspace.Role
+
+
+@dataclass(frozen=True, slots=True)
 class Invitation:
     """An invitation as stored; times are in milliseconds of Unix time.
 

@@ -97,12 +97,8 @@ class Tree:
         for key, head in taken.items():
             if key in self._by_path and key not in left:
                 there = self.heads[self._by_path[key]]
-                raise _of_file(
-                    head,
-                    PathConflict(
-                        f"The file {there.file_id} has the path {there.path}: choose another path."
-                    ),
-                )
+                taken_already = f"There is a file {there.path} already: choose another path."
+                raise _of_file(head, PathConflict(taken_already))
         self._check_folders(taken, left, _with_folders_above(moved))
 
     def unplaceable(self, changed: Mapping[FileId, Revision]) -> frozenset[FileId]:

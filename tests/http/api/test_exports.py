@@ -1,6 +1,7 @@
 """Exports: at one position, in the same bytes, for an import without a change."""
 
 import io
+import re
 import zipfile
 from collections.abc import AsyncIterator
 from itertools import count
@@ -48,10 +49,20 @@ async def test_export_has_every_file(api: NotesApi) -> None:
     expected = await filled(api)
     response = await api.client("reader").get(f"{api.place}/export")
     assert response.header("content-type") == "application/zip"
-    assert response.header("content-disposition") == 'attachment; filename="Vault.zip"'
+    name = file_name(response)
+    assert re.fullmatch(r"Vault \d{4}-\d\d-\d\d\.zip", name)
     assert files_of(response) == expected
     again = await api.owner.get(f"{api.place}/export")
     assert again.body == response.body
+    for kind, ending in (("notes", " notes.zip"), ("history", " with history.zip")):
+        other = await api.owner.get(f"{api.place}/export?format={kind}")
+        assert file_name(other) == name.removesuffix(".zip") + ending
+
+
+def file_name(response: Response) -> str:
+    found = re.search('filename="(.*)"', response.header("content-disposition") or "")
+    assert found
+    return found[1]
 
 
 async def test_import_of_an_export_is_the_same_workspace(api: NotesApi) -> None:

@@ -78,7 +78,7 @@ async def workspace(ann: PageReader, name: str) -> str:
 @pytest.mark.parametrize(
     ("access", "chosen", "folder", "said"),
     [
-        ("", [], "", "Everything that you may do"),
+        ("", [], "", "Everything"),
         ("notes:read", [], "", "Read notes in all your workspaces"),
         ("notes:write", ["Home", "Work"], "", "Read and write notes in Home, Work"),
         ("notes:read", ["Work"], " /tea/ ", "Read notes below tea in Work"),

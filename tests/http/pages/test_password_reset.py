@@ -8,6 +8,7 @@ from tests.fakes.page_reader import (
     Installation,
     PageReader,
     closed,
+    installation,
     no_entropy,
     no_time,
     nobody,
@@ -102,6 +103,11 @@ async def test_installation_without_mail_says_whom_to_ask() -> None:
     page = await reader.open("/forgot-password")
     assert "This installation sends no mail." in reader.text
     assert page.forms == []
+    with installation(sends_mail=False) as house:
+        ann = await house.person()
+        await ann.open("/account/password")
+        assert "/forgot-password" not in ann.page.links.values()
+        assert "Ask the people who run" in ann.text
 
 
 async def test_link_that_is_requested_again_by_a_reload_is_sent_once(house: Installation) -> None:

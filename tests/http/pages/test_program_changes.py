@@ -106,6 +106,12 @@ async def test_workspace_without_programs_says_what_they_are(
     assert f'href="{changed.base}/programs" aria-current="page">Programs<' in ann.text
 
 
+async def test_recent_changes_name_the_program(ann: PageReader, changed: Changed) -> None:
+    await changed.create("a.md")
+    await ann.open(f"{changed.base}/recent")
+    assert '"How"><bdi>An assistant</bdi></td>' in ann.text
+
+
 async def test_program_is_listed_and_undone(ann: PageReader, changed: Changed) -> None:
     await changed.create("a.md")
     await changed.create("b.md")

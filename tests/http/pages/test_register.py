@@ -238,12 +238,45 @@ async def test_person_who_signs_in_first_comes_back_to_the_invitation(
 
 async def test_member_is_told_so(ann: PageReader) -> None:
     token = await invite(ann, await create(ann))
+    said = ["You are a member of Household already, as an owner."]
     await ann.open(f"/register?invitation={token}")
-    page = await ann.submit("Join as")
-    assert (ann.status, page.alerts) == (
-        409,
-        ["The account is a member already: change its role instead."],
-    )
+    assert (ann.status, ann.page.alerts, ann.page.forms) == (200, said, [])
+    await ann.send("/join", invitation=token, **{"token-of-form": await form_token(ann)})
+    assert (ann.status, ann.page.alerts) == (409, said)
+    await ann.open(ann.page.links["Open the workspace"])
+    assert ann.page.headings == ["Household"]
+
+
+async def form_token(reader: PageReader) -> str:
+    await reader.open("/workspaces")
+    return reader.form("Sign out").fields["token-of-form"]
+
+
+async def test_reader_who_is_invited_as_an_editor_is_told_whom_to_ask(
+    ann: PageReader, bob: PageReader
+) -> None:
+    path = await create(ann)
+    await bob.open(f"/register?invitation={await invite(ann, path, 'reader')}")
+    await bob.submit("Join as")
+    for role, advice in (("editor", " Ask an owner to change your role."), ("reader", "")):
+        await bob.open(f"/register?invitation={await invite(ann, path, role)}")
+        said = f"You are a member of Household already, as a reader.{advice}"
+        assert bob.page.alerts == [said]
+
+
+async def test_invited_people_are_told_by_whom_and_to_what(
+    house: Installation, ann: PageReader, bob: PageReader
+) -> None:
+    path = await create(ann)
+    token = await invite(ann, path)
+    for reader in (bob, house.stranger()):
+        await reader.open(f"/register?invitation={token}")
+        text = " ".join(re.sub("<[^>]*>", "", reader.text).split())
+        assert "Ann invites you to Household, as an editor." in text
+    await ann.open(f"{path}/invitations")
+    await ann.submit("Revoke")
+    await bob.open(f"/register?invitation={token}")
+    assert "Household" not in bob.text
 
 
 async def test_page_without_an_invitation_leads_home_when_signed_in(ann: PageReader) -> None:

@@ -1,4 +1,4 @@
-"""Delete a note, list deleted notes, restore them, and erase them for good."""
+"""Delete a note or an image, list deleted ones, restore them, and erase them for good."""
 
 from urllib.parse import quote
 
@@ -9,6 +9,7 @@ from octavo.http.api.links import FileLinksSchema
 from octavo.http.api.reading import FileList, ListedRevision
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.notes.frame import (
+    NOUNS,
     NotePages,
     crumbs_of,
     file_path,
@@ -47,6 +48,7 @@ def add_deletion_pages(pages: NotePages) -> None:
             here=file.id,
             file=file,
             name=name_of(path),
+            noun=NOUNS[file.kind],
             linking=await _linking(visitor, workspace_id, file_id),
             crumbs=crumbs_of(workspace, folder_of(path)),
         )
@@ -58,17 +60,20 @@ def add_deletion_pages(pages: NotePages) -> None:
             file = await note_of(visitor, workspace_id, file_id)
         except NotFound:
             # Somebody else was faster.
-            return redirect(f"{path_of(workspace.id)}/deleted", "note-deleted")
-        head = visitor.given.get("head", "")
+            head = await newest(visitor, workspace_id, file_id)
+            noun = NOUNS["note" if head is None else head.kind]
+            return redirect(f"{path_of(workspace.id)}/deleted", f"{noun}-deleted")
+        noun = NOUNS[file.kind]
         headers = [(b"if-match", entity_tag(RevisionId(file.head.id)))]
-        if head != file.head.id:
+        if visitor.given.get("head", "") != file.head.id:
             # It has another text than the one that the person saw.
-            return redirect(f"{path_of(workspace.id)}/notes/{file.id}", "note-changed")
+            return redirect(f"{path_of(workspace.id)}/notes/{file.id}", f"{noun}-changed")
         place = file_path(workspace.id, file.id)
         await visitor.api.call("DELETE", place, headers=headers)
         folder = quote(folder_of(file.path or ""))
         query = f"?folder={folder}" if folder else ""
-        return redirect(f"{path_of(workspace.id)}{query}", "note-deleted")
+        where = query if file.kind == "note" else "/images"
+        return redirect(f"{path_of(workspace.id)}{where}", f"{noun}-deleted")
 
     @pages.site.page(f"{HOME}/<uuid:workspace_id>/deleted")
     async def show_deleted(visitor: Visitor, workspace_id: str) -> Response:
@@ -103,6 +108,7 @@ def add_deletion_pages(pages: NotePages) -> None:
             file_id=str(file_id),
             given=visitor.given or {"path": path},
             name=name_of(path),
+            noun=NOUNS[head.kind],
         )
 
     @pages.site.page(f"{_NOTE}/restore")
@@ -124,35 +130,39 @@ def add_deletion_pages(pages: NotePages) -> None:
             if problem.code in ("path_conflict", "invalid_path", "invalid_graph"):
                 trouble = Trouble(problem.status, "", {"path": trouble.text}, code=problem.code)
             return await restoration(visitor, workspace_id, file_id, trouble)
-        return redirect(f"{path_of(workspace.id)}/notes/{file_id}", "note-restored")
+        return redirect(f"{path_of(workspace.id)}/notes/{file_id}", f"{NOUNS[head.kind]}-restored")
 
     @pages.site.page(f"{_NOTE}/purge")
     async def ask_purge(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
         workspace = await writable(visitor, workspace_id)
         head = await _deleted(visitor, workspace_id, file_id)
         return await pages.show(
-            "notes/purge.html", workspace, name=name_of(head.path or ""), path=head.path
+            "notes/purge.html",
+            workspace,
+            name=name_of(head.path or ""),
+            path=head.path,
+            noun=NOUNS[head.kind],
         )
 
     @pages.site.form(f"{_NOTE}/purge", once=True)
     async def purge(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
         workspace = await writable(visitor, workspace_id)
-        await _deleted(visitor, workspace_id, file_id)
+        head = await _deleted(visitor, workspace_id, file_id)
         place = f"{file_path(workspace.id, file_id)}/purge"
         await visitor.api.send(FileChangeSchema, "POST", place, {})
-        return redirect(f"{path_of(workspace.id)}/deleted", "note-purged")
+        return redirect(f"{path_of(workspace.id)}/deleted", f"{NOUNS[head.kind]}-erased")
 
 
 async def _deleted(visitor: Visitor, workspace_id: str, file_id: str) -> ListedRevision:
     """Return the head of a deleted file. Raises `NotFound` for any other one."""
     head = await newest(visitor, workspace_id, file_id)
     if head is None or head.path is None:
-        raise NotFound("There is no such deleted note: it may have been erased for good.")
+        raise NotFound("It is not among the deleted notes and images: it may be erased for good.")
     try:
         await note_of(visitor, workspace_id, file_id)
     except NotFound:
         return head
-    raise NotFound("This note is not deleted: somebody may have restored it.")
+    raise NotFound(f"This {NOUNS[head.kind]} is not deleted: somebody may have restored it.")
 
 
 async def _linking(visitor: Visitor, workspace_id: str, file_id: str) -> int | None:

@@ -16,6 +16,7 @@ from octavo.model.identity import RANDOM_BYTES, uuid7
 from octavo.templates import FOLDER
 
 _NOTES = FOLDER / "notes" / "example"
+_FIRST = "Welcome.md"
 _MILLISECONDS = 80
 """The bits of a UUID after its time."""
 
@@ -48,7 +49,8 @@ def add_example(pages: NotePages) -> None:
             if problem.code not in ("path_conflict", "file_exists"):
                 raise
             return redirect(path_of(workspace.id), "example-present")
-        return redirect(path_of(workspace.id), "example-created")
+        first = _file_id(mutation, _FIRST)
+        return redirect(f"{path_of(workspace.id)}/notes/{first}", "example-created")
 
 
 def _file_id(mutation: str, path: str) -> str:

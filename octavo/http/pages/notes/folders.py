@@ -1,11 +1,13 @@
 """The page of a workspace or a folder: what is in it, and what changed last."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from quart import Response
 
+from octavo.http.api.file_schemas import ListedFileSchema
 from octavo.http.api.reading import FileList
 from octavo.http.pages.notes.frame import NotePages, crumbs_of, names_of
+from octavo.http.pages.notes.reading import newest
 from octavo.http.pages.responses import HOME, show
 from octavo.http.pages.site import Audience, Visitor
 from octavo.http.pages.workspaces import LIST, workspace_of
@@ -78,9 +80,23 @@ def add_folder_pages(pages: NotePages) -> None:
             "notes/recent.html",
             workspace,
             page=page,
+            programs=await _programs(visitor, workspace_id, page.items),
             names=await names_of(visitor, workspace_id),
             name_of=name_of,
         )
+
+
+async def _programs(
+    visitor: Visitor, workspace_id: str, items: Sequence[ListedFileSchema]
+) -> Mapping[str, str]:
+    """Return the names of the programs that changed files last, by the ids of these."""
+    found: dict[str, str] = {}
+    for each in items:
+        if each.head.origin == "mcp":
+            revision = await newest(visitor, workspace_id, each.id)
+            if revision is not None and revision.client is not None:
+                found[each.id] = revision.client.name
+    return found
 
 
 def _rows(text: str) -> int:

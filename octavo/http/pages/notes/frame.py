@@ -10,14 +10,16 @@ from octavo.accounts.ports import Clock, NewEntropy, milliseconds
 from octavo.http.api.file_schemas import WorkspaceFile
 from octavo.http.api.files import text_of
 from octavo.http.api.members import MemberList
-from octavo.http.api.refusals import refusals_as_problems
+from octavo.http.api.refusals import REFUSALS, refusals_as_problems
 from octavo.http.api.workspaces import WorkspaceDocument
-from octavo.http.contract.problems import Forbidden
-from octavo.http.pages.responses import show
+from octavo.http.contract.problems import Forbidden, Problem
+from octavo.http.pages.responses import report, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble
 from octavo.http.pages.workspaces import LIST, path_of, workspace_of
+from octavo.model.files.path import Kind
 from octavo.model.identity import RANDOM_BYTES, FileId, WorkspaceId, uuid7
+from octavo.model.refusal import FilePurged
 from octavo.model.workspace import grants
 from octavo.publishing.composition import name_of
 from octavo.publishing.member_notes import Level, MemberNotes, NoteBody
@@ -32,11 +34,16 @@ WAYS: Mapping[str, str] = {
     "device": "with a device",
     "page": "in the browser",
     "key": "with a key",
-    "import": "by an import",
-    "mcp": "by a program",
-    "restore": "by a restoration",
+    "import": "with an import",
+    "mcp": "with a program",
+    "restore": "with a restoration",
 }
 """How a revision was made, by its origin."""
+
+ERASED = REFUSALS[FilePurged.code]
+"""The problem of a file that was erased for good."""
+NOUNS: Mapping[Kind, str] = {"note": "note", "attachment": "image"}
+"""What a file is called, by its kind."""
 
 
 class TreeNote(NamedTuple):
@@ -116,6 +123,18 @@ class NotePages:
             **context,
         )
 
+    async def show_erased(self, workspace: WorkspaceDocument, file_id: str, kind: Kind) -> Response:
+        """Return the page of a file that was erased for good."""
+        report(ERASED.code)
+        return await self.show(
+            "notes/erased.html",
+            workspace,
+            here=str(file_id),
+            status=ERASED.status,
+            noun=NOUNS[kind],
+            crumbs=crumbs_of(workspace, ""),
+        )
+
     async def way(self, workspace_id: str, folder: str) -> Sequence[Level]:
         """Return the folders down to one. Raises the problem of a database that is away."""
         with refusals_as_problems():
@@ -130,6 +149,15 @@ class NotePages:
         """Return a note as HTML; None if it is shown as it was written. Raises problems."""
         with refusals_as_problems():
             return await self.notes.body(WorkspaceId(workspace_id), FileId(file_id))
+
+    async def title(self, workspace_id: str, file_id: str, path: str) -> str:
+        """Return the title of a live note; else, or while it is not known, the name of the file."""
+        try:
+            with refusals_as_problems():
+                title = await self.notes.title(WorkspaceId(workspace_id), FileId(str(file_id)))
+        except Problem:
+            title = ""
+        return title or name_of(path)
 
     async def preview(self, workspace_id: str, path: str, text: str) -> NoteBody | None:
         """Return a text as HTML; None if it is shown as it was written.

@@ -11,7 +11,14 @@ from octavo.http.api.history import DiffHunkSchema, RevisionDiff
 from octavo.http.api.reading import ListedRevision, RevisionList
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.notes.differences import cut, shortened
-from octavo.http.pages.notes.frame import NotePages, crumbs_of, file_path, folder_of, writable
+from octavo.http.pages.notes.frame import (
+    NOUNS,
+    NotePages,
+    crumbs_of,
+    file_path,
+    folder_of,
+    writable,
+)
 from octavo.http.pages.notes.reading import newest
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
@@ -62,7 +69,9 @@ def add_history_pages(pages: NotePages) -> None:
             page=found,
             head=head,
             live=live,
+            noun=NOUNS[head.kind],
             name=name_of(path),
+            title=await pages.title(workspace.id, file_id, path),
             crumbs=crumbs_of(workspace, folder_of(path)),
             undo_of=undo_of,
         )
@@ -120,6 +129,7 @@ def add_history_pages(pages: NotePages) -> None:
             view=view,
             views=[(_query(visitor, name), name, text) for name, text in VIEWS.items()],
             name=name_of(path),
+            title=await pages.title(workspace.id, file_id, path),
             crumbs=crumbs_of(workspace, folder_of(path)),
         )
 
@@ -190,6 +200,7 @@ async def _revision(
     file = await visitor.api.get(WorkspaceFile, place)
     path, text = file.path or "", file.text or ""
     head = await newest(visitor, workspace_id, file_id)
+    body = await pages.preview(workspace.id, path, text)
     return await pages.show(
         "notes/revision.html",
         workspace,
@@ -197,8 +208,9 @@ async def _revision(
         here=str(file_id),
         trouble=None if trouble is None else trouble_of(trouble),
         file=file,
-        body=await pages.preview(workspace.id, path, text),
+        body=body,
         is_head=head is not None and head.id == file.head.id,
         name=name_of(path),
+        title=("" if body is None else body.title) or name_of(path),
         crumbs=crumbs_of(workspace, folder_of(path)),
     )

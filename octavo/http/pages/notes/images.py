@@ -7,7 +7,7 @@ from octavo.http.api.links import FileLinksSchema
 from octavo.http.api.reading import FileList
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.notes.adding import add_image
-from octavo.http.pages.notes.frame import NotePages, file_path, writable
+from octavo.http.pages.notes.frame import ERASED, NotePages, file_path, writable
 from octavo.http.pages.notes.reading import newest
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
@@ -59,7 +59,15 @@ def add_image_pages(pages: NotePages) -> None:
     async def show_image(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
         workspace = await workspace_of(visitor, workspace_id)
         place = file_path(workspace_id, file_id)
-        file = await visitor.api.get(WorkspaceFile, place, content="text")
+        try:
+            file = await visitor.api.get(WorkspaceFile, place, content="text")
+        except NotFound:
+            if await newest(visitor, workspace_id, file_id) is None:
+                raise
+            # It was deleted.
+            return redirect(f"{path_of(workspace_id)}/notes/{file_id}/history")
+        except ERASED:
+            return await pages.show_erased(workspace, file_id, "attachment")
         if file.kind != "attachment":
             raise NotFound("This is a note, and not an image.")
         try:

@@ -1,4 +1,4 @@
-"""Move and rename a note, with the links that lead to it."""
+"""Move and rename a note or an image, with the links that lead to it."""
 
 from quart import Response
 
@@ -6,6 +6,7 @@ from octavo.http.api.file_schemas import FileChangeSchema
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import Problem
 from octavo.http.pages.notes.frame import (
+    NOUNS,
     NotePages,
     crumbs_of,
     file_path,
@@ -35,16 +36,19 @@ def add_move_pages(pages: NotePages) -> None:
         workspace = await writable(visitor, workspace_id)
         file = await note_of(visitor, workspace_id, file_id)
         path = file.path or ""
+        folders = await pages.folders(workspace.id) if file.kind == "note" else []
         return await pages.show(
             "notes/move.html",
             workspace,
-            folders=[f"{each}/{name_of(path)}" for each in await pages.folders(workspace.id)],
+            folders=[f"{each}/{name_of(path)}" for each in folders],
             folder=folder_of(path),
             here=file.id,
             trouble=trouble,
             file=file,
             given=visitor.given or {"path": path, "rewrite": "on"},
             name=name_of(path),
+            title=await pages.title(workspace.id, file.id, path),
+            noun=NOUNS[file.kind],
             crumbs=crumbs_of(workspace, folder_of(path)),
         )
 
@@ -56,13 +60,15 @@ def add_move_pages(pages: NotePages) -> None:
     async def move(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
         workspace = await writable(visitor, workspace_id)
         given = visitor.given
-        path = written_path(given.get("path", ""))
-        if not path:
+        path = given.get("path", "").strip()
+        if not path.strip("/"):
             return await form(
                 visitor, workspace_id, file_id, Trouble(400, "", {"path": "Give a path."})
             )
         # Whatever the text is: only the path changes.
         file = await note_of(visitor, workspace_id, file_id)
+        if file.kind == "note":
+            path = written_path(path)
         body = {"path": path, "rewriteLinks": "rewrite" in given}
         headers = [(b"if-match", entity_tag(RevisionId(file.head.id)))]
         try:
@@ -75,5 +81,5 @@ def add_move_pages(pages: NotePages) -> None:
                 trouble = Trouble(problem.status, "", {"path": trouble.text}, code=problem.code)
             return await form(visitor, workspace_id, file_id, trouble)
         change = typed(FileChangeSchema, made.result)
-        message = "note-unchanged" if change.outcome == "unchanged" else "note-moved"
-        return redirect(f"{path_of(workspace.id)}/notes/{file.id}", message)
+        message = "unchanged" if change.outcome == "unchanged" else "moved"
+        return redirect(f"{path_of(workspace.id)}/notes/{file.id}", f"{NOUNS[file.kind]}-{message}")

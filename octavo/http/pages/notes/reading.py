@@ -8,6 +8,7 @@ from octavo.http.api.links import FileLinksSchema, OutgoingLinkDocument
 from octavo.http.api.reading import ListedRevision, RevisionList
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.notes.frame import (
+    ERASED,
     NotePages,
     crumbs_of,
     file_path,
@@ -38,6 +39,8 @@ def add_note_page(pages: NotePages) -> None:
                 raise
             # It was deleted.
             return redirect(f"{path_of(workspace_id)}/notes/{file_id}/history")
+        except ERASED:
+            return await pages.show_erased(workspace, file_id, "note")
         path = file.path or ""
         if file.kind != "note":
             return redirect(f"{path_of(workspace_id)}/images/{file_id}")

@@ -36,7 +36,7 @@ ADVICE: Mapping[str, str] = {
     "archive_too_large": "Divide it into several archives, and import one after the other.",
     "path_conflict": "Move or delete those notes, then try again. Or discard this archive, and "
     "import it into a workspace of its own.",
-    "storage_full": "Delete and purge files that you no longer need, or ask the people who run "
+    "storage_full": "Delete and erase files that you no longer need, or ask the people who run "
     "this installation for more. The archive is kept for a week: try again then.",
     "download_limit": "The archive is kept for a week: try again when the month is over.",
     "archive_job_running": "The archive has arrived, but another import or export of yours is "

@@ -1,5 +1,6 @@
 """Notes are deleted, restored and erased."""
 
+from tests.fakes.image_files import encoded, picture
 from tests.fakes.page_reader import PageReader
 from tests.http.pages.notes.conftest import Vault
 
@@ -27,6 +28,40 @@ async def test_note_is_deleted_restored_and_erased(ann: PageReader, vault: Vault
     await ann.open(f"{note}/history")
     assert "erased for good" in ann.text
     assert "Green" not in ann.text
+    await ann.open(note)
+    assert (ann.status, ann.page.headings) == (410, ["This note was erased for good"])
+    assert ann.page.links["To the notes of Household"] == vault.base
+    await ann.open(f"{note}/edit")
+    assert (ann.status, ann.page.headings) == (410, ["Erased for good"])
+    assert ann.page.links["Back to Household"] == vault.base
+
+
+async def test_image_is_called_so_while_it_is_deleted_restored_and_erased(
+    ann: PageReader, vault: Vault
+) -> None:
+    await ann.open(f"{vault.base}/images")
+    await ann.upload("Add the image", "cup.png", encoded(picture((20, 10)), "PNG"))
+    await ann.open(ann.page.links["Delete the image"])
+    assert ann.page.headings == ["Delete this image?"]
+    form = ann.form("Delete the image")
+    await ann.submit("Delete the image")
+    assert (ann.path, ann.page.headings) == (f"{vault.base}/images", ["Images"])
+    assert ann.page.alerts[0].startswith("The image is deleted.")
+    await ann.send_form(form, once="another")
+    assert ann.page.alerts[0].startswith("The image is deleted.")
+    note = form.action.removesuffix("/delete")
+    for page, heading, button, message in (
+        ("restore", "Restore this image?", "Restore the image", "The image is restored."),
+        ("move", "Move or rename cup.png", "Move the image", "There was nothing to save."),
+        ("delete", "Delete this image?", "Delete the image", "The image is deleted."),
+        ("purge", "Erase this image for good?", "Erase for good", "The image is erased for good."),
+    ):
+        await ann.open(f"{note}/{page}")
+        assert ann.page.headings == [heading]
+        await ann.submit(button)
+        assert ann.page.alerts[0].startswith(message)
+    await ann.open(note.replace("/notes/", "/images/"))
+    assert (ann.status, ann.page.headings) == (410, ["This image was erased for good"])
 
 
 async def test_note_whose_place_is_taken_is_restored_elsewhere(

@@ -58,6 +58,27 @@ async def test_folder_that_is_gone_says_so(ann: PageReader, vault: Vault) -> Non
     assert ann.form("Create the note").fields["path"] == "Nowhere/"
 
 
+async def test_empty_workspace_has_one_primary_button(ann: PageReader, vault: Vault) -> None:
+    await ann.open(vault.base)
+    assert len(re.findall(r'class="button[a-z ]* primary"', ann.text)) == 1
+    await vault.write(ann, "Tea", "")
+    await ann.open(vault.base)
+    assert "Write the first note" not in ann.page.links
+
+
+async def test_side_bar_leads_to_the_places_of_the_workspace(ann: PageReader, vault: Vault) -> None:
+    await ann.open(vault.base)
+    places = ("recent", "images", "unresolved", "deleted", "transfers", "programs", "members")
+    assert {f"{vault.base}/{each}" for each in places} <= set(ann.page.links.values())
+
+
+async def test_new_note_says_where_it_goes_without_a_path(ann: PageReader, vault: Vault) -> None:
+    await ann.open(f"{vault.base}/new")
+    assert "in the folder Inbox." in ann.text
+    await ann.open(f"{vault.base}/new?folder=Kitchen")
+    assert "Inbox" not in ann.text
+
+
 async def test_fields_suggest_folders_upper_ones_first(
     ann: PageReader, vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,6 +105,7 @@ def suggested(reader: PageReader) -> list[str]:
 
 async def test_shortcuts_are_listed_and_each_is_on_a_page(ann: PageReader, vault: Vault) -> None:
     await ann.open("/shortcuts")
+    assert "Way back" in ann.text
     for letter in SHORTCUTS:
         assert f"<kbd>{letter.upper()}</kbd>" in ann.text
     note = await vault.write(ann, "Tea", "Green.")

@@ -24,12 +24,38 @@ async def test_history_lists_who_and_how(ann: PageReader, vault: Vault) -> None:
     assert ann.text.count("present</span>") == 1
 
 
+async def test_newest_revision_of_a_deleted_note_is_not_called_present(
+    ann: PageReader, vault: Vault
+) -> None:
+    note = await edited(ann, vault)
+    await vault.delete(ann, note)
+    await ann.open(f"{note}/history")
+    assert "present</span>" not in ann.text
+    assert ann.text.count("deleted</span>") == 1
+
+
+async def test_pages_of_a_note_name_its_title_and_its_file(ann: PageReader, vault: Vault) -> None:
+    note = await vault.write(ann, "Kitchen/Tea", "# Green tea\n\nHot.")
+    await ann.open(f"{note}/history")
+    [earlier] = [path for name, path in ann.page.links.items() if name.startswith("Read")]
+    for page, heading in (
+        (note, "Green tea"),
+        (f"{note}/history", "History of Green tea"),
+        (f"{note}/difference", "What changed in Green tea"),
+        (f"{note}/move", "Move or rename Green tea"),
+        (earlier, "Green tea"),
+    ):
+        await ann.open(page)
+        assert ann.page.headings[0] == heading
+        assert ">Tea.md<" in ann.text
+
+
 @pytest.mark.parametrize(
     ("view", "shown"),
     [
         ("words", ["<del>3</del><ins>4</ins>"]),
         ("lines", ["<del>\u2212 Steep 3 minutes.", "<ins>+ Steep 4 minutes."]),
-        ("sides", ["<del>Steep 3 minutes.", "<ins>Steep 4 minutes."]),
+        ("sides", ['"Before"><del>Steep 3 minutes.', '"After"><ins>Steep 4 minutes.']),
         ("nothing", ["<del>3</del><ins>4</ins>"]),
     ],
 )

@@ -1,5 +1,6 @@
 """Notes are moved."""
 
+from tests.fakes.image_files import encoded, picture
 from tests.fakes.page_reader import PageReader
 from tests.http.pages.notes.conftest import Vault
 
@@ -18,5 +19,16 @@ async def test_note_is_moved_and_links_follow(ann: PageReader, vault: Vault) -> 
     await ann.submit("Move the note", path="Kitchen", rewrite=None)
     assert ann.status == 409
     assert ann.page.focused == ["path"]
-    await ann.submit("Move the note", path="")
+    assert "There is a file Kitchen.md already: choose another path." in ann.page.alerts[0]
+    await ann.submit("Move the note", path="/")
     assert ann.status == 400
+
+
+async def test_image_is_renamed_with_its_ending(ann: PageReader, vault: Vault) -> None:
+    await ann.open(f"{vault.base}/images")
+    await ann.upload("Add the image", "cup.png", encoded(picture((20, 10)), "PNG"))
+    image = ann.path
+    await ann.open(f"{image.replace('/images/', '/notes/')}/move")
+    await ann.submit("Move the image", path=" attachments/mug.png ")
+    assert (ann.path, ann.page.alerts) == (image, ["The image is moved."])
+    assert ann.page.headings == ["mug.png"]

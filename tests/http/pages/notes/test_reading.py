@@ -80,3 +80,14 @@ async def test_note_of_another_workspace_does_not_exist(
         assert bob.status == 404
     await ann.open(f"{vault.base}/notes/{UNKNOWN}")
     assert ann.status == 404
+
+
+@pytest.mark.parametrize("place", [f"notes/{UNKNOWN}", "nowhere"])
+async def test_page_that_is_missing_leads_to_its_workspace_for_members_only(
+    ann: PageReader, bob: PageReader, vault: Vault, place: str
+) -> None:
+    for reader, expected in ((ann, True), (bob, False)):
+        await reader.open(f"{vault.base}/{place}")
+        assert reader.status == 404
+        assert ("Back to Household" in reader.page.links) is expected
+        assert reader.page.links["Back to your workspaces"] == "/"

@@ -57,7 +57,7 @@ async def test_archive_becomes_notes_and_what_is_left_out_is_explained(
     await ann.open(ann.page.links["Open the notes"])
     assert {"Tea", "People"} <= set(ann.page.links)
     await ann.open(f"{vault.base}/recent")
-    assert "by an import" in ann.text
+    assert "with an import" in ann.text
 
 
 async def test_archive_without_notes_says_so(ann: PageReader, vault: Vault) -> None:
@@ -267,9 +267,9 @@ async def test_example_is_created_once_and_its_links_lead_somewhere(
     await ann.open(vault.base)
     empty = ann.page
     await ann.submit("Try it with an example")
-    assert ann.page.alerts == ["Here is the example. Start with the note Welcome."]
+    assert ann.page.alerts == ["Here is the example. This note says where to begin."]
+    assert ann.page.headings == ["Welcome"]
     assert await vault.texts() == example_notes()
-    await ann.open(ann.page.links["Welcome"])
     assert '<div class="callout' in ann.text
     await ann.open(ann.page.links["recipe for bread"])
     assert "<math" in ann.text
