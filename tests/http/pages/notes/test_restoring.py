@@ -66,6 +66,9 @@ async def test_date_and_time_are_in_utc(ann: PageReader, vault: Vault) -> None:
     ("query", "words"),
     [
         ({"at": "yesterday"}, "Give a date and a time"),
+        # Outside of the years 1 to 9999 in UTC.
+        ({"at": "0001-01-01T00:00+14:00"}, "Give a date and a time"),
+        ({"at": "9999-12-31T23:59-14:00"}, "Give a date and a time"),
         ({"at": "1990-01-01T00:00"}, "Earlier revisions may have been removed"),
         ({"position": "99"}, "no such position"),
     ],
@@ -76,6 +79,20 @@ async def test_moment_that_cannot_be_restored_is_explained(
     await ann.open(f"{vault.base}/restore?{urlencode(query)}")
     assert ann.status == 400
     assert words in ann.page.alerts[0]
+
+
+@pytest.mark.parametrize("position", ["9" * 5000, "9" * 16, "99", "\u0663", "1e3", "-1"])
+async def test_position_that_cannot_be_restored_is_explained(
+    ann: PageReader, vault: Vault, position: str
+) -> None:
+    await changed(ann, vault)
+    await ann.open(f"{vault.base}/restore")
+    await ann.open(ann.page.links["An hour ago"])
+    before = await vault.texts()
+    await ann.submit("Restore 3 files", moment="", position=position)
+    assert ann.status == 400
+    assert "Date and time" in ann.page.alerts[0]
+    assert await vault.texts() == before
 
 
 async def test_moment_since_which_nothing_changed_says_so(ann: PageReader, vault: Vault) -> None:
