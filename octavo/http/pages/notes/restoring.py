@@ -27,6 +27,7 @@ REASONS: Mapping[str, str] = {
     "path_taken": "Another file has its earlier path now.",
     "purged": "It was erased for good.",
     "unacceptable": "Its earlier text exceeds a limit that is in force now.",
+    "still_deleted": "It was deleted to make room for others.",
 }
 """Why a file stays as it is."""
 
