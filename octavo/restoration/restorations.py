@@ -6,15 +6,17 @@ from typing import NamedTuple
 import trio
 
 from octavo.actors.jobs.restoring import RestoringJob
-from octavo.model.files.restoration import Restoration
+from octavo.model.files.restoration import Begun, Restoration, moved_away
 from octavo.model.identity import AccountId, MutationId, Position, WorkspaceId
 from octavo.model.refusal import MutationReused
-from octavo.restoration.runner import plan
+from octavo.restoration.runner import changeset_ids, plan
 from octavo.restoration.undo import HistoryPruned
 from octavo.store import Store
 from octavo.store.scripts import past_states, restorations
 from octavo.store.scripts.changesets import WorkspaceGone, receipts
 from octavo.store.scripts.restorations import (
+    MAX_LEFT,
+    NamedFile,
     RestorationAsked,
     RestorationKey,
     StoredRestoration,
@@ -103,8 +105,8 @@ class Restorations:
         """Restore, and return how far it is at its end or after `WAITING_SECONDS`.
 
         It is one changeset if that is enough, and goes on when the caller is cancelled. Asked for
-        again, it goes on if it has failed, and is returned as it is otherwise. Raises what
-        `outlook` raises, and `MutationReused`.
+        again, it goes on if it has failed, as the account that asks now, and is returned as it is
+        otherwise. Raises what `outlook` raises, and `MutationReused`.
         """
         key = RestorationKey(workspace_id, mutation_id)
         found = await self._store.read(restorations.find(key))
@@ -113,7 +115,7 @@ class Restorations:
         elif not asked.is_of(found):
             raise MutationReused
         elif found.state == "failed":
-            await self._store.write(restorations.resume(key, self._ms()))
+            await self._store.write(restorations.resume(key, account_id, self._ms()))
         if found is None or found.state != "done":
             wait = self._job.start(key)
             with trio.move_on_after(WAITING_SECONDS):
@@ -123,14 +125,28 @@ class Restorations:
             raise WorkspaceGone
         if not asked.is_of(found):
             raise MutationReused
-        return found
+        return await self._with_moved_away(found)
 
     async def find(
         self, workspace_id: WorkspaceId, restoration_id: str
     ) -> StoredRestoration | None:
         """Return a restoration; None without it. Raises `StoreUnavailable`."""
         key = RestorationKey(workspace_id, MutationId(restoration_id))
-        return await self._store.read(restorations.find(key))
+        found = await self._store.read(restorations.find(key))
+        return None if found is None else await self._with_moved_away(found)
+
+    async def _with_moved_away(self, found: StoredRestoration) -> StoredRestoration:
+        """Name the files that one has deleted for now that has failed."""
+        if found.state != "failed" or not found.steps:
+            return found
+        script = past_states.states_since(found.key.workspace_id, found.asked.target)
+        states = await self._store.read_much(script)
+        own = changeset_ids(found.key, found.steps)
+        left = moved_away(states.changed, Begun(found.present, own))
+        named = tuple(
+            NamedFile(each.head.file_id, each.head.path, each.reason) for each in left[:MAX_LEFT]
+        )
+        return found._replace(left=named, left_count=len(left))
 
     async def _begin(
         self, key: RestorationKey, account_id: AccountId, asked: RestorationRequest

@@ -16,18 +16,11 @@ from octavo.actors.workspace.messages import ChangesetRefused, NoWorkspace, Push
 from octavo.model.files.changeset import ChangeOperation, Changeset
 from octavo.model.files.content import NoteText, note_text
 from octavo.model.files.imported import derived_id
-from octavo.model.files.restoration import (
-    MAX_BYTES,
-    BatchSizes,
-    Begun,
-    LeftFile,
-    Restoration,
-    batches,
-    restoration,
-)
+from octavo.model.files.restoration import Begun, LeftFile, Restoration, restoration
+from octavo.model.files.restoration_order import MAX_BYTES, BatchSizes, batches
 from octavo.model.files.reversion import OUTDATED_BY, Reversion, operation_of
 from octavo.model.files.revision import Revision
-from octavo.model.identity import Digest, FileId, MutationId, WorkspaceId
+from octavo.model.identity import AccountId, Digest, FileId, MutationId, WorkspaceId
 from octavo.model.refusal import DomainError
 from octavo.model.workspace import grants
 from octavo.store import Store
@@ -40,7 +33,10 @@ MAX_ATTEMPTS = 20
 """How often it is planned anew without a changeset in between, before it is postponed."""
 _FEW = 500
 _PRUNED = "It was interrupted for so long that earlier revisions may have been removed."
-_FORBIDDEN = "The account that started it may not change the workspace any more."
+_FORBIDDEN = (
+    "The account whose changes these are may not change the workspace any more: somebody who may "
+    "can let it go on."
+)
 
 
 class RestorationPostponed(Exception):
@@ -59,6 +55,11 @@ class _Stopped(Exception):
 def changeset_id(key: RestorationKey, number: int) -> MutationId:
     """Return the identifier of the ``number``-th changeset of a restoration, from 1 on."""
     return MutationId(derived_id(key.restoration_id, key.workspace_id, "changeset", number))
+
+
+def changeset_ids(key: RestorationKey, steps: int) -> frozenset[MutationId]:
+    """Return the identifiers of the changesets that a restoration has made."""
+    return frozenset(changeset_id(key, number) for number in range(1, steps + 1))
 
 
 async def plan(states: StatesSince, folder: str, begun: Begun | None = None) -> Restoration:
@@ -144,6 +145,9 @@ class _Run:
         self._last = given.last
         self._done = given.done
         self._unacceptable: set[FileId] = set()
+        self._irretrievable: set[FileId] = set()
+        # The files that get their former states back at present.
+        self._reinstated: frozenset[FileId] = frozenset()
 
     async def require_history(self, earliest: int) -> None:
         """Raise `_Stopped` if revisions may be pruned by now that it returns to."""
@@ -159,18 +163,24 @@ class _Run:
             await self._count_committed()
             planned = await self._plan()
             self._done = planned.returned
-            todo = batches(planned.reversions, self._sizes)
+            self._reinstated = frozenset(each.head.file_id for each in planned.reinstated)
+            todo = batches(planned.pending, self._sizes)
             if not todo:
                 await self._finish(planned.left)
                 return
-            before = self._steps
+            before = self._progress
             targets = {each.head.file_id: each.target for each in planned.reversions}
             for batch in todo:
                 if not await self._return_files(batch, targets):
                     break
-            attempts = 0 if self._steps > before else attempts + 1
+            attempts = 0 if self._progress > before else attempts + 1
             if attempts == MAX_ATTEMPTS:
                 raise RestorationPostponed("Others change the files all the time.")
+
+    @property
+    def _progress(self) -> int:
+        """A number that grows with what is done, and with what is known to be refused."""
+        return self._steps + len(self._unacceptable) + len(self._irretrievable)
 
     async def _count_committed(self) -> None:
         """Count the changesets that were committed and not recorded."""
@@ -186,7 +196,8 @@ class _Run:
         script = past_states.states_since(self._key.workspace_id, asked.target)
         states = await self._store.read_much(script)
         own = frozenset(self._changeset_id(number) for number in range(1, self._steps + 1))
-        begun = Begun(self._given.present, own, frozenset(self._unacceptable))
+        refused = (frozenset(self._unacceptable), frozenset(self._irretrievable))
+        begun = Begun(self._given.present, own, *refused)
         return await plan(states, asked.folder, begun)
 
     async def _return_files(
@@ -194,9 +205,10 @@ class _Run:
     ) -> bool:
         """Commit one changeset; return False if what is left to do has to be planned anew.
 
-        A file that is only deleted for now has another one of the ``targets``.
+        A file that is only deleted for now, or gets its former state back, has another one of the
+        ``targets``, or none.
         """
-        await self._require_permission()
+        account_id = await self._author()
         operations = await self._operations(batch)
         if operations is None:
             return False
@@ -204,7 +216,7 @@ class _Run:
         changeset = Changeset(
             self._changeset_id(number),
             _fingerprint(self._key),
-            self._given.account_id,
+            account_id,
             operations,
             origin="restore",
         )
@@ -214,7 +226,10 @@ class _Run:
             self._consider(refused.refusal)
             return False
         self._steps, self._last = number, receipt.position
-        self._done += sum(each.target is targets[each.head.file_id] for each in batch)
+        self._done += sum(
+            each.head.file_id in targets and each.target is targets[each.head.file_id]
+            for each in batch
+        )
         await self._record()
         return True
 
@@ -222,16 +237,27 @@ class _Run:
         """Find out what follows from a refusal. Raises `_Stopped`."""
         if isinstance(refusal, OUTDATED_BY):
             return
-        if refusal.file_id is None or refusal.file_id in self._unacceptable:
+        file_id = refusal.file_id
+        if file_id is not None and file_id not in self._unacceptable:
+            self._unacceptable.add(file_id)
+        elif file_id in self._reinstated - self._irretrievable:
+            self._irretrievable.add(file_id)
+        else:
             raise _Stopped(refusal.code, refusal.detail)
-        self._unacceptable.add(refusal.file_id)
 
-    async def _require_permission(self) -> None:
-        account, workspace = self._given.account_id, self._key.workspace_id
+    async def _author(self) -> AccountId:
+        """Return whose the next changeset is, who may make it. Raises `_Stopped`.
+
+        It is read anew: after another process has stopped, somebody else may have it go on.
+        """
+        workspace = self._key.workspace_id
+        found = await self._store.read(restorations.find(self._key))
+        account = self._given.author if found is None else found.author
         state = await self._store.read(accounts.state_of(account))
         role = await self._store.read(workspaces.role_of(workspace, account))
         if state != "enabled" or role is None or not grants(role, "write"):
             raise _Stopped("forbidden", _FORBIDDEN)
+        return account
 
     async def _operations(self, batch: Iterable[Reversion]) -> tuple[ChangeOperation, ...] | None:
         """Return the operations of a changeset; None when a text is not stored any more."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from octavo.actors.core import Directory, Supervisor, WorkerContext, WorkerSpec
 from octavo.actors.jobs.restoring import RestoringJob
 from octavo.actors.workspace.actor import WorkspaceActor
-from octavo.model.files.restoration import BatchSizes
+from octavo.model.files.restoration_order import BatchSizes
 from octavo.model.identity import WorkspaceId
 from octavo.restoration.runner import RestorationPostponed, RestorationRunner
 from octavo.store import Store

@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from octavo.actors.jobs import restoring
-from octavo.model.files import restoration
+from octavo.model.files import restoration_order
 from octavo.model.files.restoration import Begun
 from octavo.model.identity import MutationId
 from octavo.restoration import runner
@@ -34,8 +34,8 @@ def number_changesets_anew(patch: pytest.MonkeyPatch) -> None:
 
 
 def leave_nothing_out_of_the_way(patch: pytest.MonkeyPatch) -> None:
-    """Files whose paths others need are not deleted first."""
-    patch.setattr(restoration, "_in_the_way", lambda _: set())
+    """Files return before others have left their paths."""
+    patch.setattr(restoration_order, "_needs", lambda _: {})
 
 
 def forget_what_was_left(patch: pytest.MonkeyPatch) -> None:

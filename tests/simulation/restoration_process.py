@@ -8,7 +8,7 @@ import trio
 from octavo.actors.core import Directory, WorkerContext, WorkerSpec
 from octavo.actors.jobs.restoring import RestoringJob
 from octavo.actors.workspace.actor import WorkspaceActor
-from octavo.model.files.restoration import BatchSizes
+from octavo.model.files.restoration_order import BatchSizes
 from octavo.model.identity import WorkspaceId
 from octavo.restoration.restorations import Restorations
 from octavo.restoration.runner import RestorationPostponed, RestorationRunner

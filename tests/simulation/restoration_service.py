@@ -21,7 +21,7 @@ from octavo.model.files.changeset import (
 )
 from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
-from octavo.model.files.restoration import BatchSizes
+from octavo.model.files.restoration_order import BatchSizes
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, MutationId, Position, WorkspaceId
 from octavo.restoration.restorations import RestorationRequest

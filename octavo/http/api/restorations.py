@@ -66,8 +66,8 @@ class RestorationInput(ContractModel):
     folder: FolderPath = ""
     """Only the files of this folder: those that are in it now, or were in it at the moment."""
     mutation_id: Identifier | MISSING = MISSING
-    """Makes the restoration repeatable, and is its id: sent again, it has one effect, and one that
-    has failed goes on.
+    """Makes the restoration repeatable, and is its id: sent again, it has one effect. One that has
+    failed goes on as the account that sends it again: any member who may write can.
     """
 
 
@@ -78,8 +78,10 @@ class LeftFileSchema(ContractModel):
     path: str | None
     """Its present path, or its last one if it is deleted; null for a purged file."""
     reason: LeftReason
-    """Others changed it since the restoration began; another file has its path; it was purged; or
-    its earlier text exceeds a present limit.
+    """Others changed it since the restoration began; another file has its path; it was purged; its
+    earlier text exceeds a present limit; or it is still deleted, as the restoration had to make
+    room: it comes back when one that failed goes on, and in one that is done, others have taken
+    its former path, too, or its former text exceeds a limit.
     """
 
 
@@ -127,9 +129,13 @@ class RestorationSchema(ContractModel):
     restoration_id: Identifier
     """The mutation id of the request."""
     state: Literal["running", "done", "failed"]
-    """One that failed goes on when it is asked for again."""
+    """One that failed goes on when it is asked for again, by anybody who may write."""
     account_id: Identifier
     """Who started it."""
+    continued_by: Identifier | None
+    """Who had it go on last, after it failed: its later changesets are theirs, and need their
+    permission. Null if it did not.
+    """
     moment: Timestamp | None
     """Null when a position was given."""
     position: int
@@ -222,8 +228,9 @@ class RestorationOperations:
         "are deleted, deleted ones come back, changed ones get their text and path back. The "
         "revisions have the origin `restore`. It is one changeset if that is enough (500 files, "
         "8 MiB of text); otherwise several, each valid by itself, and the answer may come while it "
-        "runs. Files that others change meanwhile are left and named. To undo a restoration, "
-        "restore its `positionBefore`.",
+        "runs. Files that others change meanwhile are left and named. One that failed goes on when "
+        "any member who may write sends the same `mutationId`, by changesets of theirs. To undo a "
+        "restoration, also one that failed, restore its `positionBefore`.",
         security=Security.SESSION_OR_KEY,
         scope=WRITE,
         status=201,
@@ -320,6 +327,7 @@ def _restoration(found: StoredRestoration) -> RestorationSchema:
         restoration_id=found.key.restoration_id,
         state=found.state,
         account_id=found.account_id,
+        continued_by=found.continued_by,
         moment=None if moment is None else timestamp(moment),
         position=found.asked.target,
         folder=found.asked.folder,

@@ -1,38 +1,24 @@
 """Restoration: return a workspace, or a folder of it, to the state that it had at a position.
 
 A moment stands for the position of the last changeset up to it. What the changeset after that and
-all later ones changed is what has to be returned. `restoration` decides for each file;
-`batches` orders the files so that each changeset is valid by itself.
+all later ones changed is what has to be returned. `restoration` decides for each file; the order is
+that of `octavo.model.files.restoration_order`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from octavo.model.files.changeset import MAX_OPERATIONS
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.path import PathKey, folders_of, path_key
 from octavo.model.files.reversion import Reversion, has_same_state
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, MutationId, Position
 
-MAX_BYTES = 8 * 1024 * 1024
-"""Text of one changeset."""
-STEP_OPERATIONS = 250
-STEP_BYTES = 1024 * 1024
-"""Operations and text of each changeset, when one is not enough: others write between them."""
-
-
-class BatchSizes(NamedTuple):
-    """The operations of a changeset: of the only one, and of each of several."""
-
-    only: int = MAX_OPERATIONS
-    step: int = STEP_OPERATIONS
-
-
-LeftReason = Literal["changed_since", "path_taken", "purged", "unacceptable"]
+LeftReason = Literal["changed_since", "path_taken", "purged", "unacceptable", "still_deleted"]
 """Why a file is left as it is: others have changed it since the restoration began, another file has
-its path, it was purged, or its earlier text exceeds a present limit.
+its path, it was purged, or its earlier text exceeds a present limit. One is still deleted that the
+restoration has deleted to make room: it is to come back, or can't, even at its former path.
 """
 
 
@@ -64,15 +50,22 @@ class Begun:
         position: the position of the workspace when it began.
         own: the mutation ids of its changesets.
         unacceptable: files whose earlier states were refused.
+        irretrievable: those of them that it has deleted for now, and whose former states were
+            refused, too.
     """
 
     position: Position
     own: Set[MutationId] = frozenset()
     unacceptable: Set[FileId] = frozenset()
+    irretrievable: Set[FileId] = frozenset()
 
     def made(self, head: Revision) -> bool:
         """Return whether a changeset of the restoration made a revision."""
         return head.mutation_id in self.own
+
+    def moved_away(self, head: Revision, target: Revision | None) -> bool:
+        """Return whether the restoration has deleted a file for now that has a target."""
+        return target is not None and head.state == "deleted" and self.made(head)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +73,23 @@ class Restoration:
     """What is left to do.
 
     Attributes:
-        reversions: the files that return, by their present paths.
+        reversions: the files that return, those that were deleted for now before others, by their
+            present paths.
         left: the files that are left as they are, by their present paths.
         returned: the number of files that the restoration has returned already.
+        reinstated: files of ``left`` that were deleted for now, and get the paths and the texts
+            back that they had before.
     """
 
     reversions: tuple[Reversion, ...]
     left: tuple[LeftFile, ...]
     returned: int
+    reinstated: tuple[Reversion, ...] = ()
+
+    @property
+    def pending(self) -> tuple[Reversion, ...]:
+        """All that is left to do."""
+        return self.reinstated + self.reversions
 
 
 def restoration(
@@ -105,29 +107,64 @@ def restoration(
     """
     within = Confinement(folder) if folder else None
     reversions: dict[FileId, Reversion] = {}
-    left: list[LeftFile] = []
+    away: dict[FileId, Revision] = {}
+    left: dict[FileId, LeftFile] = {}
     standing = [*map(path_key, others)]
     returned = 0
     for head, past in changed:
         target = past if past is not None and past.state == "live" else None
+        is_away = begun is not None and begun.moved_away(head, target)
         if has_same_state(head, target):
             if begun is not None and begun.made(head):
                 returned += 1
-        elif within is None or _belongs(within, head, target):
+        elif within is None or is_away or _belongs(within, head, target):
+            if is_away:
+                away[head.file_id] = head
             reason = _reason_to_leave(head, begun)
             if reason is None:
                 reversions[head.file_id] = Reversion(head, target)
                 continue
-            left.append(LeftFile(head, reason))
+            left[head.file_id] = LeftFile(head, reason)
         if head.state == "live":
             standing.append(path_key(head.path))
-    blocked = [reversions.pop(each) for each in _blocked(reversions, standing)]
-    left += [LeftFile(each.head, "path_taken") for each in blocked]
+    irretrievable = begun.irretrievable if begun is not None else ()
+    former = {
+        file_id: path_key(head.path)
+        for file_id, head in away.items()
+        if file_id not in irretrievable
+    }
+    former = _free(former, standing)
+    refused = [former[file_id] for file_id in left if file_id in former]
+    for each in _blocked(reversions, [*standing, *refused], former):
+        left[each] = LeftFile(reversions.pop(each).head, "path_taken")
+    reinstated = []
+    for file_id in left.keys() & away.keys():
+        head = away[file_id]
+        if file_id in former:
+            reinstated.append(Reversion(head, replace(head, state="live")))
+        else:
+            left[file_id] = LeftFile(head, "still_deleted")
     return Restoration(
-        tuple(sorted(reversions.values(), key=lambda each: _place_in_list(each.head))),
-        tuple(sorted(left, key=lambda each: _place_in_list(each.head))),
+        tuple(
+            sorted(
+                reversions.values(),
+                key=lambda each: (each.head.file_id not in away, _place_in_list(each.head)),
+            )
+        ),
+        tuple(sorted(left.values(), key=lambda each: _place_in_list(each.head))),
         returned,
+        tuple(sorted(reinstated, key=lambda each: _place_in_list(each.head))),
     )
+
+
+def moved_away(changed: Iterable[DivergedFile], begun: Begun) -> tuple[LeftFile, ...]:
+    """Return the files that a restoration has deleted for now, and that have not come back."""
+    found = [
+        LeftFile(head, "still_deleted")
+        for head, past in changed
+        if begun.moved_away(head, past if past is not None and past.state == "live" else None)
+    ]
+    return tuple(sorted(found, key=lambda each: _place_in_list(each.head)))
 
 
 def _belongs(within: Confinement, head: Revision, target: Revision | None) -> bool:
@@ -151,10 +188,28 @@ def _place_in_list(head: Revision) -> tuple[str, FileId]:
     return (head.path, head.file_id)
 
 
-def _blocked(reversions: Mapping[FileId, Reversion], standing: Sequence[PathKey]) -> list[FileId]:
+def _free(wanted: Mapping[FileId, PathKey], standing: Sequence[PathKey]) -> dict[FileId, PathKey]:
+    """Return those of the paths that files can have beside the standing ones."""
+    if not wanted:
+        return {}
+    files = {*standing}
+    folders = {folder for each in files for folder in folders_of(each)}
+    return {
+        file_id: key
+        for file_id, key in wanted.items()
+        if key not in folders and files.isdisjoint((key, *folders_of(key)))
+    }
+
+
+def _blocked(
+    reversions: Mapping[FileId, Reversion],
+    standing: Sequence[PathKey],
+    former: Mapping[FileId, PathKey],
+) -> list[FileId]:
     """Return the files whose paths are not free, given the paths of all files that stay.
 
-    A file that stays for that keeps its present path, which may block another one.
+    A file that stays for that keeps its present path, or gets its ``former`` one back, which may
+    block another one.
     """
     at: dict[PathKey, FileId] = {}
     below: dict[PathKey, list[FileId]] = {}
@@ -175,70 +230,6 @@ def _blocked(reversions: Mapping[FileId, Reversion], standing: Sequence[PathKey]
                 head = reversions[file_id].head
                 if head.state == "live":
                     open_keys.append(path_key(head.path))
+                elif file_id in former:
+                    open_keys.append(former[file_id])
     return [*blocked]
-
-
-def batches(
-    reversions: Sequence[Reversion],
-    sizes: BatchSizes = BatchSizes(),  # noqa: B008 - immutable
-) -> list[tuple[Reversion, ...]]:
-    """Return the changesets that can be made from the present heads, each valid after those before.
-
-    If all fit into one, it is the only one, and may swap paths. Otherwise the first ones delete:
-    files that go, and files whose paths others need, which come back by the batches that follow
-    once these are done. When nothing is in the way, the others return in any order.
-    """
-    if _fit(reversions, sizes.only):
-        return [tuple(reversions)] if reversions else []
-    away = _in_the_way(reversions)
-    deletions = [
-        Reversion(each.head, None)
-        for each in reversions
-        if each.target is None or each.head.file_id in away
-    ]
-    return _cut(deletions or reversions, sizes.step)
-
-
-def _fit(reversions: Sequence[Reversion], most: int) -> bool:
-    return len(reversions) <= most and sum(map(_bytes, reversions)) <= MAX_BYTES
-
-
-def _in_the_way(reversions: Sequence[Reversion]) -> set[FileId]:
-    """Return the files that leave paths which others get, or folders of which they are."""
-    leaving: dict[PathKey, FileId] = {}
-    below: dict[PathKey, list[FileId]] = {}
-    for head, target in ((each.head, each.target) for each in reversions):
-        if head.state != "live" or target is None:
-            continue
-        key = path_key(head.path)
-        if key != path_key(target.path):
-            leaving[key] = head.file_id
-            for folder in folders_of(key):
-                below.setdefault(folder, []).append(head.file_id)
-    found: set[FileId] = set()
-    for head, target in ((each.head, each.target) for each in reversions):
-        if target is not None:
-            key = path_key(target.path)
-            needed = [leaving[each] for each in (key, *folders_of(key)) if each in leaving]
-            found.update(each for each in (*needed, *below.get(key, ())) if each != head.file_id)
-    return found
-
-
-def _cut(reversions: Sequence[Reversion], most: int) -> list[tuple[Reversion, ...]]:
-    result: list[tuple[Reversion, ...]] = []
-    batch: list[Reversion] = []
-    size = 0
-    for each in reversions:
-        if batch and (len(batch) == most or size + _bytes(each) > STEP_BYTES):
-            result.append(tuple(batch))
-            batch, size = [], 0
-        batch.append(each)
-        size += _bytes(each)
-    if batch:
-        result.append(tuple(batch))
-    return result
-
-
-def _bytes(reversion: Reversion) -> int:
-    target = reversion.target
-    return target.size if target is not None and reversion.needs_text else 0

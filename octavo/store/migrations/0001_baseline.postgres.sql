@@ -412,6 +412,8 @@ CREATE TABLE restorations (
     workspace BIGINT NOT NULL,
     id UUID NOT NULL,
     account_id UUID NOT NULL,
+    -- Who had it go on after it failed: its later changesets are theirs. NULL before.
+    continuer_id UUID,
     -- NULL when the position was asked for.
     moment BIGINT,
     -- The position whose state returns, and that of the workspace at the beginning.

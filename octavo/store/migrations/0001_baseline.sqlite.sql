@@ -412,6 +412,8 @@ CREATE TABLE restorations (
     workspace INTEGER NOT NULL,
     id BLOB NOT NULL,
     account_id BLOB NOT NULL,
+    -- Who had it go on after it failed: its later changesets are theirs. NULL before.
+    continuer_id BLOB,
     -- NULL when the position was asked for.
     moment INTEGER,
     -- The position whose state returns, and that of the workspace at the beginning.

@@ -27,7 +27,7 @@ _INSERT = f"""
 _OF_ONE = f"workspace = {WORKSPACE} AND restorations.id = $2::uuid"
 _FIND = f"""
     SELECT restorations.id, account_id, moment, target, folder, present, state, steps, last, total,
-        done, left_count, left_files, failure, started_at, updated_at
+        done, left_count, left_files, failure, started_at, updated_at, continuer_id
     FROM restorations WHERE {_OF_ONE}
 """
 _UNFINISHED = """
@@ -70,6 +70,7 @@ class StoredRestoration(NamedTuple):
     """A restoration.
 
     Attributes:
+        account_id: who began it.
         present: the position of the workspace when it began.
         steps: the number of its changesets.
         last: the position of the last one; ``present`` before the first.
@@ -79,6 +80,7 @@ class StoredRestoration(NamedTuple):
         left: the first of them.
         failure: why it was stopped, as a code and an explanation; None otherwise.
         started_at: in ms; so is ``updated_at``, the time of the last step.
+        continued_by: who had it go on last after it failed; None before.
     """
 
     key: RestorationKey
@@ -95,6 +97,12 @@ class StoredRestoration(NamedTuple):
     failure: tuple[str, str] | None
     started_at: int
     updated_at: int
+    continued_by: AccountId | None
+
+    @property
+    def author(self) -> AccountId:
+        """Whose the next changeset is, and whose permission it needs."""
+        return self.account_id if self.continued_by is None else self.continued_by
 
 
 def begin(
@@ -188,14 +196,15 @@ def fail(key: RestorationKey, code: str, detail: str, now: int) -> Script[None]:
     return update
 
 
-def resume(key: RestorationKey, now: int) -> Script[None]:
-    """Let a restoration go on that has failed."""
+def resume(key: RestorationKey, account_id: AccountId, now: int) -> Script[None]:
+    """Let a restoration go on that has failed, by an account."""
 
     async def update(transaction: Transaction) -> None:
         await transaction.execute(
-            "UPDATE restorations SET state = 'running', failure = NULL, updated_at = $3"
-            f" WHERE {_OF_ONE} AND state = 'failed'",
+            "UPDATE restorations SET state = 'running', failure = NULL, continuer_id = $3::uuid,"
+            f" updated_at = $4 WHERE {_OF_ONE} AND state = 'failed'",
             *key,
+            account_id,
             now,
         )
 
@@ -238,4 +247,5 @@ def _stored(key: RestorationKey, row: Row) -> StoredRestoration:
         failure=None if failure is None else (failure[0], failure[1]),
         started_at=row[14],
         updated_at=row[15],
+        continued_by=None if row[16] is None else AccountId(row[16]),
     )

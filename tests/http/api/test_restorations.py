@@ -1,5 +1,6 @@
 """Restoring a workspace, or a folder of it, to a moment."""
 
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from urllib.parse import urlencode
 
@@ -8,6 +9,8 @@ import pytest
 from octavo.documents.document_batch import DocumentBatch
 from octavo.model.files.content import NoteText
 from octavo.model.files.restoration import Begun, Restoration
+from octavo.model.files.reversion import Reversion
+from octavo.model.files.revision import Revision
 from octavo.model.identity import Epoch, FileId
 from octavo.model.refusal import DocumentTooLarge
 from octavo.restoration import runner
@@ -15,7 +18,7 @@ from octavo.store.scripts.past_states import StatesSince
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import START
 from tests.fakes.image_files import encoded, picture
-from tests.fakes.notes_api import Client, Json, NotesApi, account_id, refusal
+from tests.fakes.notes_api import Client, Json, Note, NotesApi, account_id, refusal, tag_of
 
 SECONDS = 60.0
 PNG, JPEG = encoded(picture((30, 20)), "PNG"), encoded(picture((30, 20)), "JPEG")
@@ -302,6 +305,141 @@ async def test_account_that_may_not_write_any_more_stops_it(api: NotesApi) -> No
     await api.execute("UPDATE accounts SET state = 'enabled'")
     assert (await done(api, position=1, mutationId=mutation))["done"] == 1
     assert await contents(api) == {"a.md": "1"}
+
+
+async def rotated(api: NotesApi, files: int = 20) -> tuple[list[Note], int]:
+    """Notes that got the paths of each other, in one circle; their position before."""
+    notes = [await api.note(f"{at}.md", str(at)) for at in range(files)]
+    then = await position(api)
+    moves = [
+        {
+            "op": "update",
+            "fileId": note.id,
+            "ifMatch": note.revision,
+            "path": f"{(at + 1) % files}.md",
+        }
+        for at, note in enumerate(notes)
+    ]
+    assert (await api.push(*moves)).status == 200
+    return notes, then
+
+
+def interrupt(
+    monkeypatch: pytest.MonkeyPatch, at: int, act: Callable[[], Awaitable[object]]
+) -> None:
+    """Do something else after a number of changesets of restorations."""
+    return_files, made = runner._Run._return_files, 0
+
+    async def interrupted(
+        self: runner._Run,
+        batch: tuple[Reversion, ...],
+        targets: Mapping[FileId, Revision | None],
+    ) -> bool:
+        nonlocal made
+        if made == at:
+            await act()
+        made += 1
+        return await return_files(self, batch, targets)
+
+    monkeypatch.setattr(runner._Run, "_return_files", interrupted)
+
+
+async def test_restoration_that_stopped_midway_goes_on_as_another_account(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes, then = await rotated(api)
+    await api.member("editor", "editor")
+    editor, mutation = api.client("editor"), api.new_id()
+
+    async def demote() -> None:
+        await api.execute(
+            "UPDATE members SET role = 'reader' WHERE account_id = $1::uuid", account_id("editor")
+        )
+
+    interrupt(monkeypatch, 2, demote)
+    stopped = (await restore(api, editor, position=then, mutationId=mutation)).json()
+    assert (stopped["state"], stopped["failure"]["code"]) == ("failed", "forbidden")
+    assert (stopped["accountId"], stopped["continuedBy"]) == (account_id("editor"), None)
+    # Only one file of the circle is deleted for the others, and it is named.
+    [deleted] = await api.owner.pages(f"{api.files}?state=deleted", 100)
+    assert (left(stopped), stopped["leftCount"]) == ([(deleted["path"], "still_deleted")], 1)
+    found = await api.owner.get(f"{api.place}/restorations/{mutation}")
+    assert found.json() == stopped
+    assert (await restore(api, editor, position=then, mutationId=mutation)).status == 403
+    result = await done(api, position=then, mutationId=mutation)
+    assert (result["accountId"], result["continuedBy"]) == (
+        account_id("editor"),
+        account_id("owner"),
+    )
+    assert (result["total"], result["done"], left(result)) == (20, 20, [])
+    assert await contents(api) == {f"{at}.md": str(at) for at in range(20)}
+    heads = [(await note.read()).json()["head"] for note in notes]
+    authors = [each["author"] for each in sorted(heads, key=lambda each: int(each["position"]))]
+    assert authors == [account_id("editor")] * 5 + [account_id("owner")] * 15
+
+
+async def test_restoration_that_stopped_midway_can_be_undone(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, then = await rotated(api)
+    before = await contents(api)
+
+    async def lock() -> None:
+        await api.execute("UPDATE accounts SET state = 'locked'")
+
+    interrupt(monkeypatch, 2, lock)
+    stopped = (await restore(api, position=then)).json()
+    assert stopped["state"] == "failed"
+    await api.execute("UPDATE accounts SET state = 'enabled'")
+    assert await contents(api) != before
+    await done(api, position=stopped["positionBefore"])
+    assert await contents(api) == before
+
+
+@pytest.mark.parametrize("former_path_is_free", [True, False])
+@pytest.mark.parametrize("reason", ["path_taken", "unacceptable"])
+async def test_file_that_was_deleted_for_now_and_cannot_return_is_reinstated_or_named(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch, former_path_is_free: bool, reason: str
+) -> None:
+    notes, then = await rotated(api)
+    for note in notes:
+        note.tag = tag_of(await note.read())
+        assert (await note.update(text="changed")).status == 200
+    away: Json = {}
+    theirs: set[str] = set()
+
+    def refuse(self: DocumentBatch, file_id: FileId, content: NoteText, epoch: Epoch) -> None:
+        raise DocumentTooLarge("Its document would be too large.")
+
+    async def keep_from_returning() -> None:
+        """Keep the file away that was deleted for now, after all others have returned."""
+        [deleted] = await api.owner.pages(f"{api.files}?state=deleted", 100)
+        away.update(deleted)
+        if former_path_is_free:
+            there = notes[int(away["path"].removesuffix(".md"))]
+            there.tag = tag_of(await there.read())
+            assert (await there.update(path="elsewhere.md")).status == 200
+            theirs.add(there.id)
+        if reason == "unacceptable":
+            monkeypatch.setattr(DocumentBatch, "write", refuse)
+        else:
+            [at] = [at for at, note in enumerate(notes) if note.id == away["id"]]
+            theirs.add((await api.note(f"{at}.md", "another")).id)
+
+    interrupt(monkeypatch, 7, keep_from_returning)
+    result = await done(api, position=then)
+    reported = {each["fileId"]: each["reason"] for each in result["left"]}
+    response = await api.owner.get(f"{api.files}/{away['id']}?content=text")
+    assert reported == {
+        **dict.fromkeys(theirs, "changed_since"),
+        away["id"]: reason if former_path_is_free else "still_deleted",
+    }
+    if former_path_is_free:
+        assert (response.json()["path"], response.json()["text"]) == (away["path"], "changed")
+        assert result["done"] == 18
+    else:
+        assert response.status == 404
+        assert result["done"] == 19
 
 
 async def test_restoration_that_was_interrupted_for_too_long_stops(api: NotesApi) -> None:

@@ -1,157 +1,30 @@
 """Returning files to their state at a position, in one changeset or in several."""
 
-from dataclasses import dataclass, field, replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.model.files.confinement import Confinement
-from octavo.model.files.content import MARKDOWN, note_text
+from octavo.model.files.path import folders_of, path_key
 from octavo.model.files.restoration import (
-    STEP_BYTES,
-    BatchSizes,
     Begun,
     DivergedFile,
     Restoration,
-    batches,
+    moved_away,
     restoration,
 )
-from octavo.model.files.reversion import Reversion
-from octavo.model.files.revision import Revision, State
-from octavo.model.files.tree import Tree
-from octavo.model.identity import (
-    AccountId,
-    ContentId,
-    FileId,
-    MutationId,
-    Position,
-    RevisionId,
-)
-from octavo.model.refusal import InvalidGraph, PathConflict
-
-OURS, THEIRS = MutationId("ours"), MutationId("theirs")
-SMALL = BatchSizes(only=3, step=2)
-
-
-def revision(
-    file_id: str,
-    path: str,
-    text: str = "",
-    *,
-    position: int = 0,
-    state: State = "live",
-    by: MutationId = THEIRS,
-) -> Revision:
-    content = note_text(text)
-    return Revision(
-        file_id=FileId(file_id),
-        state=state,
-        kind="note",
-        path=path,
-        revision_id=RevisionId(f"{file_id}-{position}"),
-        position=Position(position),
-        content_id=ContentId(f"{file_id}-{position}"),
-        digest=content.digest,
-        size=content.size,
-        media_type=MARKDOWN,
-        author=AccountId("a"),
-        mutation_id=by,
-        created_at=position,
-    )
-
-
-@dataclass
-class Workspace:
-    """A workspace whose every tree is kept."""
-
-    tree: Tree = field(default_factory=Tree)
-    trees: list[dict[FileId, Revision]] = field(default_factory=lambda: [{}])
-
-    @property
-    def position(self) -> int:
-        return len(self.trees) - 1
-
-    def push(self, *heads: Revision) -> bool:
-        """Accept a changeset, unless the tree would be invalid."""
-        made = [
-            replace(
-                each,
-                position=Position(self.position + 1),
-                revision_id=RevisionId(f"{each.file_id}-{self.position + 1}"),
-            )
-            for each in heads
-        ]
-        try:
-            self.tree.check({each.file_id: each for each in made})
-        except (PathConflict, InvalidGraph):
-            return False
-        for each in made:
-            self.tree.put(each)
-        self.trees.append(dict(self.tree.heads))
-        return True
-
-    def restoration(
-        self, position: int, folder: str = "", begun: Begun | None = None
-    ) -> Restoration:
-        then, now = self.trees[position], self.tree.heads
-        changed = [
-            DivergedFile(head, then.get(file_id))
-            for file_id, head in now.items()
-            if head.position > position
-        ]
-        others = [
-            each.path for each in now.values() if each.position <= position and each.state == "live"
-        ]
-        return restoration(changed, others, folder, begun)
-
-    def live(self, position: int | None = None) -> dict[FileId, tuple[str, str]]:
-        heads = self.tree.heads if position is None else self.trees[position]
-        return {
-            each.file_id: (each.path, each.digest)
-            for each in heads.values()
-            if each.state == "live"
-        }
-
-    def apply(self, batch: tuple[Reversion, ...]) -> None:
-        """Accept a changeset of a restoration, which must be valid."""
-        for each in batch:
-            assert each.head == self.tree.heads[each.head.file_id], "the head moved"
-        assert self.push(*(replace(each.result, mutation_id=OURS) for each in batch))
-
-
-PATHS = ("a.md", "A.md", "b.md", "c.md", "f/a.md", "f/b.md", "f/b.md/c.md", "a.md/x.md", "g/a.md")
-FILES = tuple("12345678")
-
-heads = st.builds(
+from octavo.model.files.restoration_order import BatchSizes, batches
+from octavo.model.files.revision import Revision
+from octavo.model.identity import FileId, Position
+from tests.fakes.restored_workspace import (
+    OURS,
+    SMALL,
+    Workspace,
+    changesets,
     revision,
-    st.sampled_from(FILES),
-    st.sampled_from(PATHS),
-    st.sampled_from(("x", "y")),
-    state=st.sampled_from(("live", "live", "live", "deleted")),
+    run,
+    workspaces,
 )
-changesets = st.lists(heads, min_size=1, max_size=6, unique_by=lambda each: each.file_id)
-
-
-@st.composite
-def workspaces(draw: st.DrawFn) -> Workspace:
-    made = Workspace()
-    for changeset in draw(st.lists(changesets, min_size=1, max_size=8)):
-        made.push(*changeset)
-    return made
-
-
-def run(workspace: Workspace, position: int, folder: str, sizes: BatchSizes) -> int:
-    """Restore, and return the number of changesets."""
-    begun = Begun(Position(workspace.position), frozenset({OURS}))
-    count = 0
-    while todo := batches(workspace.restoration(position, folder, begun).reversions, sizes):
-        for batch in todo:
-            assert len(batch) <= (sizes.only if len(todo) == 1 else sizes.step)
-            workspace.apply(batch)
-            count += 1
-        assert count < 100
-    return count
 
 
 @given(workspaces(), st.data())
@@ -195,19 +68,61 @@ def test_folder_returns_but_for_files_that_are_named(
         assert workspace.live().get(file_id) == expected
 
 
+def conflict(one: str, other: str) -> bool:
+    """Whether two files can't have these paths at once."""
+    a, b = path_key(one), path_key(other)
+    return a == b or a in folders_of(b) or b in folders_of(a)
+
+
+@given(workspaces(), changesets, st.data())
+def test_no_file_stays_deleted_unless_its_former_path_is_taken(
+    workspace: Workspace, meanwhile: list[Revision], data: st.DataObject
+) -> None:
+    position = data.draw(st.integers(0, workspace.position))
+    folder = data.draw(st.sampled_from(("", "f")))
+    begun = Begun(Position(workspace.position), frozenset({OURS}))
+    before = workspace.live()
+    sizes = data.draw(st.sampled_from((SMALL, BatchSizes(1, 1))))
+    plans = 0
+    interrupted = data.draw(st.integers(0, 8))
+    theirs: set[str] = set()
+    done = 0
+    while todo := batches(workspace.restoration(position, folder, begun).pending, sizes):
+        plans += 1
+        assert plans < 100
+        for batch in todo:
+            workspace.apply(batch)
+            done += 1
+            if done == interrupted:
+                if workspace.push(*meanwhile):
+                    theirs = {each.file_id for each in meanwhile}
+                break
+    left = {
+        each.head.file_id: each.reason
+        for each in workspace.restoration(position, folder, begun).left
+    }
+    now, then = workspace.live(), workspace.live(position)
+    for file_id in before.keys() - theirs:
+        if file_id in now or file_id not in then:
+            assert left.get(file_id) != "still_deleted"
+            continue
+        assert left[file_id] == "still_deleted"
+        assert any(conflict(before[file_id][0], path) for path, _ in now.values())
+
+
 @given(workspaces(), changesets, st.data())
 def test_what_others_change_meanwhile_is_left_and_named(
     workspace: Workspace, meanwhile: list[Revision], data: st.DataObject
 ) -> None:
     position = data.draw(st.integers(0, workspace.position))
     begun = Begun(Position(workspace.position), frozenset({OURS}))
-    first = batches(workspace.restoration(position, "", begun).reversions, SMALL)
+    first = batches(workspace.restoration(position, "", begun).pending, SMALL)
     if first:
         workspace.apply(first[0])
     theirs = {}
     if workspace.push(*meanwhile):
         theirs = {each.file_id: workspace.tree.heads[each.file_id] for each in meanwhile}
-    while todo := batches(workspace.restoration(position, "", begun).reversions, SMALL):
+    while todo := batches(workspace.restoration(position, "", begun).pending, SMALL):
         for batch in todo:
             workspace.apply(batch)
     then = workspace.live(position)
@@ -245,34 +160,66 @@ def test_files_that_were_returned_are_counted() -> None:
     assert restoration(changed, (), "", Begun(Position(2), {OURS})).returned == 1
 
 
-def reversions(count: int, text: str = "") -> list[Reversion]:
-    return [
-        Reversion(revision(str(at), f"{at}.md", "present"), revision(str(at), f"{at}.md", text))
-        for at in range(count)
+def away(path: str, before: str) -> DivergedFile:
+    """A file that was deleted for now, with its former path."""
+    head = revision("1", before, "new", position=3, state="deleted", by=OURS)
+    return DivergedFile(head, revision("1", path, "old"))
+
+
+def test_file_that_was_deleted_for_now_returns_first() -> None:
+    other = DivergedFile(revision("2", "a.md", "y", position=2), revision("2", "a.md", "x"))
+    found = restoration([other, away("x.md", "b.md")], (), "", Begun(Position(2), {OURS}))
+    assert [each.head.file_id for each in found.reversions] == ["1", "2"]
+    assert found.reinstated == ()
+
+
+def test_file_that_was_deleted_for_now_belongs_to_the_folder_that_it_was_in() -> None:
+    found = restoration([away("x.md", "f/b.md")], (), "f", Begun(Position(2), {OURS}))
+    assert [each.head.file_id for each in found.reversions] == ["1"]
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_file_that_was_deleted_for_now_gets_its_former_path_back(refused: bool) -> None:
+    unacceptable = frozenset({FileId("1")} if refused else ())
+    begun = Begun(Position(2), {OURS}, unacceptable)
+    others = () if refused else ("x.md",)
+    found = restoration([away("x.md", "b.md")], others, "", begun)
+    [back], [left] = found.reinstated, found.left
+    assert back.target is not None
+    assert (back.target.path, back.action, back.needs_text) == ("b.md", "restored", False)
+    assert left.reason == ("unacceptable" if refused else "path_taken")
+    assert found.pending == (back,)
+
+
+def test_file_that_gets_its_former_path_back_keeps_others_from_it() -> None:
+    comes = DivergedFile(
+        revision("2", "c.md", "y", position=2), revision("2", "b.md/c.md", "y", position=1)
+    )
+    found = restoration([comes, away("x.md", "b.md")], ("x.md",), "", Begun(Position(2), {OURS}))
+    assert [each.head.file_id for each in found.reinstated] == ["1"]
+    assert [(each.head.file_id, each.reason) for each in found.left] == [
+        ("1", "path_taken"),
+        ("2", "path_taken"),
     ]
 
 
-@pytest.mark.parametrize(
-    ("count", "size", "expected"),
-    [(500, 1, [500]), (501, 1, [250, 250, 1]), (8, 1024 * 1024, [8]), (9, 1024 * 1024, [1] * 9)],
-)
-def test_changesets_have_as_many_files_as_fit(count: int, size: int, expected: list[int]) -> None:
-    assert STEP_BYTES == 1024 * 1024
-    assert [len(each) for each in batches(reversions(count, "x" * size))] == expected
+@pytest.mark.parametrize("taken", ["b.md", "B.md", "b.md/c.md"])
+def test_file_whose_former_path_is_taken_too_is_named_as_deleted(taken: str) -> None:
+    begun = Begun(Position(2), {OURS})
+    found = restoration([away("x.md", "b.md")], ("x.md", taken), "", begun)
+    assert [(each.head.path, each.reason) for each in found.left] == [("b.md", "still_deleted")]
+    assert found.pending == ()
 
 
-def test_files_in_the_way_are_deleted_first_when_one_changeset_is_not_enough() -> None:
-    swapped = [
-        Reversion(revision(str(at), f"{at}.md"), revision(str(at), f"{at ^ 1}.md"))
-        for at in range(4)
-    ]
-    moved = Reversion(revision("m", "new.md"), revision("m", "old.md"))
-    created = Reversion(revision("c", "created.md"), None)
-    found = batches([*swapped, moved, created], SMALL)
-    assert [[each.head.file_id for each in batch] for batch in found] == [
-        ["0", "1"],
-        ["2", "3"],
-        ["c"],
-    ]
-    assert all(each.target is None for batch in found for each in batch)
-    assert batches([*swapped, moved, created]) == [(*swapped, moved, created)]
+def test_file_whose_former_state_is_refused_too_is_named_as_deleted() -> None:
+    some = frozenset({FileId("1")})
+    found = restoration([away("x.md", "b.md")], (), "", Begun(Position(2), {OURS}, some, some))
+    assert [each.reason for each in found.left] == ["still_deleted"]
+    assert found.pending == ()
+
+
+def test_files_that_are_deleted_for_now_are_found() -> None:
+    gone = DivergedFile(revision("2", "c.md", position=3, state="deleted", by=OURS), None)
+    theirs = DivergedFile(revision("3", "d.md", position=2, state="deleted"), revision("3", "d.md"))
+    found = moved_away([away("x.md", "b.md"), gone, theirs], Begun(Position(2), {OURS}))
+    assert [(each.head.file_id, each.reason) for each in found] == [("1", "still_deleted")]

@@ -169,6 +169,7 @@ _RESTORATION: Json = {
     "restorationId": _RESTORE,
     "state": "done",
     "accountId": ACCOUNT,
+    "continuedBy": None,
     "moment": "2026-03-14T10:00:00.000Z",
     "position": 7,
     "folder": "Recipes",

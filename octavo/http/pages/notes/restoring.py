@@ -27,12 +27,15 @@ REASONS: Mapping[str, str] = {
     "path_taken": "Another file has its earlier path now.",
     "purged": "It was erased for good.",
     "unacceptable": "Its earlier text exceeds a limit that is in force now.",
+    "still_deleted": "It was deleted to make room for others.",
 }
 """Why a file stays as it is."""
 
 _RULE = f"{HOME}/<uuid:workspace_id>/restore"
 _ROWS = "50"
 _NO_TIME = "Give a date and a time, such as 2026-03-14T10:00."
+_NO_POSITION = "The number of the change is not one that a workspace can have."
+_MOST_DIGITS = 16
 
 
 class _Choice(NamedTuple):
@@ -119,8 +122,11 @@ def add_restoration_pages(pages: NotePages) -> None:
         body: dict[str, object] = {"folder": folder, "mutationId": given.get("change", "")}
         if given.get("moment"):
             body["moment"] = given["moment"]
-        elif given.get("position", "").isdecimal():
-            body["position"] = int(given["position"])
+        elif position := given.get("position", ""):
+            if not _is_number(position):
+                trouble = Trouble(400, "", {"at": _NO_POSITION})
+                return await choose(visitor, workspace_id, folder, trouble)
+            body["position"] = int(position)
         try:
             made = await visitor.api.send(
                 RestorationSchema, "POST", f"{LIST}/{workspace_id}/restorations", body
@@ -166,7 +172,15 @@ def _chosen(query: Mapping[str, str]) -> _Choice | None:
 
 
 def _written(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    """Return a moment as the API takes it. Raises ValueError outside of the years 1 to 9999."""
+    try:
+        return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    except OverflowError as error:
+        raise ValueError(str(error)) from None
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
 
 
 def _query(chosen: _Choice, folder: str) -> dict[str, str]:

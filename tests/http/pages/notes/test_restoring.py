@@ -1,5 +1,6 @@
 """A workspace, or a folder, is restored to an earlier moment on pages."""
 
+import json
 from urllib.parse import urlencode
 
 import pytest
@@ -10,6 +11,7 @@ from tests.fakes.page_reader import PageReader
 from tests.http.pages.notes.conftest import Vault
 
 HOUR = 3600
+OTHER = "01900000-0000-7000-8000-aaaaaaaaaaaa"
 
 
 async def changed(ann: PageReader, vault: Vault) -> None:
@@ -66,6 +68,9 @@ async def test_date_and_time_are_in_utc(ann: PageReader, vault: Vault) -> None:
     ("query", "words"),
     [
         ({"at": "yesterday"}, "Give a date and a time"),
+        # Outside of the years 1 to 9999 in UTC.
+        ({"at": "0001-01-01T00:00+14:00"}, "Give a date and a time"),
+        ({"at": "9999-12-31T23:59-14:00"}, "Give a date and a time"),
         ({"at": "1990-01-01T00:00"}, "Earlier revisions may have been removed"),
         ({"position": "99"}, "no such position"),
     ],
@@ -76,6 +81,20 @@ async def test_moment_that_cannot_be_restored_is_explained(
     await ann.open(f"{vault.base}/restore?{urlencode(query)}")
     assert ann.status == 400
     assert words in ann.page.alerts[0]
+
+
+@pytest.mark.parametrize("position", ["9" * 5000, "9" * 16, "99", "\u0663", "1e3", "-1"])
+async def test_position_that_cannot_be_restored_is_explained(
+    ann: PageReader, vault: Vault, position: str
+) -> None:
+    await changed(ann, vault)
+    await ann.open(f"{vault.base}/restore")
+    await ann.open(ann.page.links["An hour ago"])
+    before = await vault.texts()
+    await ann.submit("Restore 3 files", moment="", position=position)
+    assert ann.status == 400
+    assert "Date and time" in ann.page.alerts[0]
+    assert await vault.texts() == before
 
 
 async def test_moment_since_which_nothing_changed_says_so(ann: PageReader, vault: Vault) -> None:
@@ -137,8 +156,66 @@ async def test_restoration_that_stopped_goes_on(ann: PageReader, vault: Vault) -
     await ann.open(progress)
     assert ann.page.headings[0] == "The restoration stopped"
     assert "You may not." in ann.page.alerts[0]
+    assert "nothing is lost" in ann.page.alerts[0]
+    assert "Undo what it did…" in ann.page.links
     await ann.submit("Go on")
     assert (ann.path, ann.page.headings[0]) == (progress, "Restored")
+
+
+async def test_restoration_that_stopped_is_undone(ann: PageReader, vault: Vault) -> None:
+    await changed(ann, vault)
+    present = await vault.texts()
+    await ann.open(f"{vault.base}/restore")
+    await ann.open(ann.page.links["An hour ago"])
+    await ann.submit("Restore 3 files")
+    await record(vault, "failed", '["forbidden", "You may not."]')
+    await ann.open(ann.path)
+    await ann.open(ann.page.links["Undo what it did…"])
+    await ann.submit("Restore 3 files")
+    assert await vault.texts() == present
+
+
+async def moved_away(ann: PageReader, vault: Vault) -> str:
+    """A restoration that has deleted a note; the path of its page."""
+    await changed(ann, vault)
+    await ann.open(f"{vault.base}/restore")
+    await ann.open(ann.page.links["An hour ago"])
+    await ann.submit("Restore 3 files")
+    progress = ann.path
+
+    async def script(transaction: Transaction) -> None:
+        await transaction.execute("UPDATE files SET state = 'deleted' WHERE state = 'live'")
+
+    await vault.house.users.identity.store.write(script)
+    return progress
+
+
+async def test_files_that_are_deleted_for_now_are_named(ann: PageReader, vault: Vault) -> None:
+    progress = await moved_away(ann, vault)
+    await record(vault, "failed", '["forbidden", "You may not."]')
+    await ann.open(progress)
+    assert "1 file is deleted for now" in ann.page.alerts[0]
+    assert "<h2>Deleted for now</h2>" in ann.text
+    assert "Kitchen/Tea.md" in ann.text
+
+
+async def test_files_that_cannot_come_back_are_named_apart_from_others(
+    ann: PageReader, vault: Vault
+) -> None:
+    progress = await moved_away(ann, vault)
+    await record(vault, "done")
+
+    left = [[OTHER, "a.md", "still_deleted"], [OTHER, "b.md", "path_taken"]]
+
+    async def script(transaction: Transaction) -> None:
+        await transaction.execute(
+            "UPDATE restorations SET left_count = 2, left_files = $1", json.dumps(left)
+        )
+
+    await vault.house.users.identity.store.write(script)
+    await ann.open(progress)
+    assert ann.text.index("Could not come back") < ann.text.index("a.md")
+    assert ann.text.index("a.md") < ann.text.index("Stays as it is") < ann.text.index("b.md")
 
 
 async def test_stranger_finds_no_workspace(bob: PageReader, vault: Vault) -> None:
