@@ -39,8 +39,9 @@ mcp-conformance:
 oauth-clients:
 	@tools/npm.sh oauth_clients 'FOREIGN CLIENTS OF MCP AND OAUTH'
 
+# With the variable, each process of each run would compile all modules anew.
 test: dev yjs better-auth axe html-validate mcp-conformance oauth-clients ## run every test, in two processes; ARGS='-n 0' takes one
-	@$(BIN)/pytest -q -n 2 --dist worksteal $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n 2 --dist worksteal $(ARGS)
 
 storm: dev ## run the storms of the core under 50,000 schedules each
 	@OCTAVO_STORM_SCHEDULES=50000 $(BIN)/pytest -q tests/actors/core/test_storms.py $(ARGS)

@@ -8,12 +8,13 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests.fakes import readable_ids
+from tests.fakes import compiled_once, readable_ids
 from tests.fakes.memory_folder import use_memory_folder
 
 LONGEST = Path(__file__).parent / "simulation"
 
 readable_ids.install()
+compiled_once.install()
 
 # A busy machine makes an example slow, not wrong.
 hypothesis.settings.register_profile("octavo", deadline=None)

@@ -14,6 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import IO
 from urllib.parse import unquote
 
+from tests.e2e import prepared
 from tests.e2e.server import PATIENCE, start
 
 PUBLIC = "https://notes.example.org"
@@ -108,17 +109,17 @@ class Octavo:
 
 
 @contextmanager
-def running(
-    folder: Path, *options: str, program: Sequence[str] = ("-m", "octavo")
-) -> Iterator[Octavo]:
+def running(folder: Path, *options: str, program: Sequence[str] | None = None) -> Iterator[Octavo]:
     """Run a server on the data folder ``folder``; it is killed at the end if it still runs.
 
-    ``program`` as in `start`.
+    ``program`` as in `start`; without it, the server is a process of `prepared`.
     """
     # Relative to the working folder, as the folder that is used without this option.
     given = ("--bind", "127.0.0.1:0", "--public-url", PUBLIC, "--data-dir", folder.name)
-    with start(
-        *given, *options, folder=folder.parent, stdout=subprocess.PIPE, program=program
+    with (
+        prepared.start(*given, *options, folder=folder.parent, stdout=subprocess.PIPE)
+        if program is None
+        else start(*given, *options, folder=folder.parent, stdout=subprocess.PIPE, program=program)
     ) as process:
         octavo = Octavo(process, folder, options)
         try:
@@ -140,7 +141,7 @@ def data_folder() -> Iterator[Path]:
 def invited(folder: Path, *options: str) -> str:
     """The token of a link that ``octavo invite`` prints."""
     given = ("--public-url", PUBLIC, "--data-dir", str(folder))
-    with start(
+    with prepared.start(
         *given, *options, folder=folder.parent, command="invite", stdout=subprocess.PIPE
     ) as process:
         printed, output = process.communicate(timeout=PATIENCE)
@@ -153,6 +154,8 @@ def invited(folder: Path, *options: str) -> str:
 def run(command: str, folder: Path, *arguments: str) -> tuple[int, str, str]:
     """The exit code of a command on a data folder, its output, and its errors."""
     given = ("--data-dir", str(folder), *arguments)
-    with start(*given, folder=folder.parent, command=command, stdout=subprocess.PIPE) as process:
+    with prepared.start(
+        *given, folder=folder.parent, command=command, stdout=subprocess.PIPE
+    ) as process:
         printed, errors = process.communicate(timeout=PATIENCE)
     return process.returncode, printed, errors

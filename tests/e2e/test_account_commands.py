@@ -11,7 +11,8 @@ import trio
 from tests.e2e.listening import listening
 from tests.e2e.octavo_process import Octavo, data_folder, running
 from tests.e2e.people import PASSWORD, Person, client, join, settle
-from tests.e2e.server import PATIENCE, start
+from tests.e2e.prepared import start
+from tests.e2e.server import PATIENCE
 
 WITHIN = 1.0
 """Seconds until a stream closes whose credential has ended."""

@@ -25,8 +25,9 @@ from tests.e2e.disks import in_tiny_disk, limit_files, needs_mount
 from tests.e2e.octavo_process import Octavo, data_folder, run, running
 from tests.e2e.people import async_client, settle
 from tests.e2e.plain_client import PlainClient
+from tests.e2e.prepared import start
 from tests.e2e.saves import Save, Workload
-from tests.e2e.server import PATIENCE, command_line, environment, start
+from tests.e2e.server import PATIENCE, command_line, environment
 
 CLIENTS = 8
 SAVES = 50

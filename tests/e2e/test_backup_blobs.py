@@ -16,7 +16,8 @@ from tests.e2e.disks import in_tiny_disk, needs_mount
 from tests.e2e.octavo_process import data_folder, run, running
 from tests.e2e.people import Person, client, settle
 from tests.e2e.pictures import new_workspace
-from tests.e2e.server import PATIENCE, command_line, environment, start
+from tests.e2e.prepared import start
+from tests.e2e.server import PATIENCE, command_line, environment
 from tests.fakes.blob_files import (
     add_blobs,
     blob_path,

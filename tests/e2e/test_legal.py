@@ -16,7 +16,8 @@ from tests.e2e.databases import execute, new_database
 from tests.e2e.listening import listening
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
 from tests.e2e.people import PASSWORD, Person, client, register, settle
-from tests.e2e.server import PATIENCE, start
+from tests.e2e.prepared import start
+from tests.e2e.server import PATIENCE
 
 FIRST = {"termsVersion": "1", "privacyVersion": "1"}
 ACCEPTED = Versions(terms="1", privacy="1")

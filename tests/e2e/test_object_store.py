@@ -8,7 +8,8 @@ import pytest
 
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.people import client, settle
-from tests.e2e.server import PATIENCE, start
+from tests.e2e.prepared import start
+from tests.e2e.server import PATIENCE
 from tests.e2e.test_archives import OCTETS, packed, unpacked
 from tests.fakes.faulty_object_store import FaultyObjectStore, faulty_object_store
 from tests.fakes.image_files import encoded, picture

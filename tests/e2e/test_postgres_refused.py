@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.databases import execute, new_database
-from tests.e2e.server import PATIENCE, start
+from tests.e2e.prepared import start
+from tests.e2e.server import PATIENCE
 from tests.fakes.postgres_server import PostgresServer, running_server
 
 

@@ -15,8 +15,9 @@ from tests.e2e.listening import listening
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, invited, running
 from tests.e2e.people import PASSWORD, Person, async_client, client, register, settle
 from tests.e2e.plain_client import PlainClient
+from tests.e2e.prepared import start
 from tests.e2e.saves import Workload
-from tests.e2e.server import PATIENCE, start
+from tests.e2e.server import PATIENCE
 from tests.fakes.postgres_server import running_server
 
 SAVES = 60

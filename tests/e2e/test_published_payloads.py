@@ -25,7 +25,7 @@ HOST = "localhost:8080"
 ORIGIN = f"http://{HOST}"
 TOGETHER = int(os.environ.get("OCTAVO_PAYLOADS_TOGETHER", "40"))
 """Payloads in one note: one of them may hide others, so that the long version has one."""
-SIZES = [int(each) for each in os.environ.get("OCTAVO_SLOW_SIZES", "60000,20000,6000").split(",")]
+SIZES = [int(each) for each in os.environ.get("OCTAVO_SLOW_SIZES", "30000,10000,3000").split(",")]
 """How many characters of each text that takes long are tried, the most first."""
 LEAST = 1500
 MOST_OPERATIONS = 500

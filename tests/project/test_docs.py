@@ -68,5 +68,5 @@ def test_the_examples_pass_the_type_checker(tmp_path: Path) -> None:
     for number, example in enumerate(EXAMPLES):
         paths.append(tmp_path / f"example{number}.py")
         paths[-1].write_text(str(example.values[0]))
-    report, errors, code = api.run(["--strict", "--no-incremental", *map(str, paths)])
+    report, errors, code = api.run(["--strict", *map(str, paths)])
     assert (errors, code) == ("", 0), report

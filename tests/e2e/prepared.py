@@ -1,0 +1,98 @@
+"""Processes of ``octavo`` that are forked from one that has imported everything.
+
+A server takes a second of processor time to import what it needs, and hundreds are started. Apart
+from the imports each is a process as any other, and a child of this one. `server.start` makes those
+that import everything themselves.
+"""
+
+import atexit
+import ctypes
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.server import command_line, environment
+
+_PR_SET_CHILD_SUBREAPER = 36
+_forking = threading.Lock()
+
+
+class _Forked(subprocess.Popen[str]):
+    """A process that is forked from the template, not executed."""
+
+    # Any: what `subprocess` passes; no argument but those used here is given.
+    def _execute_child(self, arguments: Any, *given: Any) -> None:  # noqa: ANN401
+        folder, environment, streams = given[4], given[5], given[9:15]
+        try:
+            self.pid = _fork(arguments, folder, environment, [streams[at] for at in (0, 3, 5)])
+            self._child_created = True
+        finally:
+            self._close_pipe_fds(*streams)  # type: ignore[attr-defined]
+
+
+def start(
+    *options: str, folder: Path, command: str = "serve", stdout: int = subprocess.DEVNULL
+) -> "subprocess.Popen[str]":
+    """Start a command of ``octavo`` in ``folder``, as `server.start`."""
+    return _Forked(
+        (command, *options),
+        env=environment(),
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@cache
+def _template() -> socket.socket:
+    """Start the template; return the socket for requests."""
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    number = str(its.fileno())
+    program = ("-m", "tests.e2e.template_process")
+    process = subprocess.Popen(
+        command_line(number, program),
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        pass_fds=[its.fileno()],
+    )
+    its.close()
+
+    def end() -> None:
+        ours.close()
+        process.wait()
+
+    atexit.register(end)
+    return ours
+
+
+def _fork(
+    arguments: tuple[str, ...], folder: Path, env: Mapping[str, str], streams: list[int]
+) -> int:
+    """Fork a process from the template; return its id."""
+    request = {"arguments": arguments, "folder": os.fspath(folder), "env": dict(env)}
+    with _forking:
+        template = _template()
+        _adopt(True)
+        try:
+            socket.send_fds(template, [json.dumps(request).encode()], streams)
+            pid = template.recv(20)
+        finally:
+            _adopt(False)
+    assert pid, "the template has ended"
+    return int(pid)
+
+
+def _adopt(adopts: bool) -> None:
+    """Decide whether this process becomes the parent of descendants whose parent has ended."""
+    failed = ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(adopts), 0, 0, 0)
+    assert not failed, f"{sys.platform} has no prctl"
