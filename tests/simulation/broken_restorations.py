@@ -11,7 +11,7 @@ from octavo.model.files.restoration import Begun
 from octavo.model.identity import MutationId
 from octavo.restoration import runner
 from octavo.store import Script, Transaction
-from octavo.store.scripts.restorations import RestorationKey
+from octavo.store.scripts.restorations import RestorationKey, StoredRestoration
 from tests.simulation.broken import Break
 
 
@@ -50,10 +50,22 @@ def forget_what_was_left(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(restoring, "unfinished", nothing)
 
 
+def go_on_as_who_began(patch: pytest.MonkeyPatch) -> None:
+    """One that goes on does so as the account that began it, whoever asks."""
+    patch.setattr(StoredRestoration, "author", property(lambda self: self.account_id))
+
+
+def need_no_permission(patch: pytest.MonkeyPatch) -> None:
+    """Who has begun it may write as long as it runs."""
+    patch.setattr(runner, "grants", lambda *_: True)
+
+
 BROKEN_RESTORATIONS: Mapping[Break, str] = {
     overwrite_what_others_write: "was overwritten",
     number_changesets_anew: "who did not write to it",
     leave_nothing_out_of_the_way: "does not end|that nobody disturbs",
     forget_what_was_left: "does not end",
+    go_on_as_who_began: "does not end",
+    need_no_permission: "might not write any more",
 }
 """What is left out, and the message of the first failing schedule."""

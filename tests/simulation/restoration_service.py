@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import trio
 
-from octavo.actors.testing import current_schedule, scenario_random
+from octavo.actors.testing import InjectedCrash, current_schedule, scenario_random
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, Push
 from octavo.model.files.changeset import (
     ChangeOperation,
@@ -23,10 +23,12 @@ from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.restoration_order import BatchSizes
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, MutationId, Position, WorkspaceId
+from octavo.model.identity import AccountId, FileId, MutationId, Position, WorkspaceId
 from octavo.restoration.restorations import RestorationRequest
+from octavo.store import Transaction
 from octavo.store.scripts import restorations as rows
 from octavo.store.scripts.restorations import RestorationKey, StoredRestoration
+from octavo.store.scripts.workspaces import role_of
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.disk import ANN, Disk, found
 from tests.simulation.invariants import faults_of
@@ -35,6 +37,7 @@ from tests.simulation.places import Places, pause
 from tests.simulation.process import ProcessOptions
 from tests.simulation.restoration_process import RestorationProcess
 from tests.simulation.restoration_verdict import (
+    Demotion,
     RestorationEnd,
     faults_of_restoration,
     faults_of_undo,
@@ -42,6 +45,8 @@ from tests.simulation.restoration_verdict import (
 from tests.simulation.weather import FaultSchedule
 
 VAULT = WorkspaceId("w")
+BEN = AccountId("ben")
+"""An editor, who begins the restoration; Ann owns the workspace."""
 TURNS = 6
 ALL_WRITES = list(range(TURNS))
 PATIENCE = 60
@@ -77,12 +82,16 @@ class _Run:
         self._violations: list[str] = []
         self._ids = count()
         self._sights: list[str] = []
-        self._sizes = random.choice([BatchSizes(), BatchSizes(2, 1), BatchSizes(3, 2)])
+        self._sizes = random.choice(
+            [BatchSizes(), BatchSizes(1, 1), BatchSizes(1, 1), BatchSizes(2, 1), BatchSizes(3, 2)]
+        )
         self._places = Places(random, random.choice([1, 1, 2]), self._process)
         self._asking = Asking(self._places.pick, self._weather)
         # The mutations of others.
         self._sent: set[MutationId] = set()
         self._theirs: list[Receipt] = []
+        # The position at which Ben had become a reader; None while he is an editor.
+        self._demoted: Position | None = None
         self.disk = Disk(None, self._weather)
 
     def _new_id(self) -> str:
@@ -92,10 +101,11 @@ class _Run:
 
     async def run(self, writes: Sequence[int]) -> None:
         await found(self.disk, [VAULT])
+        await self.disk.write(_add_ben)
         key = RestorationKey(VAULT, MutationId(self._new_id()))
         async with trio.open_nursery() as nursery:
             await self._places.begin_all(nursery)
-            for _ in range(8):
+            for _ in range(12):
                 await self._write(self._random)
             target = self._random.choice(range(self.disk.committed[VAULT] + 1))
             self._weather.armed = True
@@ -103,6 +113,7 @@ class _Run:
                 users.start_soon(self._restore, key, Position(target))
                 users.start_soon(self._write_meanwhile, writes)
                 users.start_soon(self._suffer, nursery)
+                users.start_soon(self._demote)
             self._weather.armed = False
             await self._wait_for_the_end(key)
             await self._settle(key)
@@ -116,7 +127,7 @@ class _Run:
         for attempt in range(PATIENCE):
             self._weather.armed = self._weather.armed and attempt < PATIENCE // 4
             with suppress(*AGAIN):
-                stored = await self._ask(_asking_for(key, target), random)
+                stored = await self._ask(_asking_for(key, target, self._asker), random)
                 self._sights.append(f"answered {stored.state}")
                 if stored.state == "done":
                     return
@@ -127,6 +138,22 @@ class _Run:
             await trio.sleep(random.choice([0.0, 0.3, 5.0]))
         self._violations.append("the restoration can't be asked for")
 
+    @property
+    def _asker(self) -> AccountId:
+        """Who may write, and asks for the restoration."""
+        return BEN if self._demoted is None else ANN
+
+    async def _demote(self) -> None:
+        """Make Ben a reader while the restoration runs, or never."""
+        random = Random(f"role of {current_schedule()}")
+        if random.random() < 0.5:
+            await pause(random, (0.0, 0.1), steps=300)
+            while await self.disk.read(role_of(VAULT, BEN)) != "reader":
+                with suppress(InjectedCrash):
+                    await self.disk.write(_make_ben_a_reader)
+            workspace = await self.disk.read(kept(VAULT))
+            self._demoted = workspace.position
+
     async def _write_meanwhile(self, writes: Sequence[int]) -> None:
         for number in writes:
             random = Random(f"{number} of {current_schedule()}")
@@ -136,7 +163,7 @@ class _Run:
     async def _write(self, random: Random) -> None:
         """Change one or two files, or swap their paths."""
         with suppress(ChangesetRefused, *AGAIN):
-            chosen = random.sample(FILES, random.choice([1, 1, 2]))
+            chosen = random.sample(FILES, random.choice([1, 2, 2]))
             heads = [await self._head(each, random) for each in chosen]
             operations = _changes(chosen, heads, self._new_id(), random)
             mutation = MutationId(self._new_id())
@@ -168,6 +195,11 @@ class _Run:
             stored = await self.disk.read(rows.find(key))
             if stored is not None and stored.state == "done":
                 return
+            if stored is not None and stored.state == "failed":
+                self._sights.append("stopped")
+                with suppress(*AGAIN):
+                    target = stored.asked.target
+                    await self._ask(_asking_for(key, target, self._asker), self._random)
             await trio.sleep(10)
         self._violations.append(f"the restoration does not end: {stored}")
 
@@ -178,11 +210,12 @@ class _Run:
             return
         workspace = await self.disk.read(kept(VAULT))
         own = {each.mutation_id for each in workspace.revisions} - self._sent
-        end = RestorationEnd(stored, own, workspace.position)
+        demotion = None if self._demoted is None else Demotion(BEN, self._demoted)
+        end = RestorationEnd(stored, own, workspace.position, demotion, len(self._places))
         self._violations += faults_of_restoration(workspace, end, self._theirs)
         self._violations += faults_of(workspace)
         self._look_at(end, workspace)
-        undo = _asking_for(RestorationKey(VAULT, MutationId(self._new_id())), stored.present)
+        undo = _asking_for(RestorationKey(VAULT, MutationId(self._new_id())), stored.present, ANN)
         undone = await self._ask(undo, self._random)
         workspace = await self.disk.read(kept(VAULT))
         if undone.left or undone.state != "done":
@@ -193,6 +226,8 @@ class _Run:
     def _look_at(self, end: RestorationEnd, workspace: Kept) -> None:
         self._sights.append(f"{min(end.stored.steps, 3)} changesets")
         self._sights += [each.reason for each in end.stored.left]
+        if end.stored.continued_by is not None:
+            self._sights.append("continued")
         own = {each.position for each in workspace.revisions if each.mutation_id in end.own}
         if own and max(own) - min(own) >= len(own):
             self._sights.append("written between")
@@ -220,13 +255,32 @@ class _Run:
 
 
 def _asking_for(
-    key: RestorationKey, target: Position
+    key: RestorationKey, target: Position, asker: AccountId
 ) -> Callable[[RestorationProcess], Awaitable[StoredRestoration]]:
     async def ask(process: RestorationProcess) -> StoredRestoration:
         asked = RestorationRequest(None, target, "")
-        return await process.restorations.begin(VAULT, ANN, asked, key.restoration_id)
+        return await process.restorations.begin(VAULT, asker, asked, key.restoration_id)
 
     return ask
+
+
+async def _add_ben(transaction: Transaction) -> None:
+    await transaction.execute(
+        "INSERT INTO accounts (id, address, display_name, password, role, state, created_at,"
+        " updated_at)"
+        " VALUES ($1::uuid, 'ben@example.org', 'Ben', '', 'member', 'enabled', 0, 0)",
+        BEN,
+    )
+    await transaction.execute(
+        "INSERT INTO members (workspace_id, account_id, role, joined_at)"
+        " VALUES ($1::uuid, $2::uuid, 'editor', 0)",
+        VAULT,
+        BEN,
+    )
+
+
+async def _make_ben_a_reader(transaction: Transaction) -> None:
+    await transaction.execute("UPDATE members SET role = 'reader' WHERE account_id = $1::uuid", BEN)
 
 
 def _changes(
@@ -234,7 +288,7 @@ def _changes(
 ) -> tuple[ChangeOperation, ...]:
     """Return changes of files with these heads; some are refused."""
     live = [each for each in heads if each is not None and each.state == "live"]
-    if len(live) == len(heads) == 2 and random.random() < 0.5:
+    if len(live) == len(heads) == 2 and random.random() < 0.8:
         one, other = live
         return (
             UpdateFile(one.file_id, frozenset({str(one.revision_id)}), path=other.path),

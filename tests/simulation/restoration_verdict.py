@@ -5,12 +5,19 @@ from typing import NamedTuple
 
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, Position
+from octavo.model.identity import AccountId, FileId, Position
 from octavo.store.scripts.restorations import StoredRestoration
 from tests.simulation.kept import Kept
 
 Place = tuple[str, str] | None
 """The path and the digest of a live file; None for any other one."""
+
+
+class Demotion(NamedTuple):
+    """An account that can't write any more since a position."""
+
+    account_id: AccountId
+    since: Position
 
 
 class RestorationEnd(NamedTuple):
@@ -20,11 +27,15 @@ class RestorationEnd(NamedTuple):
         stored: the restoration, as it is read.
         own: the mutation ids of its changesets.
         at: the position of the workspace when it was read.
+        demotion: who may not write any more; None without.
+        places: how many processes could be about to commit a changeset then.
     """
 
     stored: StoredRestoration
     own: Set[str]
     at: Position
+    demotion: Demotion | None
+    places: int
 
 
 def faults_of_restoration(
@@ -59,6 +70,13 @@ def faults_of_restoration(
             yield f"{file_id} is said to be changed by others, who did not write to it"
         elif reason == "path_taken" and not foreign:
             yield f"{file_id} is said to be in the way, and nobody else has written"
+        elif reason == "still_deleted" and not _is_taken(revisions, end, file_id):
+            yield f"{file_id} is still deleted, and its former path is free"
+        elif reason in ("path_taken", "unacceptable") and not written:
+            before = _places(revisions, present).get(file_id)
+            if now.get(file_id) != before:
+                yield f"{file_id} is {now.get(file_id)}, was {before}, and is said to be left"
+    yield from _faults_of_authors(revisions, end)
     for each in revisions:
         if each.mutation_id in end.own and each.origin != "restore":
             yield f"{each} does not say that it was restored"
@@ -70,6 +88,32 @@ def faults_of_restoration(
             head = outcome.head
             if (head.revision_id, head.position) not in stored:
                 yield f"{head} was acknowledged, and is lost"
+
+
+def _is_taken(revisions: Sequence[Revision], end: RestorationEnd, file_id: FileId) -> bool:
+    """Return whether the place that a file had before was taken at the end."""
+    before = _places(revisions, end.stored.present).get(file_id)
+    if before is None:
+        return False
+    path = before[0].casefold()
+    for position in range(end.stored.last, end.at + 1):
+        for place in _places(revisions, Position(position)).values():
+            there = "" if place is None else place[0].casefold()
+            if there == path or f"{there}/".startswith(f"{path}/") or path.startswith(f"{there}/"):
+                return True
+    return False
+
+
+def _faults_of_authors(revisions: Sequence[Revision], end: RestorationEnd) -> Iterator[str]:
+    own = {each.position: each.author for each in revisions if each.mutation_id in end.own}
+    stored = end.stored
+    for author in sorted({*own.values()} - {stored.account_id, stored.continued_by}):
+        yield f"{author} is the author of changesets, and had nothing to do with the restoration"
+    if end.demotion is not None:
+        account, since = end.demotion
+        late = [at for at, author in own.items() if author == account and at > since]
+        if len(late) > end.places:
+            yield f"{len(late)} changesets are by an account that might not write any more"
 
 
 def faults_of_undo(workspace: Kept, end: RestorationEnd, undone: Position) -> Iterator[str]:

@@ -11,6 +11,7 @@ from tests.simulation.test_simulation import CI_SEEDS, SEEDS
 
 SIGHTS = {
     *("answered done", "answered running", "left", "written between"),
+    *("stopped", "continued"),
     *("1 changesets", "2 changesets", "3 changesets", "changed_since", "path_taken"),
     *(f"{end} of {number}" for end in ("stop", "cut") for number in (1, 2)),
     *(f"crash at {point}" for point in ("workspace.committed", "store.after_commit")),
