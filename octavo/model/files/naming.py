@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Iterator
+from itertools import count
 
 from octavo.model.files.path import LONGEST_SEGMENT, NOTE_SUFFIX, check_path
 from octavo.model.refusal import InvalidPath
@@ -11,7 +12,6 @@ _MARKS = re.compile(r"^[#>\-*+\s]*(?:\[[ xX]\]\s*)?")
 _INVALID = re.compile(r'[\\/:*?"<>|\x00-\x1f\x7f-\x9f\[\]#^`*_]+')
 _SPACES = re.compile(r"\s+")
 _LONGEST_NAME = 80
-_MOST_TRIES = 1000
 
 
 def name_from_text(text: str) -> str | None:
@@ -40,17 +40,15 @@ def written_path(path: str, folder: str = "") -> str:
     return found if found.lower().endswith(NOTE_SUFFIX) else found + NOTE_SUFFIX
 
 
-def free_path(path: str, is_free: Callable[[str], bool]) -> str:
-    """Return the first free path among that of a note and those with a number after its name.
-
-    Raises ValueError if a thousand are taken.
-    """
-    stem = path.removesuffix(NOTE_SUFFIX)
-    for number in range(1, _MOST_TRIES):
-        found = f"{stem} {number}{NOTE_SUFFIX}" if number > 1 else path
-        if is_free(found):
-            return found
-    raise ValueError(f"every path like {path} is taken")
+def numbered_paths(path: str) -> Iterator[str]:
+    """Yield a path, and then those with a number after the name, from 2 on."""
+    yield path
+    folder, slash, name = path.rpartition("/")
+    stem, dot, ending = name.rpartition(".")
+    if not stem:
+        stem, dot, ending = name, "", ""
+    for number in count(2):
+        yield f"{folder}{slash}{stem} {number}{dot}{ending}"
 
 
 def _is_valid(name: str) -> bool:

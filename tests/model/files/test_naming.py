@@ -1,10 +1,12 @@
 """Names for notes that a person did not name."""
 
+from itertools import islice
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.files.naming import free_path, name_from_text, written_path
+from octavo.model.files.naming import name_from_text, numbered_paths, written_path
 from octavo.model.files.path import check_path
 
 
@@ -50,9 +52,13 @@ def test_path_is_completed(path: str, folder: str, found: str) -> None:
     assert written_path(path, folder) == found
 
 
-def test_first_free_number_is_taken() -> None:
-    taken = {"Tea.md", "Tea 2.md"}
-    assert free_path("Tea.md", lambda path: path not in taken) == "Tea 3.md"
-    assert free_path("Cup.md", lambda path: path not in taken) == "Cup.md"
-    with pytest.raises(ValueError, match=r"every path like Tea\.md"):
-        free_path("Tea.md", lambda _: False)
+@pytest.mark.parametrize(
+    ("path", "following"),
+    [
+        ("Tea.md", ["Tea.md", "Tea 2.md", "Tea 3.md"]),
+        ("a.b/cup", ["a.b/cup", "a.b/cup 2", "a.b/cup 3"]),
+        ("a/.png", ["a/.png", "a/.png 2", "a/.png 3"]),
+    ],
+)
+def test_number_follows_the_name(path: str, following: list[str]) -> None:
+    assert [*islice(numbered_paths(path), 3)] == following

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable
+from itertools import islice
 from typing import BinaryIO, TypeVar, cast
 
 from werkzeug.datastructures import FileStorage
@@ -15,7 +16,7 @@ from octavo.http.pages.notes.frame import NotePages
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import LIST
-from octavo.model.files.naming import name_from_text
+from octavo.model.files.naming import name_from_text, numbered_paths
 from octavo.model.files.path import ATTACHMENTS
 
 IMAGE = "image"
@@ -74,10 +75,8 @@ async def at_free_path(
     ``add`` adds it; its problem ``path_conflict`` leads to the next path. Raises its other
     problems.
     """
-    stem, dot, ending = path.rpartition(".")
     conflicts = 0
-    for number in range(1, _TRIES):
-        found = path if number == 1 else f"{stem} {number}{dot}{ending}"
+    for found in islice(numbered_paths(path), _TRIES):
         if await _is_taken(visitor, workspace_id, found):
             continue
         try:
@@ -87,7 +86,8 @@ async def at_free_path(
             if problem.code != "path_conflict" or conflicts == _CONFLICTS:
                 raise
             conflicts += 1
-    return await add(f"{stem} {pages.new_id()[-12:]}{dot}{ending}")
+    folder, slash, name = path.rpartition("/")
+    return await add(f"{folder}{slash}{pages.new_id()[-12:]} {name}")
 
 
 async def _is_taken(visitor: Visitor, workspace_id: str, path: str) -> bool:
