@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial, wraps
 from http import HTTPStatus
-from typing import BinaryIO, cast
+from typing import cast
 
 import trio
 from pydantic_core import to_json
@@ -59,6 +59,7 @@ MOST_LARGE_FORMS_OF_STRANGERS = 2
 LARGE_FORM_SECONDS = 180.0
 """Seconds in which such a form has to arrive, and to find a place."""
 
+_CHUNK = 1024 * 1024
 # Rows of a list on one page: it stays small on a slow line.
 _ROWS = "30"
 
@@ -375,9 +376,11 @@ def _digests(files: Mapping[str, FileStorage]) -> list[tuple[str, str, str]]:
     """Return the name of the field, the name and the digest of each file."""
     found = []
     for name, file in files.items():
-        stream = cast(BinaryIO, file.stream)
-        found.append((name, file.filename or "", hashlib.file_digest(stream, "sha256").hexdigest()))  # type: ignore[arg-type]
-        stream.seek(0)
+        digest = hashlib.sha256()
+        while data := file.stream.read(_CHUNK):
+            digest.update(data)
+        file.stream.seek(0)
+        found.append((name, file.filename or "", digest.hexdigest()))
     return found
 
 

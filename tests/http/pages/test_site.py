@@ -2,9 +2,9 @@
 
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
-from octavo.http.pages.site import LARGE_FORM_SECONDS
+from octavo.http.pages.site import LARGE_FORM_SECONDS, MOST_LARGE_FORMS
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.page_reader import Installation, PageReader
 from tests.fakes.users_api import ADDRESS, ORIGIN
@@ -181,3 +181,35 @@ async def test_large_form_that_does_not_arrive_is_given_up(
     await send()
     assert statuses == [408]
     assert LARGE_FORM_SECONDS <= trio.current_time() - began < 2 * LARGE_FORM_SECONDS
+
+
+async def test_slow_forms_of_one_account_keep_nobody_else_waiting(
+    house: Installation, ann: PageReader, autojump_clock: MockClock
+) -> None:
+    await ann.open("/workspaces")
+    await ann.submit("Create the workspace", name="Household")
+    place = f"{ann.path}/new"
+    bob = await house.person("bob@example.org")
+    headers = {
+        "content-type": "multipart/form-data; boundary=b",
+        "origin": ORIGIN,
+        "cookie": "; ".join(f"{name}={value}" for name, value in ann.cookies.items()),
+    }
+
+    async def send() -> None:
+        client = house.app.test_client(use_cookies=False)
+        async with client.request(place, method="POST", headers=headers) as connection:
+            await connection.send(b"--b\r\n")
+            response = await connection.as_response()
+        statuses.append(response.status_code)
+
+    statuses: list[int] = []
+    began = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        for _ in range(2 * MOST_LARGE_FORMS):
+            nursery.start_soon(send)
+        await wait_all_tasks_blocked()
+        await bob.send(place, text="Mine.")
+        assert bob.page.headings == ["You are signed in again"]
+        assert trio.current_time() - began < LARGE_FORM_SECONDS
+    assert statuses == [408] * 2 * MOST_LARGE_FORMS
