@@ -195,7 +195,7 @@ class _Run:
         asked = self._given.asked
         script = past_states.states_since(self._key.workspace_id, asked.target)
         states = await self._store.read_much(script)
-        own = changeset_ids(self._key, self._steps)
+        own = frozenset(self._changeset_id(number) for number in range(1, self._steps + 1))
         refused = (frozenset(self._unacceptable), frozenset(self._irretrievable))
         begun = Begun(self._given.present, own, *refused)
         return await plan(states, asked.folder, begun)
