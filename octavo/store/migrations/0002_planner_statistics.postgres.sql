@@ -1,0 +1,2 @@
+-- PostgreSQL keeps the statistics of its planner itself.
+SELECT 1;
