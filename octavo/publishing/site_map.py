@@ -61,6 +61,8 @@ class SiteMap:
         self._found: dict[tuple[str, LinkTarget | None], FileId | None] = {}
         # The notes in the order of a reader, in which those below a folder follow each other.
         self._order: list[tuple[_Place, FileId]] = []
+        # What `folder` has found, until a note in the folder changes.
+        self._contents: dict[str, FolderContents] = {}
 
     def __len__(self) -> int:
         return len(self._files)
@@ -83,6 +85,8 @@ class SiteMap:
             self._files[file_id] = new
             if old is None or old.path != new.path:
                 self._add(new)
+            else:
+                self._contents.pop(new.path.rpartition("/")[0], None)
         if (old is None) is not (new is None) or (
             old is not None
             and new is not None
@@ -96,6 +100,7 @@ class SiteMap:
             self._by_key.setdefault(key, []).append(file.file_id)
         if file.kind == "note":
             insort(self._order, (_place_of(file.path), file.file_id))
+            self._forget_folders(file.path)
 
     def _remove(self, file: ChangedFile) -> None:
         for key in keys_of_path(file.path):
@@ -105,6 +110,13 @@ class SiteMap:
                 del self._by_key[key]
         if file.kind == "note":
             del self._order[bisect_left(self._order, (_place_of(file.path), file.file_id))]
+            self._forget_folders(file.path)
+
+    def _forget_folders(self, path: str) -> None:
+        """Forget the folders above a note that is new or gone: they count the notes below them."""
+        while path:
+            path = path.rpartition("/")[0]
+            self._contents.pop(path, None)
 
     def note(self, target: LinkTarget, file_id: FileId) -> ChangedFile | None:
         """Return a live note that a target opens; None for any other file."""
@@ -127,8 +139,17 @@ class SiteMap:
     def folder(self, path: str) -> FolderContents:
         """Return what is directly in a folder, in the order of a reader; '' is the workspace.
 
-        Takes time for each entry, whatever is below the folders in it.
+        The first time, and after a change, it takes time for each entry, whatever is below the
+        folders in it.
         """
+        known = self._contents.get(path)
+        if known is None:
+            known = self._read_folder(path)
+            if known.folders or known.notes:
+                self._contents[path] = known
+        return known
+
+    def _read_folder(self, path: str) -> FolderContents:
         above = _folders(path.split("/")) if path else ()
         at, end = self._range(path)
         first = bisect_left(self._order, ((*above, _FIRST_FOLDER), ""))

@@ -126,3 +126,21 @@ def test_folder_has_its_notes_and_folders_with_counts() -> None:
     assert [each.path for each in inner.notes] == ["z/one.md"]
     assert inner.folders == [("y", 1)]
     assert site.folder("nowhere") == ([], [])
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("12345"), PATHS, st.booleans(), st.integers(0, 3)), max_size=12
+    )
+)
+def test_folder_that_was_read_before_has_what_was_changed_since(
+    changes: list[tuple[str, str, bool, int]],
+) -> None:
+    site = SiteMap()
+    last: dict[str, ChangedFile] = {}
+    for name, path, live, revision in changes:
+        last[name] = head(name, path, live, revision)
+        site.put(last[name])
+        fresh = site_of(*last.values())
+        for folder in ("", "tea", "Tea", "tea/x", "x", "nowhere"):
+            assert site.folder(folder) == fresh.folder(folder)
