@@ -8,7 +8,7 @@ from octavo.model.identity import FileId, RevisionId
 from octavo.publishing.renderings import Renderings, TextGone
 from octavo.publishing.site_map import SiteMap
 from octavo.store import Store
-from octavo.store.scripts.link_queries import back_links
+from octavo.store.scripts.link_queries import FIRST, back_links
 from octavo.store.scripts.link_view import LinksOutdated
 from octavo.store.scripts.publications import ReadableLink
 from octavo.store.scripts.rendered_notes import TextSource
@@ -55,7 +55,7 @@ class ShownImages:
             return await self._shows(link, site, site.note(target, target.file_id), image)
         try:
             found = await self._store.read_much(
-                back_links(link.link.workspace_id, image.file_id, ("", -1), _MOST_LINKING)
+                back_links(link.link.workspace_id, image.file_id, FIRST, _MOST_LINKING)
             )
         except LinksOutdated:
             # Nothing is proven before the index is complete. Addresses on pages name their note.

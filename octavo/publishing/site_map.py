@@ -9,6 +9,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from typing import NamedTuple
+from urllib.parse import quote
 
 from octavo.model.identity import FileId, Position
 from octavo.model.links import keys_of_link, keys_of_path, place_rank
@@ -21,10 +22,17 @@ REMEMBERED = 50_000
 
 
 class Subfolder(NamedTuple):
-    """A folder in a folder, with the number of notes below it."""
+    """A folder in a folder.
+
+    Attributes:
+        name: without the folders above it.
+        notes: the number of notes below it.
+        address: its path as the query of an address has it, percent-encoded.
+    """
 
     name: str
     notes: int
+    address: str
 
 
 class FolderContents(NamedTuple):
@@ -159,7 +167,8 @@ class SiteMap:
         while at < end:
             entry = self._order[at][0][len(above)]
             following = bisect_left(self._order, ((*above, entry, _LAST), ""))
-            folders.append(Subfolder(entry[2], following - at))
+            address = quote(f"{path}/{entry[2]}".lstrip("/"))
+            folders.append(Subfolder(entry[2], following - at, address))
             at = following
         return FolderContents(folders, notes)
 

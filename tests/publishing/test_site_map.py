@@ -121,10 +121,10 @@ def test_folder_has_its_notes_and_folders_with_counts() -> None:
     site = site_of(*(head(str(number), path) for number, path in enumerate(paths)))
     top = site.folder("")
     assert [each.path for each in top.notes] == ["a.md", "b.md"]
-    assert top.folders == [("B", 1), ("z", 2)]
+    assert top.folders == [("B", 1, "B"), ("z", 2, "z")]
     inner = site.folder("z")
     assert [each.path for each in inner.notes] == ["z/one.md"]
-    assert inner.folders == [("y", 1)]
+    assert inner.folders == [("y", 1, "z/y")]
     assert site.folder("nowhere") == ([], [])
 
 

@@ -4,11 +4,10 @@ from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.links import links_of, paths_by_key, resolve
 from octavo.store import Script, Transaction
 from octavo.store.scripts.link_index import links_in, packed, sources_of, targets_of
-from octavo.store.scripts.link_queries import back_links, outgoing_links, unresolved_links
+from octavo.store.scripts.link_queries import FIRST, links_of_file, unresolved_links
 from octavo.store.scripts.revision_rows import WORKSPACE
 from tests.simulation.kept import Kept, kept
 
-FIRST = ("", -1)
 MANY = 1000
 
 
@@ -26,13 +25,13 @@ def faults_of_queries(workspace_id: WorkspaceId) -> Script[list[str]]:
                 faults.append(f"{where}: the {what} are {found} in place of {expected}")
 
         for file_id, links in resolved.items():
-            outgoing = await outgoing_links(workspace_id, file_id)(transaction)
-            found = [(each.target, each.file_id) for each in outgoing or ()]
+            both = await links_of_file(workspace_id, file_id, MANY)(transaction)
+            outgoing, incoming = both or ((), ())
+            found = [(each.target, each.file_id) for each in outgoing]
             expect(f"links of {file_id}", found, links)
-            incoming = await back_links(workspace_id, file_id, FIRST, MANY)(transaction)
             expect(
                 f"links to {file_id}",
-                [(each.file_id, each.target) for each in incoming or ()],
+                [(each.file_id, each.target) for each in incoming],
                 [
                     (name, target)
                     for name, found in resolved.items()

@@ -15,10 +15,12 @@ from octavo.model.accounts.access_limits import READ
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.store import Script, Store, StoreFull, StoreUnavailable
 from octavo.store.scripts.link_queries import (
+    FIRST,
     FoundLink,
+    LinksOfFile,
     OutgoingLink,
     back_links,
-    outgoing_links,
+    links_of_file,
     unresolved_links,
 )
 from octavo.store.transaction import T
@@ -99,18 +101,19 @@ class LinkOperations:
         """Return the links of a live file."""
         workspace_id, within = await self._access.visible(call, path.workspace_id)
         file_id = FileId(str(path.file_id))
-        after = _after(query.after)
-        outgoing: list[OutgoingLink] | None = []
         if query.after is None:
-            script = outgoing_links(workspace_id, file_id, within)
-            outgoing = await self._read(workspace_id, script)
-        linking = back_links(workspace_id, file_id, after, query.limit + 1, within)
-        incoming = await self._read(workspace_id, linking)
-        if outgoing is None or incoming is None:
+            script = links_of_file(workspace_id, file_id, query.limit + 1, within)
+            found = await self._read(workspace_id, script)
+        else:
+            after = _after(query.after)
+            linking = back_links(workspace_id, file_id, after, query.limit + 1, within)
+            incoming = await self._read(workspace_id, linking)
+            found = None if incoming is None else LinksOfFile([], incoming)
+        if found is None:
             raise NotFound
-        page, following = _page(incoming, query.limit)
+        page, following = _page(found.incoming, query.limit)
         return FileLinksSchema(
-            outgoing=list(map(_outgoing, outgoing)), incoming=page, next=following
+            outgoing=list(map(_outgoing, found.outgoing)), incoming=page, next=following
         )
 
     @operation(
@@ -143,7 +146,7 @@ class LinkOperations:
 
 def _after(given: str | None) -> tuple[str, int]:
     parts = read_cursor(given, 2, identifier=0, number=1)
-    return ("", -1) if parts is None else (parts[0], int(parts[1]))
+    return FIRST if parts is None else (parts[0], int(parts[1]))
 
 
 def _page(links: list[FoundLink], limit: int) -> tuple[list[FoundLinkDocument], str | None]:

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from babel import Locale
 from quart import Response, g, request
 from quart_trio import QuartTrio
 
@@ -38,14 +39,20 @@ def add_frame(app: QuartTrio, now: Clock) -> None:
             response.headers.add(name.decode(), value.decode())
         return response
 
+    def locale() -> Locale:
+        found: Locale | None = g.get("locale")
+        if found is None:
+            found = g.locale = locale_of(request.accept_languages.values())
+        return found
+
     def shown_when(time: str) -> When:
-        return when(time, now(), locale_of(request.accept_languages.values()))
+        return when(time, now(), locale())
 
     def shown_size(count: int) -> str:
-        return size(count, locale_of(request.accept_languages.values()))
+        return size(count, locale())
 
     def shown_number(count: int) -> str:
-        return number(count, locale_of(request.accept_languages.values()))
+        return number(count, locale())
 
     def is_past(time: str) -> bool:
         return datetime.fromisoformat(time).timestamp() <= now()

@@ -30,6 +30,8 @@ MAX_HEADING_LINES = 20_000
 """Of those texts. Each line may be a heading, and takes about ten microseconds."""
 MAX_TEXT_BYTES = 2 * 1024 * 1024
 """Of texts whose links are read at a time."""
+FIRST = ("", -1)
+"""What the first page of found links comes after."""
 _STEP = 100
 
 _TEXT = f"""
@@ -101,6 +103,13 @@ class LinkingNote:
     text: str
 
 
+class LinksOfFile(NamedTuple):
+    """The links of a note, and those of other notes that lead to it."""
+
+    outgoing: list[OutgoingLink]
+    incoming: list[FoundLink]
+
+
 class _LinksOfNote(NamedTuple):
     """An indexed note, and its links in their order."""
 
@@ -114,44 +123,54 @@ class _LinksOfNote(NamedTuple):
         return FoundLink(self.file_id, self.path, self.title, number, kind, embed, target, heading)
 
 
-def outgoing_links(
-    workspace_id: WorkspaceId, file_id: FileId, within: Confinement | None = None
-) -> Script[list[OutgoingLink] | None]:
-    """Return the links of a live note, each once, in their order; None without the file.
+def links_of_file(
+    workspace_id: WorkspaceId, file_id: FileId, limit: int, within: Confinement | None = None
+) -> Script[LinksOfFile | None]:
+    """Return the links of a live file and the first `back_links` to it; None without the file.
 
-    ``within`` a folder, links are resolved as if there were no other files.
-    Headings are looked up in the first notes that have no more than `MAX_HEADING_BYTES` and
-    `MAX_HEADING_LINES` together.
+    Those of a note come each once, in their order. ``within`` a folder, links are resolved as if
+    there were no other files. Headings are looked up in the first notes that have no more than
+    `MAX_HEADING_BYTES` and `MAX_HEADING_LINES` together.
     """
 
-    async def read_outgoing(transaction: Transaction) -> list[OutgoingLink] | None:
-        row = await transaction.fetch_one(_TEXT, workspace_id, file_id)
-        if row is None or not (within is None or within.covers(row[0])):
-            return None
-        path, data = row
-        # An image has no text.
-        found = links_in(text_of(data, file_id) or "", path)
+    async def read_both(transaction: Transaction) -> LinksOfFile | None:
         view = await view_links(transaction, workspace_id, within)
-        meant = await view.meant(key for each in found for key in each.keys)
-        links = []
-        for each in found:
-            to = next((meant[key] for key in each.keys if key in meant), None)
-            to_path, to_id = (to or (None, None)) if each.target else (path, file_id)
-            links.append(OutgoingLink(*each[:4], file_id=to_id, path=to_path, heading_found=None))
-        asked = [
-            link.file_id
-            for link in links
-            if link.heading and link.file_id and (link.path or "").endswith(NOTE_SUFFIX)
-        ]
-        headings = await _headings(transaction, workspace_id, asked)
-        return [
-            replace(link, heading_found=has_heading(headings[link.file_id], link.heading))
-            if link.heading and link.file_id in headings
-            else link
-            for link in links
-        ]
+        outgoing = await _outgoing(transaction, workspace_id, view, file_id)
+        incoming = await _incoming(transaction, workspace_id, view, file_id, FIRST, limit)
+        if outgoing is None or incoming is None:
+            return None
+        return LinksOfFile(outgoing, incoming)
 
-    return read_outgoing
+    return read_both
+
+
+async def _outgoing(
+    transaction: Transaction, workspace_id: WorkspaceId, view: LinkView, file_id: FileId
+) -> list[OutgoingLink] | None:
+    row = await transaction.fetch_one(_TEXT, workspace_id, file_id)
+    if row is None or not view.covers(row[0]):
+        return None
+    path, data = row
+    # An image has no text.
+    found = links_in(text_of(data, file_id) or "", path)
+    meant = await view.meant(key for each in found for key in each.keys)
+    links = []
+    for each in found:
+        to = next((meant[key] for key in each.keys if key in meant), None)
+        to_path, to_id = (to or (None, None)) if each.target else (path, file_id)
+        links.append(OutgoingLink(*each[:4], file_id=to_id, path=to_path, heading_found=None))
+    asked = [
+        link.file_id
+        for link in links
+        if link.heading and link.file_id and (link.path or "").endswith(NOTE_SUFFIX)
+    ]
+    headings = await _headings(transaction, workspace_id, asked)
+    return [
+        replace(link, heading_found=has_heading(headings[link.file_id], link.heading))
+        if link.heading and link.file_id in headings
+        else link
+        for link in links
+    ]
 
 
 async def _headings(
@@ -213,37 +232,47 @@ def back_links(
 
     ``within`` a folder, links are resolved as if there were no other files.
     They are in the order of the ids of their notes. ``after`` has the id and the number of the
-    last one before, at first an empty text and -1.
+    last one before, at first `FIRST`.
     """
 
     async def read_back_links(transaction: Transaction) -> list[FoundLink] | None:
-        row = await transaction.fetch_one(_PATH, workspace_id, file_id)
-        if row is None or not (within is None or within.covers(row[0])):
-            return None
-        path = row[0]
-        keys = keys_of_path(path)
         view = await view_links(transaction, workspace_id, within)
-        meant = await view.meant(keys)
-        # Other files may have some of the keys, but not its path.
-        own = {key for key, (_, name) in meant.items() if name == file_id}
-        linking = await view.linking(map(hashed, keys))
-        rest: Sequence[FileId] = sorted(
-            each for each in linking if each >= after[0] and each != file_id
-        )
-        found: list[FoundLink] = []
-        while rest and len(found) < limit:
-            notes, rest = await _read_links(transaction, workspace_id, view, rest)
-            # A key that is looked up before the file's own decides when another file has it.
-            first = {link.keys[0] for note in notes for link in note.links if link.keys[1:]}
-            taken = await _existing(view, first - {*keys})
-            for note in notes:
-                for number, link in enumerate(note.links):
-                    decisive = next((k for k in link.keys if k in keys or k in taken), None)
-                    if decisive in own and (note.file_id, number) > after:
-                        found.append(note.found(number))
-        return found[:limit]
+        return await _incoming(transaction, workspace_id, view, file_id, after, limit)
 
     return read_back_links
+
+
+async def _incoming(
+    transaction: Transaction,
+    workspace_id: WorkspaceId,
+    view: LinkView,
+    file_id: FileId,
+    after: tuple[str, int],
+    limit: int,
+) -> list[FoundLink] | None:
+    row = await transaction.fetch_one(_PATH, workspace_id, file_id)
+    if row is None or not view.covers(row[0]):
+        return None
+    keys = keys_of_path(row[0])
+    meant = await view.meant(keys)
+    # Other files may have some of the keys, but not its path.
+    own = {key for key, (_, name) in meant.items() if name == file_id}
+    linking = await view.linking(map(hashed, keys))
+    rest: Sequence[FileId] = sorted(
+        each for each in linking if each >= after[0] and each != file_id
+    )
+    found: list[FoundLink] = []
+    while rest and len(found) < limit:
+        notes, rest = await _read_links(transaction, workspace_id, view, rest)
+        # A key that is looked up before the file's own decides when another file has it.
+        first = {link.keys[0] for note in notes for link in note.links if link.keys[1:]}
+        taken = await _existing(view, first - {*keys})
+        for note in notes:
+            for number, link in enumerate(note.links):
+                decisive = next((k for k in link.keys if k in keys or k in taken), None)
+                if decisive in own and (note.file_id, number) > after:
+                    found.append(note.found(number))
+    return found[:limit]
 
 
 async def _existing(view: LinkView, keys: Iterable[str]) -> set[str]:

@@ -33,7 +33,7 @@ from octavo.store.scripts.index_backlog import (
     next_step,
     workspaces_to_index,
 )
-from octavo.store.scripts.link_queries import back_links
+from octavo.store.scripts.link_queries import FIRST, back_links
 from octavo.store.sqlite import InlineStore, open_inline
 from octavo.store.transaction import T
 from tests.fakes.faulty_store import FaultyStore
@@ -226,7 +226,7 @@ async def test_indexer_pauses_while_a_query_indexes_the_same_files(
 
 
 async def count_links_to_first(store: Store) -> int:
-    links = await read_links(store, VAULT, back_links(VAULT, FileId("n000"), ("", -1), 1000))
+    links = await read_links(store, VAULT, back_links(VAULT, FileId("n000"), FIRST, 1000))
     assert links is not None
     return len(links)
 

@@ -12,12 +12,13 @@ from octavo.actors.jobs.indexing import read_links
 from octavo.model.files.confinement import Confinement
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.links import links_of, paths_by_key, resolve
-from octavo.store import Store, TextDamaged, Transaction
+from octavo.store import Script, Store, TextDamaged, Transaction
 from octavo.store.compression import decompressed
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import index_backlog, link_queries, link_view
 from octavo.store.scripts.index_backlog import LINKS
 from octavo.store.scripts.link_index import hashed, links_in, sources_of, targets_of, unpacked
+from octavo.store.scripts.link_queries import FIRST, OutgoingLink
 from octavo.store.scripts.link_view import LinksOutdated
 from octavo.store.sqlite import open_inline
 from tests.fakes.notebook import Notebook
@@ -28,11 +29,23 @@ VAULT = WorkspaceId("vault")
 OTHER = WorkspaceId("other")
 
 
+def outgoing_links(
+    workspace_id: WorkspaceId, file_id: FileId, within: Confinement | None = None
+) -> Script[list[OutgoingLink] | None]:
+    """The links of a note alone."""
+
+    async def read_outgoing(transaction: Transaction) -> list[OutgoingLink] | None:
+        found = await link_queries.links_of_file(workspace_id, file_id, 1, within)(transaction)
+        return None if found is None else found.outgoing
+
+    return read_outgoing
+
+
 async def outgoing(
     notebook: Notebook, file: str, within: Confinement | None = None
 ) -> list[tuple[str, str | None]]:
     """Target and path of each link."""
-    script = link_queries.outgoing_links(notebook.workspace_id, FileId(file), within)
+    script = outgoing_links(notebook.workspace_id, FileId(file), within)
     found = await read_links(notebook.store, notebook.workspace_id, script)
     assert found is not None
     return [(link.target, link.path) for link in found]
@@ -43,7 +56,7 @@ async def incoming(
 ) -> list[tuple[str, str]]:
     """Note and target of each link that leads to a file, page by page."""
     links: list[tuple[str, str]] = []
-    after = ("", -1)
+    after = FIRST
     while True:
         script = link_queries.back_links(notebook.workspace_id, FileId(file), after, limit, within)
         page = await read_links(notebook.store, notebook.workspace_id, script)
@@ -59,7 +72,7 @@ async def unresolved(
 ) -> list[tuple[str, str]]:
     """Note and target of each broken link, page by page."""
     links: list[tuple[str, str]] = []
-    after = ("", -1)
+    after = FIRST
     while page := await read_links(
         notebook.store,
         notebook.workspace_id,
@@ -132,9 +145,9 @@ class Links:
         script = link_queries.unresolved_links(VAULT, ("o", 0), 10, within)
         assert await read_links(notebook.store, VAULT, script) == []
         for file in ("o", "none"):
-            forwards = link_queries.outgoing_links(VAULT, FileId(file), within)
+            forwards = outgoing_links(VAULT, FileId(file), within)
             assert await read_links(notebook.store, VAULT, forwards) is None
-            backwards = link_queries.back_links(VAULT, FileId(file), ("", -1), 10, within)
+            backwards = link_queries.back_links(VAULT, FileId(file), FIRST, 10, within)
             assert await read_links(notebook.store, VAULT, backwards) is None
 
     async def test_links_follow_files_that_come_and_go(self, notebook: Notebook) -> None:
@@ -239,7 +252,7 @@ class Links:
         await notebook.write("a", "# One two")
         await notebook.keep(notebook.change("i", "created", path="attachments/i.png"))
         await notebook.write("b", f"# Own\n{link}")
-        links = await notebook.store.read_much(link_queries.outgoing_links(VAULT, FileId("b")))
+        links = await notebook.store.read_much(outgoing_links(VAULT, FileId("b")))
         assert links is not None
         assert [each.heading_found for each in links] == [found]
 
@@ -250,7 +263,7 @@ class Links:
         await notebook.write("a", "# One")
         await notebook.write("b", "# Two more")
         await notebook.write("c", "[[a#one]] [[b#two more]]")
-        links = await notebook.store.read_much(link_queries.outgoing_links(VAULT, FileId("c")))
+        links = await notebook.store.read_much(outgoing_links(VAULT, FileId("c")))
         assert links is not None
         assert [each.heading_found for each in links] == [True, None]
 
@@ -261,7 +274,7 @@ class Links:
         await notebook.write("a", "# One\n# Two")
         await notebook.write("b", "# Three\n# Four")
         await notebook.write("c", "[[a#two]] [[b#three]]")
-        links = await notebook.store.read_much(link_queries.outgoing_links(VAULT, FileId("c")))
+        links = await notebook.store.read_much(outgoing_links(VAULT, FileId("c")))
         assert links is not None
         assert [each.heading_found for each in links] == [True, None]
 
@@ -278,10 +291,8 @@ class Links:
         await notebook.write("a", "")
         await notebook.delete("a")
         for file in ("a", "none"):
-            assert (
-                await notebook.store.read(link_queries.outgoing_links(VAULT, FileId(file))) is None
-            )
-            script = link_queries.back_links(VAULT, FileId(file), ("", -1), 9)
+            assert await notebook.store.read(outgoing_links(VAULT, FileId(file))) is None
+            script = link_queries.back_links(VAULT, FileId(file), FIRST, 9)
             assert await notebook.store.read(script) is None
 
     @pytest.mark.parametrize("limit", ["MAX_FILES", "MAX_BYTES"])
@@ -294,9 +305,9 @@ class Links:
         await notebook.write("b", "[[c]]")
         await notebook.write("c", "[[a]]")
         for script in (
-            link_queries.outgoing_links(VAULT, FileId("a")),
-            link_queries.back_links(VAULT, FileId("a"), ("", -1), 9),
-            link_queries.unresolved_links(VAULT, ("", -1), 9),
+            outgoing_links(VAULT, FileId("a")),
+            link_queries.back_links(VAULT, FileId("a"), FIRST, 9),
+            link_queries.unresolved_links(VAULT, FIRST, 9),
             link_queries.linking_to(VAULT, [FileId("a")], [], FileId(""), 1000),
         ):
             with pytest.raises(LinksOutdated):
@@ -310,7 +321,7 @@ class Links:
         notebook.linking = False
         await notebook.write("a", "[[a]] " + "word " * (link_view.MAX_BYTES // 5))
         with pytest.raises(LinksOutdated):
-            await notebook.store.read_much(link_queries.outgoing_links(VAULT, FileId("a")))
+            await notebook.store.read_much(outgoing_links(VAULT, FileId("a")))
         assert await outgoing(notebook, "a") == [("a", "a.md")]
 
     async def test_file_of_a_popular_name_that_moved_away_is_not_meant(

@@ -59,6 +59,7 @@ class TreeFolder:
 
     name: str
     path: str
+    address: str
     notes: int
     within: "NoteTree | None"
 
@@ -222,7 +223,7 @@ def _opened(level: Level, inner: NoteTree | None) -> NoteTree:
         path = f"{level.path}/{each.name}".lstrip("/")
         within = inner if inner is not None and inner.path == path else None
         if count < MOST_IN_TREE or within is not None:
-            folders.append(TreeFolder(each.name, path, each.notes, within))
+            folders.append(TreeFolder(each.name, path, each.address, each.notes, within))
         else:
             left_out += 1
     notes = level.contents.notes

@@ -15,7 +15,7 @@ def note(path: str) -> ChangedFile:
 
 
 def test_tree_is_open_along_the_way() -> None:
-    top = Level("", FolderContents([Subfolder("a", 1), Subfolder("b", 2)], [note("c.md")]))
+    top = Level("", FolderContents([Subfolder("a", 1, "a"), Subfolder("b", 2, "b")], [note("c.md")]))
     inner = Level("b", FolderContents([], [note("b/d.md"), note("b/e.md")]))
     tree = tree_of([top, inner])
     assert [(each.name, each.notes, each.within is None) for each in tree.folders] == [
@@ -30,7 +30,7 @@ def test_tree_is_open_along_the_way() -> None:
 
 def test_tree_of_many_says_how_many_it_leaves_out_and_keeps_the_way() -> None:
     count = MOST_IN_TREE + 10
-    folders = [Subfolder(f"{number:03}", 1) for number in range(count)]
+    folders = [Subfolder(f"{number:03}", 1, f"{number:03}") for number in range(count)]
     notes = [note(f"{number:03}.md") for number in range(count)]
     last = folders[-1].name
     inner = Level(last, FolderContents([], [note(f"{last}/x.md")]))
