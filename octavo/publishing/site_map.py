@@ -64,7 +64,8 @@ class SiteMap:
         self.position = Position(0)
         self.shape = next(self._shapes)
         self._files: dict[FileId, ChangedFile] = {}
-        self._by_key: dict[str, list[FileId]] = {}
+        # Most keys have one file. A list for each would keep the garbage collector busy.
+        self._by_key: dict[str, FileId | list[FileId]] = {}
         # What `_least` has found: many notes may have the same name.
         self._found: dict[tuple[str, LinkTarget | None], FileId | None] = {}
         # The notes in the order of a reader, in which those below a folder follow each other.
@@ -105,7 +106,11 @@ class SiteMap:
 
     def _add(self, file: ChangedFile) -> None:
         for key in keys_of_path(file.path):
-            self._by_key.setdefault(key, []).append(file.file_id)
+            named = self._by_key.setdefault(key, file.file_id)
+            if isinstance(named, list):
+                named.append(file.file_id)
+            elif named != file.file_id:
+                self._by_key[key] = [named, file.file_id]
         if file.kind == "note":
             insort(self._order, (_place_of(file.path), file.file_id))
             self._forget_folders(file.path)
@@ -113,8 +118,9 @@ class SiteMap:
     def _remove(self, file: ChangedFile) -> None:
         for key in keys_of_path(file.path):
             named = self._by_key[key]
-            named.remove(file.file_id)
-            if not named:
+            if isinstance(named, list) and len(named) > 1:
+                named.remove(file.file_id)
+            else:
                 del self._by_key[key]
         if file.kind == "note":
             del self._order[bisect_left(self._order, (_place_of(file.path), file.file_id))]
@@ -222,7 +228,9 @@ class SiteMap:
     def _least(self, key: str, target: LinkTarget | None) -> ChangedFile | None:
         """Return the first note of ``target`` with a key; with None, the first image."""
         if (key, target) not in self._found:
-            files = (self._files[each] for each in self._by_key.get(key, ()))
+            named = self._by_key.get(key, [])
+            ids = named if isinstance(named, list) else [named]
+            files = (self._files[each] for each in ids)
             found = min(
                 (
                     each
