@@ -6,7 +6,7 @@ import trio
 from octavo import service
 from octavo.actors.core import RestartIntensityExceeded
 from octavo.cli.help import Command, example
-from octavo.cli.loading import loading
+from octavo.cli.loading import collect_rarely, loading
 from octavo.cli.output import Failed
 from octavo.cli.reading import read, takes_settings
 from octavo.control.folder import DataFolderError
@@ -41,6 +41,7 @@ def command(context: click.Context, /, **given: str | None) -> None:
     settings = read(context, given).settings
     with loading():
         run, start_log = service.run, service.start_log
+    collect_rarely()
     reasons: tuple[BaseException, ...] = ()
     try:
         trio.run(run, settings, start_log(settings))
