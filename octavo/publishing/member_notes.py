@@ -55,6 +55,18 @@ class NoteBody:
     language: str | None
 
 
+class OpenNote(NamedTuple):
+    """A note, and the folders above it.
+
+    Attributes:
+        body: None if it is to be shown as it was written, or is gone.
+        levels: the folders down to it, as `MemberNotes.way` returns them.
+    """
+
+    body: NoteBody | None
+    levels: Sequence[Level]
+
+
 class _Rendered(NamedTuple):
     """A rendered note, and where it is."""
 
@@ -85,18 +97,7 @@ class MemberNotes:
         A folder exists as long as notes are in it: the way ends before one that has none.
         """
         found = await self._place(workspace_id)
-        if found is None:
-            return [Level("", FolderContents([], []))]
-        _, site = found
-        levels = [Level("", site.folder(""))]
-        names = folder.split("/") if folder else []
-        for depth in range(1, len(names) + 1):
-            path = "/".join(names[:depth])
-            contents = site.folder(path)
-            if not contents.folders and not contents.notes:
-                break
-            levels.append(Level(path, contents))
-        return levels
+        return [Level("", FolderContents([], []))] if found is None else _levels(found[1], folder)
 
     async def folders(self, workspace_id: WorkspaceId, most: int) -> list[str]:
         """Return the paths of at most ``most`` folders of a workspace, the upper ones first."""
@@ -113,16 +114,22 @@ class MemberNotes:
                 await trio.lowlevel.checkpoint()
         return paths[1 : most + 1]
 
-    async def body(self, workspace_id: WorkspaceId, file_id: FileId) -> NoteBody | None:
-        """Return a live note as HTML; None if it is to be shown as it was written, or is gone.
+    async def open_note(self, workspace_id: WorkspaceId, file_id: FileId, folder: str) -> OpenNote:
+        """Return a live note as HTML, with the folders down to ``folder``, where it should be.
 
         Raises `RenderingPostponed` and `octavo.store.TextDamaged`.
         """
         found = await self._rendered(workspace_id, file_id)
-        return None if found is None else await self._placed(workspace_id, *found)
+        if found is None:
+            return OpenNote(None, await self.way(workspace_id, folder))
+        body = await self._placed(workspace_id, *found)
+        return OpenNote(body, _levels(found.site, folder))
 
     async def title(self, workspace_id: WorkspaceId, file_id: FileId) -> str:
-        """Return the title of a live note; '' for none, or without the note. Raises as `body`."""
+        """Return the title of a live note; '' for none, or without the note.
+
+        Raises as `open_note` does.
+        """
         found = await self._rendered(workspace_id, file_id)
         return "" if found is None else found.note.title
 
@@ -174,6 +181,18 @@ class MemberNotes:
         return NoteBody(
             rendered.title, body_of(rendered, addresses), rendered.outline, rendered.language
         )
+
+
+def _levels(site: SiteMap, folder: str) -> list[Level]:
+    levels = [Level("", site.folder(""))]
+    names = folder.split("/") if folder else []
+    for depth in range(1, len(names) + 1):
+        path = "/".join(names[:depth])
+        contents = site.folder(path)
+        if not contents.folders and not contents.notes:
+            break
+        levels.append(Level(path, contents))
+    return levels
 
 
 def address_of(

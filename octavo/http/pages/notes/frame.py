@@ -22,7 +22,7 @@ from octavo.model.identity import RANDOM_BYTES, FileId, WorkspaceId, uuid7
 from octavo.model.refusal import FilePurged
 from octavo.model.workspace import grants
 from octavo.publishing.composition import name_of
-from octavo.publishing.member_notes import Level, MemberNotes, NoteBody
+from octavo.publishing.member_notes import Level, MemberNotes, NoteBody, OpenNote
 
 MOST_IN_TREE = 60
 """Folders, and notes, of one folder in the tree; its page lists the others."""
@@ -146,10 +146,10 @@ class NotePages:
         with refusals_as_problems():
             return await self.notes.folders(WorkspaceId(workspace_id), MOST_SUGGESTED)
 
-    async def body(self, workspace_id: str, file_id: str) -> NoteBody | None:
-        """Return a note as HTML; None if it is shown as it was written. Raises problems."""
+    async def open_note(self, workspace_id: str, file_id: str, folder: str) -> OpenNote:
+        """Return a note as HTML, with the folders above it. Raises problems."""
         with refusals_as_problems():
-            return await self.notes.body(WorkspaceId(workspace_id), FileId(file_id))
+            return await self.notes.open_note(WorkspaceId(workspace_id), FileId(file_id), folder)
 
     async def title(self, workspace_id: str, file_id: str, path: str) -> str:
         """Return the title of a live note; else, or while it is not known, the name of the file."""

@@ -45,11 +45,12 @@ def add_note_page(pages: NotePages) -> None:
         if file.kind != "note":
             return redirect(f"{path_of(workspace_id)}/images/{file_id}")
         links = await _links(visitor, workspace_id, file_id)
-        body = await pages.body(workspace.id, str(file_id))
+        body, levels = await pages.open_note(workspace.id, str(file_id), folder_of(path))
         return await pages.show(
             "notes/note.html",
             workspace,
             folder=folder_of(path),
+            levels=levels,
             here=file.id,
             file=file,
             title=(body.title if body is not None else "") or name_of(path),
