@@ -9,6 +9,8 @@ from werkzeug.datastructures import MIMEAccept
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 
+from octavo.http.api.archive_problems import OwnArchiveJobRunning
+from octavo.http.api.metering import DownloadLimit
 from octavo.http.api.workspaces import WorkspaceDocument
 from octavo.http.contract.application import report_refusal
 from octavo.http.contract.in_process import Api, Perform
@@ -49,6 +51,10 @@ _HEADINGS = {
     429: "Too many attempts",
     500: "Something went wrong",
     503: "Try again soon",
+}
+_HEADINGS_OF_CODES = {
+    DownloadLimit.code: "You have read as much as you may",
+    OwnArchiveJobRunning.code: "Something of yours is still running",
 }
 _OF_WORKSPACE = re.compile(f"{HOME}/([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})/.")
 _WITH_A_WAY_BACK = frozenset({403, 404, 410})
@@ -117,7 +123,7 @@ async def refusal(problem: Problem, public_url: str, perform: Perform) -> Respon
         body = await rendered(
             "refusal.html",
             status=problem.status,
-            heading=_HEADINGS.get(problem.status, HTTPStatus(problem.status).phrase),
+            heading=_heading_of(problem),
             detail=text_of(problem),
             workspace=await _workspace(problem, perform),
             page=page_of_form() if request.method == "POST" else "/",
@@ -129,3 +135,9 @@ async def refusal(problem: Problem, public_url: str, perform: Perform) -> Respon
         response.headers[name.decode("ascii")] = value.decode("latin-1")
     response.headers["vary"] = "accept"
     return response
+
+
+def _heading_of(problem: Problem) -> str:
+    """Return the heading of the page of a problem."""
+    otherwise = _HEADINGS.get(problem.status, HTTPStatus(problem.status).phrase)
+    return _HEADINGS_OF_CODES.get(problem.code, otherwise)

@@ -17,6 +17,7 @@ from quart import request
 from quart.typing import TestAppProtocol as Running
 from quart_trio import QuartTrio
 
+from octavo.http.api.metering import DownloadLimit
 from octavo.http.api.service import ServiceOperations
 from octavo.http.contract.openapi import document
 from octavo.http.contract.problems import NotFound, Problem, RateLimited
@@ -98,6 +99,10 @@ def make() -> QuartTrio:
     @app.get("/test/problem")
     async def refuse() -> NoReturn:
         raise RateLimited("<b>later</b>", retry_after=7)
+
+    @app.get("/test/limit")
+    async def refuse_for_a_month() -> NoReturn:
+        raise DownloadLimit(limit="account-download-bytes", retry_after=7)
 
     @app.post("/test/form")
     async def take() -> str:
@@ -371,6 +376,11 @@ async def test_refusal_keeps_the_headers_of_its_problem(running: Running) -> Non
 async def test_refusal_of_a_method_lists_the_allowed_ones(running: Running) -> None:
     _, headers, _ = await ask(running, "/", "POST")
     assert headers["allow"] == "GET, HEAD, OPTIONS"
+
+
+async def test_limit_of_a_month_is_not_called_attempts(running: Running) -> None:
+    _, _, text = await ask(running, "/test/limit")
+    assert "<h1>You have read as much as you may</h1>" in text
 
 
 async def test_text_on_a_page_is_escaped(running: Running) -> None:

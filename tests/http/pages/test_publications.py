@@ -223,6 +223,8 @@ async def test_workspace_without_notes_has_nothing_to_publish(
     await ann.open(f"{links}/new")
     assert "There is nothing to publish yet" in ann.text
     assert all(not each.button.startswith("Create") for each in ann.page.forms)
+    await ann.open(ann.page.links["Write the first note"])
+    assert ann.page.headings[0] == "New note"
 
 
 @pytest.mark.parametrize(

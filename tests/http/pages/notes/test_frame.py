@@ -15,7 +15,9 @@ def note(path: str) -> ChangedFile:
 
 
 def test_tree_is_open_along_the_way() -> None:
-    top = Level("", FolderContents([Subfolder("a", 1, "a"), Subfolder("b", 2, "b")], [note("c.md")]))
+    top = Level(
+        "", FolderContents([Subfolder("a", 1, "a"), Subfolder("b", 2, "b")], [note("c.md")])
+    )
     inner = Level("b", FolderContents([], [note("b/d.md"), note("b/e.md")]))
     tree = tree_of([top, inner])
     assert [(each.name, each.notes, each.within is None) for each in tree.folders] == [

@@ -284,3 +284,11 @@ async def test_example_is_created_once_and_its_links_lead_somewhere(
     await ann.submit("Try it with an example", once="third", mutation="")
     assert ann.page.alerts == ["The example is here already, or notes with the same names."]
     assert await vault.texts() == example_notes()
+
+
+async def test_archive_without_notes_leads_to_another_one(ann: PageReader, vault: Vault) -> None:
+    await upload(ann, vault, {".obsidian/app.json": "{}"})
+    assert ann.page.headings[0] == "The archive has no notes"
+    assert "Open the notes" not in ann.page.links
+    await ann.open(ann.page.links["Import another archive"])
+    assert ann.page.headings[0] == "Import and export"
