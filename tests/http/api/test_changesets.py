@@ -296,8 +296,12 @@ async def test_body_full_of_faults_is_refused_at_its_first(api: NotesApi) -> Non
 async def test_operations_are_counted_before_they_are_validated(
     api: NotesApi,
 ) -> None:
-    document: Json = {"mutationId": MUTATION, "operations": [0] * 300_000}
+    document: Json = {"mutationId": MUTATION, "operations": [0] * 15_000}
+    response = await api.owner.post(f"{api.place}/changesets", document)
+    assert refusal(response) == (422, "too_many_files")
+    assert "15000 operations" in response.json()["detail"]
+    document["operations"] = [0] * 300_000
     with trio.fail_after(5):
         response = await api.owner.post(f"{api.place}/changesets", document)
-    assert refusal(response) == (422, "too_many_files")
-    assert "300000 operations" in response.json()["detail"]
+    assert refusal(response) == (400, "invalid_request")
+    assert "more than 20,000 values" in response.json()["errors"][0]["message"]

@@ -13,6 +13,7 @@ from octavo.http.contract.bodies.body_reader import (
     whole_body,
 )
 from octavo.http.contract.bodies.faults import MAX_FAULTS, invalid_request
+from octavo.http.contract.bodies.json_bounds import check_count
 from octavo.http.contract.bodies.media_type import in_utf8, parse_media_type
 from octavo.http.contract.bodies.strict_json import NotStrict, check_strict
 from octavo.http.contract.problems import InvalidRequest
@@ -42,7 +43,9 @@ class JsonBody(Generic[M]):
         media_type, _ = body_head(headers, self.limit)
         if media_type != b"application/json" and not is_json(media_type):
             refuse_media_type(self.media_types)
-        return self.parse(await whole_body(receive, self.limit))
+        body = await whole_body(receive, self.limit)
+        await check_count(body)
+        return self.parse(body)
 
     def parse(self, body: bytes) -> M:
         """Return the document in ``body``. Raises `InvalidRequest`."""

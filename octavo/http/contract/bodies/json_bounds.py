@@ -1,0 +1,64 @@
+"""Refuse a JSON document with very many values before it is parsed.
+
+A parser builds the whole document while nothing else of the process runs, and a validator then
+reports each undeclared member of it: 700,000 members in 8 MB take 0.3 s or more. Texts of the same
+size take a few milliseconds. So the values are counted first, a slice at a time, by what is before
+each of them outside of strings: a colon, a comma, or the bracket of an array.
+"""
+
+import re
+from typing import Final
+
+import trio
+
+from octavo.http.contract.problems import InvalidRequest
+
+MOST_VALUES: Final = 20_000
+"""Colons, commas and brackets outside of strings; the largest changeset has about 7,000."""
+SLICE: Final = 256 * 1024
+"""Bytes that are looked at before others run."""
+
+_TOO_MANY: Final = (
+    f"The body has more than {MOST_VALUES:,} values: send fewer of them in one request."
+)
+_MARKS = b":,["
+_BACKSLASHES = re.compile(rb"\\*")
+
+
+async def check_count(body: bytes) -> None:
+    """Raise `InvalidRequest` when ``body``, which may not be JSON, has more than `MOST_VALUES`.
+
+    Texts may contain any number of these characters. Others run between slices of `SLICE` bytes.
+    """
+    if len(body) <= MOST_VALUES or _marks(body) <= MOST_VALUES:
+        return
+    marks = quotes = at = 0
+    while at < len(body):
+        # An escape is not cut in two.
+        end = _end_of(body, min(at + SLICE, len(body)))
+        part = body[at:end].replace(rb"\\", b"").replace(rb"\"", b"")
+        pieces = part.split(b'"')
+        # Every other piece is outside of the strings; the first one, unless a string has begun.
+        marks += _marks(b"".join(pieces[quotes % 2 :: 2]))
+        quotes += len(pieces) - 1
+        # A member has a name and a value: two strings, at most. Others are not JSON.
+        if marks > MOST_VALUES or quotes > 4 * (MOST_VALUES + 1):
+            raise InvalidRequest(errors=[("", _TOO_MANY)])
+        at = end
+        await trio.lowlevel.checkpoint()
+
+
+def _marks(data: bytes) -> int:
+    return sum(data.count(_MARKS[at : at + 1]) for at in range(len(_MARKS)))
+
+
+def _end_of(body: bytes, end: int) -> int:
+    """Return the end of a slice that would end at ``end``, after the escape that it cuts.
+
+    The backslashes around ``end`` and the character after them stay together.
+    """
+    if body[end - 1 : end] != b"\\":
+        return end
+    found = _BACKSLASHES.match(body, end)
+    assert found is not None
+    return min(found.end() + 1, len(body))

@@ -1,0 +1,92 @@
+"""Documents with too many values are refused before they are parsed; texts may be long."""
+
+import json
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.http.contract.bodies import json_bounds
+from octavo.http.contract.bodies.json_bounds import MOST_VALUES, check_count
+from octavo.http.contract.problems import InvalidRequest
+
+Json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(alphabet='a\\",:[{}]\n'),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text('"\\,:'), inner, max_size=4)
+    ),
+)
+
+
+def marks_of(value: object) -> int:
+    """The colons, commas and brackets of a document outside of its strings."""
+    if isinstance(value, dict):
+        return max(0, 2 * len(value) - 1) + sum(map(marks_of, value.values()))
+    if isinstance(value, list):
+        return 1 + max(0, len(value) - 1) + sum(map(marks_of, value))
+    return 0
+
+
+@pytest.fixture(name="small")
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_bounds, "SLICE", 3)
+    monkeypatch.setattr(json_bounds, "MOST_VALUES", 5)
+
+
+@pytest.mark.usefixtures("small")
+def test_values_are_counted_wherever_slices_end() -> None:
+    @given(Json, st.booleans())
+    def check(value: object, ascii_only: bool) -> None:
+        body = json.dumps(value, ensure_ascii=ascii_only).encode()
+        try:
+            trio.run(check_count, body)
+            refused = False
+        except InvalidRequest:
+            refused = True
+        assert refused == (marks_of(value) > 5)
+
+    check()
+
+
+@pytest.mark.usefixtures("small")
+@given(st.binary(max_size=40))
+def test_bytes_that_are_not_json_are_left_to_the_parser_or_refused(body: bytes) -> None:
+    try:
+        trio.run(check_count, body)
+    except InvalidRequest:
+        assert len(body) > 5
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"a":[],' + b",".join(b'"m%d":1' % number for number in range(700_000)) + b"}",
+        b'{"a":[' + b'{"op":"a","b":1},' * 330_000 + b"0]}",
+        b"[" + b",".join([b'{"a":' * 190 + b"1" + b"}" * 190] * 7_000) + b"]",
+    ],
+    ids=["members", "operations", "nested"],
+)
+async def test_many_values_are_refused_with_a_reason(body: bytes) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        await check_count(body)
+    message = f"The body has more than {MOST_VALUES:,} values: send fewer of them in one request."
+    assert refused.value.members["errors"] == [{"pointer": "", "message": message}]
+
+
+async def test_long_text_with_many_commas_is_read_in_slices() -> None:
+    text = 'One, two: [three], "four\\", five.\n' * 200_000
+    ran = 0
+
+    async def other() -> None:
+        nonlocal ran
+        while True:
+            ran += 1
+            await trio.lowlevel.checkpoint()
+
+    body = json.dumps({"text": text, "path": "a.md"}).encode()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(other)
+        await check_count(body)
+        nursery.cancel_scope.cancel()
+    assert ran >= len(body) // json_bounds.SLICE
