@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
 
 from octavo.documents.document_batch import DocumentBatch
 from octavo.model.files.content import NoteText
@@ -15,6 +17,7 @@ from octavo.model.identity import Epoch, FileId
 from octavo.model.refusal import DocumentTooLarge
 from octavo.restoration import runner
 from octavo.store.scripts.past_states import StatesSince
+from octavo.store.scripts.restorations import RestorationKey
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import START
 from tests.fakes.image_files import encoded, picture
@@ -376,6 +379,34 @@ async def test_restoration_that_stopped_midway_goes_on_as_another_account(
     heads = [(await note.read()).json()["head"] for note in notes]
     authors = [each["author"] for each in sorted(heads, key=lambda each: int(each["position"]))]
     assert authors == [account_id("editor")] * 5 + [account_id("owner")] * 15
+
+
+async def test_restoration_goes_on_at_once_while_the_run_that_failed_still_ends(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery
+) -> None:
+    note = await api.note("a.md", "1")
+    await note.update(text="2")
+    await api.execute("UPDATE accounts SET state = 'locked'")
+    mutation, stop = api.new_id(), runner.RestorationRunner.stop
+    answered = trio.Event()
+    result: Json = {}
+
+    async def go_on() -> None:
+        result.update((await restore(api, position=1, mutationId=mutation)).json())
+        answered.set()
+
+    async def stop_slowly(
+        self: runner.RestorationRunner, key: RestorationKey, code: str, detail: str
+    ) -> None:
+        await stop(self, key, code, detail)
+        await api.execute("UPDATE accounts SET state = 'enabled'")
+        nursery.start_soon(go_on)
+        await wait_all_tasks_blocked()
+
+    monkeypatch.setattr(runner.RestorationRunner, "stop", stop_slowly)
+    await restore(api, position=1, mutationId=mutation)
+    await answered.wait()
+    assert (result["state"], result["done"]) == ("done", 1)
 
 
 async def test_restoration_that_stopped_midway_can_be_undone(
