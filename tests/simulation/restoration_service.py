@@ -242,13 +242,20 @@ class _Run:
         self._violations += faults_of_restoration(workspace, end, self._theirs)
         self._violations += faults_of(workspace)
         self._look_at(end, workspace)
-        undo = _asking_for(RestorationKey(VAULT, MutationId(self._new_id())), stored.present, ANN)
-        undone = await self._ask(undo, self._random)
+        undone = await self._undo(stored.present)
         workspace = await self.disk.read(kept(VAULT))
-        if undone.left or undone.state != "done":
+        if undone is None or undone.left or undone.state != "done":
             self._violations.append(f"an undo that nobody disturbs ends as {undone}")
         self._violations += faults_of_undo(workspace, end, workspace.position)
         self._violations += faults_of(workspace)
+
+    async def _undo(self, present: Position) -> StoredRestoration | None:
+        """Restore a position while nobody else writes; return the answer; None without one."""
+        key = RestorationKey(VAULT, MutationId(self._new_id()))
+        for _ in range(PATIENCE):
+            with suppress(*AGAIN):
+                return await self._ask(_asking_for(key, present, ANN), self._random)
+        return None
 
     def _look_at(self, end: RestorationEnd, workspace: Kept) -> None:
         self._sights.append(f"{min(end.stored.steps, 3)} changesets")
