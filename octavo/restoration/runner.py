@@ -6,7 +6,7 @@ at any point, and goes on where it was, in any process.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import trio
 
@@ -18,6 +18,7 @@ from octavo.model.files.content import NoteText, note_text
 from octavo.model.files.imported import derived_id
 from octavo.model.files.restoration import Begun, LeftFile, Restoration, restoration
 from octavo.model.files.restoration_order import MAX_BYTES, BatchSizes, batches
+from octavo.model.files.restoration_pace import RestorationPace
 from octavo.model.files.reversion import OUTDATED_BY, Reversion, operation_of
 from octavo.model.files.revision import Revision
 from octavo.model.identity import AccountId, Digest, FileId, MutationId, WorkspaceId
@@ -144,6 +145,7 @@ class _Run:
         self._steps = given.steps
         self._last = given.last
         self._done = given.done
+        self._pace = RestorationPace()
         self._unacceptable: set[FileId] = set()
         self._irretrievable: set[FileId] = set()
         # The files that get their former states back at present.
@@ -164,14 +166,16 @@ class _Run:
             planned = await self._plan()
             self._done = planned.returned
             self._reinstated = frozenset(each.head.file_id for each in planned.reinstated)
-            todo = batches(planned.pending, self._sizes)
+            pace = self._pace
+            todo = batches(planned.pending, self._sizes, pace)
             if not todo:
                 await self._finish(planned.left)
                 return
             before = self._progress
             targets = {each.head.file_id: each.target for each in planned.reversions}
             for batch in todo:
-                if not await self._return_files(batch, targets):
+                if not await self._return_files(batch, targets) or pace.most < self._sizes.step:
+                    # What was accepted lets the next changeset have more files.
                     break
             attempts = 0 if self._progress > before else attempts + 1
             if attempts == MAX_ATTEMPTS:
@@ -180,7 +184,8 @@ class _Run:
     @property
     def _progress(self) -> int:
         """A number that grows with what is done, and with what is known to be refused."""
-        return self._steps + len(self._unacceptable) + len(self._irretrievable)
+        refused = (self._unacceptable, self._irretrievable, self._pace.last)
+        return self._steps + sum(map(len, refused))
 
     async def _count_committed(self) -> None:
         """Count the changesets that were committed and not recorded."""
@@ -223,8 +228,9 @@ class _Run:
         try:
             receipt = await self._workspaces.ask(self._key.workspace_id, Push(changeset))
         except ChangesetRefused as refused:
-            self._consider(refused.refusal)
+            self._consider(refused.refusal, [each.head.file_id for each in batch])
             return False
+        self._pace = self._pace.after_commit()
         self._steps, self._last = number, receipt.position
         self._done += sum(
             each.head.file_id in targets and each.target is targets[each.head.file_id]
@@ -233,9 +239,10 @@ class _Run:
         await self._record()
         return True
 
-    def _consider(self, refusal: DomainError) -> None:
-        """Find out what follows from a refusal. Raises `_Stopped`."""
+    def _consider(self, refusal: DomainError, refused: Collection[FileId]) -> None:
+        """Find out what follows from the refusal of a changeset of files. Raises `_Stopped`."""
         if isinstance(refusal, OUTDATED_BY):
+            self._pace = self._pace.after_refusal(refused)
             return
         file_id = refusal.file_id
         if file_id is not None and file_id not in self._unacceptable:

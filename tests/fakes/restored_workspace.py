@@ -1,10 +1,12 @@
 """Workspaces of a few files that change at random, and are restored."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
 from octavo.model.files.content import MARKDOWN, note_text
+from octavo.model.files.path import folders_of, path_key
 from octavo.model.files.restoration import Begun, DivergedFile, Restoration, restoration
 from octavo.model.files.restoration_order import BatchSizes, batches
 from octavo.model.files.reversion import Reversion
@@ -142,3 +144,26 @@ def run(workspace: Workspace, position: int, folder: str, sizes: BatchSizes) -> 
             count += 1
         assert count < 100
     return count
+
+
+def needed(reversions: Sequence[Reversion]) -> dict[str, set[str]]:
+    """Which files have to leave before each can have its path, directly or through others."""
+    found: dict[str, set[str]] = {}
+    for each in reversions:
+        found[each.head.file_id] = {
+            other.head.file_id
+            for other in reversions
+            if other is not each
+            and each.target is not None
+            and other.head.state == "live"
+            and in_the_way(other.head.path, each.target.path)
+        }
+    for _ in reversions:
+        for some in found.values():
+            some.update(*(found[each] for each in [*some]))
+    return found
+
+
+def in_the_way(one: str, other: str) -> bool:
+    a, b = path_key(one), path_key(other)
+    return a == b or a in folders_of(b) or b in folders_of(a)

@@ -1,13 +1,17 @@
 """Restorations that are broken on purpose."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 
 import pytest
 
 from octavo.actors.jobs import restoring
+from octavo.model.files import restoration as restoration_rule
 from octavo.model.files import restoration_order
-from octavo.model.files.restoration import Begun
+from octavo.model.files.path import path_key
+from octavo.model.files.restoration import Begun, DivergedFile, LeftFile, Restoration
+from octavo.model.files.reversion import Reversion
 from octavo.model.identity import MutationId
 from octavo.restoration import runner
 from octavo.store import Script, Transaction
@@ -60,6 +64,69 @@ def need_no_permission(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(runner, "grants", lambda *_: True)
 
 
+def keep_silent_about_what_stays_deleted(patch: pytest.MonkeyPatch) -> None:
+    """Files that were deleted for now, and can't come back, are not named."""
+    _alter_plans(patch, lambda planned, _: replace(planned, left=_without_deleted(planned)))
+
+
+def count_what_stays_deleted(patch: pytest.MonkeyPatch) -> None:
+    """Files that were deleted for now, and can't come back, are said to have returned."""
+
+    def count(planned: Restoration, _: Sequence[DivergedFile]) -> Restoration:
+        left = _without_deleted(planned)
+        missing = len(planned.left) - len(left)
+        return replace(planned, left=left, returned=planned.returned + missing)
+
+    _alter_plans(patch, count)
+
+
+def make_room_for_what_stays_deleted(patch: pytest.MonkeyPatch) -> None:
+    """Files that were deleted for now come back, and what others have put there is deleted."""
+
+    def make_room(planned: Restoration, changed: Sequence[DivergedFile]) -> Restoration:
+        deleted = {each.head.file_id for each in planned.left if each.reason == "still_deleted"}
+        targets = {head.file_id: past for head, past in changed if past is not None}
+        paths = {path_key(targets[each].path) for each in deleted}
+        removed = [
+            Reversion(head, None)
+            for head, _ in changed
+            if head.state == "live" and path_key(head.path) in paths
+        ]
+        back = [
+            Reversion(head, targets[head.file_id]) for head, _ in changed if head.file_id in deleted
+        ]
+        return replace(
+            planned,
+            left=_without_deleted(planned),
+            reversions=(*planned.reversions, *removed, *back) if removed else planned.reversions,
+        )
+
+    _alter_plans(patch, make_room)
+
+
+def give_no_former_path_back(patch: pytest.MonkeyPatch) -> None:
+    """Files that were deleted for now stay so, although their former paths are free."""
+    patch.setattr(restoration_rule, "_free", lambda *_: {})
+
+
+def _alter_plans(
+    patch: pytest.MonkeyPatch,
+    altered: Callable[[Restoration, Sequence[DivergedFile]], Restoration],
+) -> None:
+    plan = restoration_rule.restoration
+
+    def restoration(
+        changed: Sequence[DivergedFile], others: Iterable[str], folder: str, begun: Begun | None
+    ) -> Restoration:
+        return altered(plan(changed, others, folder, begun), changed)
+
+    patch.setattr(runner, "restoration", restoration)
+
+
+def _without_deleted(planned: Restoration) -> tuple[LeftFile, ...]:
+    return tuple(each for each in planned.left if each.reason != "still_deleted")
+
+
 BROKEN_RESTORATIONS: Mapping[Break, str] = {
     overwrite_what_others_write: "was overwritten",
     number_changesets_anew: "who did not write to it",
@@ -67,5 +134,9 @@ BROKEN_RESTORATIONS: Mapping[Break, str] = {
     forget_what_was_left: "does not end",
     go_on_as_who_began: "does not end",
     need_no_permission: "might not write any more",
+    keep_silent_about_what_stays_deleted: "and is not named",
+    count_what_stays_deleted: "are said to have returned",
+    make_room_for_what_stays_deleted: "was overwritten",
+    give_no_former_path_back: "its former path is free",
 }
 """What is left out, and the message of the first failing schedule."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import trio
 from outcome import Outcome, Value
 
 from octavo.model.identity import AccountId, Position, WorkspaceId
@@ -36,12 +37,17 @@ class Disk(InlineStore):
         self.migrate()
         self.committed: dict[WorkspaceId, Position] = {}
         self.off = False
+        self._lot = trio.lowlevel.ParkingLot()
         self._note()
 
     def close(self) -> None:
         """See `InlineStore`."""
         self.off = True
         super().close()
+
+    async def wait_for_a_commit(self) -> None:
+        """Return soon after the next commit."""
+        await self._lot.park()
 
     async def _reach(self, point: str) -> None:
         if point == "store.after_commit":
@@ -51,6 +57,7 @@ class Disk(InlineStore):
     def _note(self) -> None:
         rows = self._connection.execute("SELECT id, position FROM workspaces ORDER BY id")
         self.committed = {WorkspaceId(identifiers.to_text(row[0])): row[1] for row in rows}
+        self._lot.unpark_all()
 
     def copied(self, folder: Path) -> Path | None:
         """Copy the files as they are now, as after a power failure."""

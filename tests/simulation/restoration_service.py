@@ -33,6 +33,7 @@ from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.disk import ANN, Disk, found
 from tests.simulation.invariants import faults_of
 from tests.simulation.kept import Kept, kept
+from tests.simulation.path_taker import take_paths
 from tests.simulation.places import Places, pause
 from tests.simulation.process import ProcessOptions
 from tests.simulation.restoration_process import RestorationProcess
@@ -47,6 +48,8 @@ from tests.simulation.weather import FaultSchedule
 VAULT = WorkspaceId("w")
 BEN = AccountId("ben")
 """An editor, who begins the restoration; Ann owns the workspace."""
+# Of the first, any circle of files is too large for one changeset.
+SMALL = (BatchSizes(1, 1), BatchSizes(1, 1), BatchSizes(2, 1), BatchSizes(3, 2))
 TURNS = 6
 ALL_WRITES = list(range(TURNS))
 PATIENCE = 60
@@ -82,9 +85,10 @@ class _Run:
         self._violations: list[str] = []
         self._ids = count()
         self._sights: list[str] = []
-        self._sizes = random.choice(
-            [BatchSizes(), BatchSizes(1, 1), BatchSizes(1, 1), BatchSizes(2, 1), BatchSizes(3, 2)]
-        )
+        # Whether a circle of files returns that is too large for one changeset, while others take
+        # the paths of its files.
+        self._contested = random.random() < 0.6
+        self._sizes = random.choice(SMALL if self._contested else [BatchSizes(), *SMALL])
         self._places = Places(random, random.choice([1, 1, 2]), self._process)
         self._asking = Asking(self._places.pick, self._weather)
         # The mutations of others.
@@ -108,12 +112,18 @@ class _Run:
             for _ in range(12):
                 await self._write(self._random)
             target = self._random.choice(range(self.disk.committed[VAULT] + 1))
+            if self._contested:
+                target = self.disk.committed[VAULT]
+                await self._rotate()
             self._weather.armed = True
             async with trio.open_nursery() as users:
                 users.start_soon(self._restore, key, Position(target))
                 users.start_soon(self._write_meanwhile, writes)
                 users.start_soon(self._suffer, nursery)
                 users.start_soon(self._demote)
+                if self._contested:
+                    random = Random(f"taken paths of {current_schedule()}")
+                    users.start_soon(take_paths, self.disk, key, self._push, self._new_id, random)
             self._weather.armed = False
             await self._wait_for_the_end(key)
             await self._settle(key)
@@ -162,18 +172,35 @@ class _Run:
 
     async def _write(self, random: Random) -> None:
         """Change one or two files, or swap their paths."""
-        with suppress(ChangesetRefused, *AGAIN):
+        with suppress(*AGAIN):
             chosen = random.sample(FILES, random.choice([1, 2, 2]))
             heads = [await self._head(each, random) for each in chosen]
-            operations = _changes(chosen, heads, self._new_id(), random)
-            mutation = MutationId(self._new_id())
-            self._sent.add(mutation)
-            changeset = Changeset(mutation, fingerprint(operations), ANN, operations)
-            push = Push(changeset)
+            await self._push(_changes(chosen, heads, self._new_id(), random), random)
+
+    async def _rotate(self) -> None:
+        """Let files swap their paths in a circle that is too large for one changeset."""
+        heads = (await self.disk.read(kept(VAULT))).heads.values()
+        live = [each for each in heads if each.state == "live"]
+        chosen = self._random.sample(live, min(len(live), self._sizes.only + 1))
+        following = [*chosen[1:], *chosen[:1]]
+        operations = tuple(
+            UpdateFile(each.file_id, frozenset({str(each.revision_id)}), path=other.path)
+            for each, other in zip(chosen, following, strict=True)
+        )
+        await self._push(operations, self._random)
+
+    async def _push(self, operations: tuple[ChangeOperation, ...], random: Random) -> bool:
+        """Change files; return whether it is known to be done."""
+        mutation = MutationId(self._new_id())
+        self._sent.add(mutation)
+        push = Push(Changeset(mutation, fingerprint(operations), ANN, operations))
+        with suppress(ChangesetRefused, *AGAIN):
             receipt = await self._asking.ask(
                 random, lambda process, limit: process.directory.ask(VAULT, push, timeout=limit)
             )
             self._theirs.append(receipt)
+            return True
+        return False
 
     async def _head(self, file_id: FileId, random: Random) -> Revision | None:
         return await self._asking.ask(
@@ -215,13 +242,20 @@ class _Run:
         self._violations += faults_of_restoration(workspace, end, self._theirs)
         self._violations += faults_of(workspace)
         self._look_at(end, workspace)
-        undo = _asking_for(RestorationKey(VAULT, MutationId(self._new_id())), stored.present, ANN)
-        undone = await self._ask(undo, self._random)
+        undone = await self._undo(stored.present)
         workspace = await self.disk.read(kept(VAULT))
-        if undone.left or undone.state != "done":
+        if undone is None or undone.left or undone.state != "done":
             self._violations.append(f"an undo that nobody disturbs ends as {undone}")
         self._violations += faults_of_undo(workspace, end, workspace.position)
         self._violations += faults_of(workspace)
+
+    async def _undo(self, present: Position) -> StoredRestoration | None:
+        """Restore a position while nobody else writes; return the answer; None without one."""
+        key = RestorationKey(VAULT, MutationId(self._new_id()))
+        for _ in range(PATIENCE):
+            with suppress(*AGAIN):
+                return await self._ask(_asking_for(key, present, ANN), self._random)
+        return None
 
     def _look_at(self, end: RestorationEnd, workspace: Kept) -> None:
         self._sights.append(f"{min(end.stored.steps, 3)} changesets")
@@ -229,6 +263,11 @@ class _Run:
         if end.stored.continued_by is not None:
             self._sights.append("continued")
         own = {each.position for each in workspace.revisions if each.mutation_id in end.own}
+        left = {each.file_id for each in end.stored.left if each.reason == "path_taken"}
+        if any(
+            each.mutation_id in end.own and each.file_id in left for each in workspace.revisions
+        ):
+            self._sights.append("former path")
         if own and max(own) - min(own) >= len(own):
             self._sights.append("written between")
 

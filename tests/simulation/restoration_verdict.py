@@ -46,6 +46,7 @@ def faults_of_restoration(
     revisions = [each for each in workspace.revisions if each.position <= end.at]
     then, now = _places(revisions, target), _places(revisions, end.at)
     left = {each.file_id: each.reason for each in end.stored.left}
+    yield from _faults_of_count(revisions, end)
     foreign = [
         each for each in revisions if each.position > present and each.mutation_id not in end.own
     ]
@@ -90,6 +91,17 @@ def faults_of_restoration(
                 yield f"{head} was acknowledged, and is lost"
 
 
+def _faults_of_count(revisions: Sequence[Revision], end: RestorationEnd) -> Iterator[str]:
+    then = _places(revisions, end.stored.asked.target)
+    returned = {
+        each.file_id
+        for each in revisions
+        if each.position > end.stored.asked.target and _place(each) == then.get(each.file_id)
+    }
+    if end.stored.done > len(returned):
+        yield f"{end.stored.done} files are said to have returned, and {len(returned)} have"
+
+
 def _is_taken(revisions: Sequence[Revision], end: RestorationEnd, file_id: FileId) -> bool:
     """Return whether the place that a file had before was taken at the end."""
     before = _places(revisions, end.stored.present).get(file_id)
@@ -127,9 +139,11 @@ def faults_of_undo(workspace: Kept, end: RestorationEnd, undone: Position) -> It
 def _places(revisions: Sequence[Revision], position: Position) -> Mapping[FileId, Place]:
     """Return the live files at a position."""
     newest = {each.file_id: each for each in revisions if each.position <= position}
-    return {
-        each.file_id: (each.path, each.digest) for each in newest.values() if each.state == "live"
-    }
+    return {each.file_id: _place(each) for each in newest.values() if each.state == "live"}
+
+
+def _place(revision: Revision) -> Place:
+    return (revision.path, revision.digest) if revision.state == "live" else None
 
 
 def _faults_of_paths(places: Mapping[FileId, Place], position: int) -> Iterator[str]:

@@ -13,6 +13,7 @@ SIGHTS = {
     *("answered done", "answered running", "left", "written between"),
     *("stopped", "continued"),
     *("1 changesets", "2 changesets", "3 changesets", "changed_since", "path_taken"),
+    *("still_deleted", "former path"),
     *(f"{end} of {number}" for end in ("stop", "cut") for number in (1, 2)),
     *(f"crash at {point}" for point in ("workspace.committed", "store.after_commit")),
 }

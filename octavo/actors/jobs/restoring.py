@@ -37,6 +37,49 @@ class Runner(Protocol):
         """Record why a restoration can't go on."""
 
 
+class _Requests:
+    """Requests to run one restoration, each with the event of its end.
+
+    A run serves those that came before it began. One that comes later may be for what the run does
+    not see any more: it has recorded a failure, and somebody has it go on before it has ended.
+    """
+
+    def __init__(self) -> None:
+        self._served: list[trio.Event] = []
+        self._later: list[trio.Event] = []
+        self._came = trio.Event()
+
+    def add(self) -> trio.Event:
+        """Add a request; return the event of the end of the run that serves it."""
+        ended = trio.Event()
+        self._later.append(ended)
+        self._came.set()
+        return ended
+
+    def begin(self) -> None:
+        """Let a run that begins serve all of them."""
+        self._served += self._later
+        self._later = []
+        self._came = trio.Event()
+
+    def end(self) -> bool:
+        """Tell those that the run has served; return whether there are later ones."""
+        for each in self._served:
+            each.set()
+        self._served = []
+        return bool(self._later)
+
+    def give_up(self) -> None:
+        """Tell all of them."""
+        self.begin()
+        self.end()
+
+    async def wait(self, seconds: float) -> None:
+        """Wait for a later one, and not longer than some seconds."""
+        with trio.move_on_after(seconds):
+            await self._came.wait()
+
+
 class RestoringJob:
     """Runs restorations.
 
@@ -68,7 +111,7 @@ class RestoringJob:
             *postponing,
         )
         self._nursery: trio.Nursery | None = None
-        self._ended: dict[RestorationKey, trio.Event] = {}
+        self._requests: dict[RestorationKey, _Requests] = {}
         self._places = trio.CapacityLimiter(_AT_ONCE)
 
     async def run(self) -> None:
@@ -79,22 +122,23 @@ class RestoringJob:
                 await self._go_on()
             finally:
                 self._nursery = None
-                for each in self._ended.values():
-                    each.set()
-                self._ended.clear()
+                for each in self._requests.values():
+                    each.give_up()
+                self._requests.clear()
 
     def start(self, key: RestorationKey) -> Callable[[], Awaitable[object]]:
         """Run a restoration that was recorded; return a function that waits for its end.
 
-        It also returns when the service stops, which goes on with the restoration after a start.
+        While it runs, it is run again afterwards. The function also returns when the service stops,
+        which goes on with the restoration after a start.
         """
         if self._nursery is None:
             return trio.lowlevel.checkpoint
-        ended = self._ended.get(key)
-        if ended is None:
-            ended = self._ended[key] = trio.Event()
-            self._nursery.start_soon(self._run, key, ended)
-        return ended.wait
+        requests = self._requests.get(key)
+        if requests is None:
+            requests = self._requests[key] = _Requests()
+            self._nursery.start_soon(self._run, key, requests)
+        return requests.add().wait
 
     async def _go_on(self) -> None:
         """Go on with what other processes have left."""
@@ -109,25 +153,30 @@ class RestoringJob:
                 # Those that began since are those of this process.
                 stalled = STALLED_SECONDS
                 for key in found:
-                    self.start(key)
+                    if key not in self._requests:
+                        self.start(key)
             await trio.sleep(STALLED_SECONDS)
 
-    async def _run(self, key: RestorationKey, ended: trio.Event) -> None:
+    async def _run(self, key: RestorationKey, requests: _Requests) -> None:
         pause = FIRST_PAUSE
         try:
             while True:
                 try:
                     async with self._places:
+                        requests.begin()
                         await self._run_once(key)
-                    return
                 except self._postponing as error:
                     _log.info("a restoration goes on later: %s", error)
-                    await trio.sleep(pause)
+                    await requests.wait(pause)
                     pause = min(2 * pause, LONGEST_PAUSE)
+                else:
+                    if not requests.end():
+                        return
+                    pause = FIRST_PAUSE
         finally:
-            if self._ended.get(key) is ended:
-                del self._ended[key]
-            ended.set()
+            if self._requests.get(key) is requests:
+                del self._requests[key]
+            requests.give_up()
 
     async def _run_once(self, key: RestorationKey) -> None:
         try:

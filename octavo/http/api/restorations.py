@@ -227,10 +227,11 @@ class RestorationOperations:
         description="Returns every file to its state at the moment: files that were created since "
         "are deleted, deleted ones come back, changed ones get their text and path back. The "
         "revisions have the origin `restore`. It is one changeset if that is enough (500 files, "
-        "8 MiB of text); otherwise several, each valid by itself, and the answer may come while it "
-        "runs. Files that others change meanwhile are left and named. One that failed goes on when "
-        "any member who may write sends the same `mutationId`, by changesets of theirs. To undo a "
-        "restoration, also one that failed, restore its `positionBefore`.",
+        "8 MiB of text) and others write to none of the files meanwhile; otherwise several, each "
+        "valid by itself, and the answer may come while it runs. Files that others change "
+        "meanwhile are left and named. One that failed goes on when any member who may write sends "
+        "the same `mutationId`, by changesets of theirs. To undo a restoration, also one that "
+        "failed, restore its `positionBefore`.",
         security=Security.SESSION_OR_KEY,
         scope=WRITE,
         status=201,

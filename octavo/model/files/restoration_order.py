@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from octavo.model.files.changeset import MAX_OPERATIONS
 from octavo.model.files.path import PathKey, folders_of, path_key
+from octavo.model.files.restoration_pace import RestorationPace
 from octavo.model.files.reversion import Reversion
 
 MAX_BYTES = 8 * 1024 * 1024
@@ -38,20 +39,25 @@ _Needs = Mapping[int, Sequence[int]]
 def batches(
     reversions: Sequence[Reversion],
     sizes: BatchSizes = BatchSizes(),  # noqa: B008 - immutable
+    pace: RestorationPace = RestorationPace(),  # noqa: B008 - immutable
 ) -> list[tuple[Reversion, ...]]:
     """Return the changesets that can be made from the present heads, each valid after those before.
 
     If all fit into one, it is the only one. Otherwise files return in the given order as far as
     they need no others to leave first, but files that go come before others. The changesets end
     early with those of a circle of which some files were deleted: these are to come back next.
+    The ``pace`` says which files are tried last, and how many operations a changeset has at most,
+    where files don't need each other in a circle.
     """
-    if _fit(reversions, sizes.only):
+    if _fit(reversions, min(sizes.only, pace.most)):
         return [tuple(reversions)] if reversions else []
     needs = _needs(reversions)
     coming = [at for at, each in enumerate(reversions) if each.target is not None]
     going = [at for at, each in enumerate(reversions) if each.target is None]
-    packed = _Packed(sizes)
-    for group in _groups([*going, *coming], needs):
+    packed = _Packed(min(sizes.step, pace.most))
+    ranks = pace.ranks()
+    known = {at: ranks.get(each.head.file_id, -1) for at, each in enumerate(reversions)}
+    for group in _ranked(_groups([*going, *coming], needs), needs, known):
         members = [reversions[at] for at in group]
         if len(group) == 1 or _fit(members, sizes.only):
             packed.add(members)
@@ -68,10 +74,10 @@ def batches(
 
 
 class _Packed:
-    """Changesets that are filled one after the other."""
+    """Changesets that are filled one after the other, with so many operations at most."""
 
-    def __init__(self, sizes: BatchSizes) -> None:
-        self._sizes = sizes
+    def __init__(self, most: int) -> None:
+        self._most = most
         self._full: list[tuple[Reversion, ...]] = []
         self._open: list[Reversion] = []
         self._bytes = 0
@@ -80,7 +86,7 @@ class _Packed:
         """Add reversions that have to be in one changeset."""
         size = sum(map(_bytes, members))
         number = len(self._open) + len(members)
-        if number > self._sizes.step or self._bytes + size > STEP_BYTES:
+        if number > self._most or self._bytes + size > STEP_BYTES:
             self._close()
         self._open += members
         self._bytes += size
@@ -170,6 +176,18 @@ def _groups(numbers: Iterable[int], needs: _Needs) -> list[Group]:
                     pending.difference_update(group)
                     found.append(group)
     return found
+
+
+def _ranked(groups: Iterable[Group], needs: _Needs, ranks: Mapping[int, int]) -> list[Group]:
+    """Return groups by the highest rank of their members, and of those that these need."""
+    found: dict[int, int] = {}
+    ordered: list[tuple[int, Group]] = []
+    for group in groups:
+        needed = (other for at in group for other in needs.get(at, ()))
+        rank = max(*(ranks[at] for at in group), *(found.get(other, -1) for other in needed), -1)
+        found.update(dict.fromkeys(group, rank))
+        ordered.append((rank, group))
+    return [group for _, group in sorted(ordered, key=lambda each: each[0])]
 
 
 def _opened(

@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
 
 from octavo.documents.document_batch import DocumentBatch
 from octavo.model.files.content import NoteText
@@ -15,6 +17,7 @@ from octavo.model.identity import Epoch, FileId
 from octavo.model.refusal import DocumentTooLarge
 from octavo.restoration import runner
 from octavo.store.scripts.past_states import StatesSince
+from octavo.store.scripts.restorations import RestorationKey
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import START
 from tests.fakes.image_files import encoded, picture
@@ -378,6 +381,34 @@ async def test_restoration_that_stopped_midway_goes_on_as_another_account(
     assert authors == [account_id("editor")] * 5 + [account_id("owner")] * 15
 
 
+async def test_restoration_goes_on_at_once_while_the_run_that_failed_still_ends(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery
+) -> None:
+    note = await api.note("a.md", "1")
+    await note.update(text="2")
+    await api.execute("UPDATE accounts SET state = 'locked'")
+    mutation, stop = api.new_id(), runner.RestorationRunner.stop
+    answered = trio.Event()
+    result: Json = {}
+
+    async def go_on() -> None:
+        result.update((await restore(api, position=1, mutationId=mutation)).json())
+        answered.set()
+
+    async def stop_slowly(
+        self: runner.RestorationRunner, key: RestorationKey, code: str, detail: str
+    ) -> None:
+        await stop(self, key, code, detail)
+        await api.execute("UPDATE accounts SET state = 'enabled'")
+        nursery.start_soon(go_on)
+        await wait_all_tasks_blocked()
+
+    monkeypatch.setattr(runner.RestorationRunner, "stop", stop_slowly)
+    await restore(api, position=1, mutationId=mutation)
+    await answered.wait()
+    assert (result["state"], result["done"]) == ("done", 1)
+
+
 async def test_restoration_that_stopped_midway_can_be_undone(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -440,6 +471,75 @@ async def test_file_that_was_deleted_for_now_and_cannot_return_is_reinstated_or_
     else:
         assert response.status == 404
         assert result["done"] == 19
+
+
+def before_each_attempt(
+    monkeypatch: pytest.MonkeyPatch, act: Callable[[], Awaitable[object]]
+) -> list[int]:
+    """Let others write between what a restoration reads and each changeset of it.
+
+    Returns the number of files of each changeset that it tries.
+    """
+    return_files, tried = runner._Run._return_files, list[int]()
+
+    async def attempt(
+        self: runner._Run,
+        batch: tuple[Reversion, ...],
+        targets: Mapping[FileId, Revision | None],
+    ) -> bool:
+        tried.append(len(batch))
+        await act()
+        return await return_files(self, batch, targets)
+
+    monkeypatch.setattr(runner._Run, "_return_files", attempt)
+    return tried
+
+
+async def test_restoration_returns_files_while_others_change_one_before_each_attempt(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = [await api.note(f"{at}.md", "then") for at in range(8)]
+    then = await position(api)
+    for note in notes:
+        await note.update(text="now")
+    theirs: list[Note] = []
+
+    async def write_to_the_last() -> None:
+        for note in reversed(notes):
+            if note not in theirs and (await note.update(text="theirs")).status == 200:
+                theirs.append(note)
+                return
+
+    tried = before_each_attempt(monkeypatch, write_to_the_last)
+    result = await done(api, position=then)
+    assert tried == [8, 3, 3, 1]
+    assert result["done"] == 4
+    assert left(result) == [(f"{at}.md", "changed_since") for at in (4, 5, 6, 7)]
+
+
+async def test_restoration_returns_the_others_while_the_path_of_one_is_taken_and_left(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = await api.note("elsewhere.md")
+    notes = [await api.note(f"{at}.md") for at in range(8)]
+    then = await position(api)
+    for at, note in enumerate(notes):
+        await note.update(path=f"moved/{at}.md")
+    plan_anew = runner._Run._count_committed
+
+    async def leave(self: runner._Run) -> None:
+        await other.update(path="elsewhere.md")
+        await plan_anew(self)
+
+    async def take() -> None:
+        if len(tried) < 10:
+            await other.update(path="0.md")
+
+    monkeypatch.setattr(runner._Run, "_count_committed", leave)
+    tried = before_each_attempt(monkeypatch, take)
+    result = await done(api, position=then)
+    assert tried == [8, 3, 1, 1, 2, 3, 2, 1, 1, 1]
+    assert (result["done"], left(result)) == (8, [])
 
 
 async def test_restoration_that_was_interrupted_for_too_long_stops(api: NotesApi) -> None:

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.files.path import folders_of, path_key
 from octavo.model.files.restoration_order import STEP_BYTES, BatchSizes, batches
+from octavo.model.files.restoration_pace import RestorationPace
 from octavo.model.files.reversion import Reversion
-from tests.fakes.restored_workspace import SMALL, Workspace, revision, run, workspaces
+from octavo.model.identity import FileId
+from tests.fakes.restored_workspace import SMALL, Workspace, needed, revision, run, workspaces
 
 SIZES = (SMALL, BatchSizes(1, 1), BatchSizes(4, 1), BatchSizes(5, 3))
 
@@ -41,29 +42,6 @@ def rotated(*circles: Sequence[str], text: str = "") -> list[Reversion]:
 
 def names(found: Sequence[Sequence[Reversion]]) -> list[str]:
     return ["".join(each.head.file_id for each in batch) for batch in found]
-
-
-def needed(reversions: Sequence[Reversion]) -> dict[str, set[str]]:
-    """Which files have to leave before each can have its path, directly or through others."""
-    found: dict[str, set[str]] = {}
-    for each in reversions:
-        found[each.head.file_id] = {
-            other.head.file_id
-            for other in reversions
-            if other is not each
-            and each.target is not None
-            and other.head.state == "live"
-            and in_the_way(other.head.path, each.target.path)
-        }
-    for _ in reversions:
-        for some in found.values():
-            some.update(*(found[each] for each in [*some]))
-    return found
-
-
-def in_the_way(one: str, other: str) -> bool:
-    a, b = path_key(one), path_key(other)
-    return a == b or a in folders_of(b) or b in folders_of(a)
 
 
 @given(workspaces(), st.data())
@@ -98,6 +76,15 @@ def test_chain_returns_from_its_end() -> None:
     ]
     assert names(batches(chain[::-1], SMALL)) == ["01", "23", "45"]
     assert names(batches(chain, BatchSizes(5, 5))) == ["01234", "5"]
+
+
+def test_file_that_is_tried_last_returns_before_those_that_need_it() -> None:
+    chain = [
+        Reversion(revision(str(at), f"{at + 1}.md"), revision(str(at), f"{at}.md"))
+        for at in range(4)
+    ]
+    pace = RestorationPace(1, (FileId("1"),))
+    assert names(batches([*chain[::-1], *reversions(6)[5:]], SMALL, pace)) == [*"05123"]
 
 
 def test_chain_as_long_as_a_workspace_is_ordered() -> None:
