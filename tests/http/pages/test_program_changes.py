@@ -123,6 +123,8 @@ async def test_program_is_listed_and_undone(ann: PageReader, changed: Changed) -
     assert ann.path == f"{changed.base}/programs"
     assert ann.page.alerts == ["The changes of the program are undone."]
     assert await changed.paths() == []
+    assert "undone</span>" in ann.text
+    assert "Undo… what An assistant changed" not in ann.page.links
 
 
 async def test_file_that_somebody_changed_since_is_named(ann: PageReader, changed: Changed) -> None:

@@ -281,6 +281,7 @@ NOTES: dict[str, Example] = {
                     "accountId": ACCOUNT,
                     "accountName": "Ada",
                     "revisions": 2,
+                    "undone": False,
                     "firstAt": "2026-03-14T10:05:12.944Z",
                     "lastAt": "2026-03-15T07:41:20.015Z",
                 }
