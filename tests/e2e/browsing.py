@@ -104,6 +104,8 @@ PAGES = [
     ("Ann", "/workspaces/{workspace}/restore?position=1"),
     ("Ann", "/workspaces/{workspace}/restore?position=1&folder=Tea"),
     ("Ann", "/workspaces/{quiet}/restore/{restoration}"),
+    ("Ann", "/workspaces/{quiet}/restorations"),
+    ("Ann", "/workspaces/{workspace}/restorations"),
     ("Ann", "/workspaces/{workspace}/settings"),
     ("Ann", "/workspaces/{workspace}/delete"),
     ("Ann", "/account"),

@@ -438,6 +438,7 @@ CREATE TABLE restorations (
     PRIMARY KEY (workspace, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX restorations_running ON restorations (updated_at) WHERE state = 'running';
+CREATE INDEX restorations_by_start ON restorations (workspace, started_at, id);
 
 -- The Yjs documents of notes whose text has changed since they were created. The document of any
 -- other note is the insertion of its text.

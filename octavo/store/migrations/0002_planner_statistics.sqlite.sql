@@ -24,5 +24,6 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('link_targets', 'link_targets', '5000000 50000 2 1'),
     ('receipts', 'receipts', '1000000 10000 1'),
     ('restorations', 'restorations', '10000 100 1'),
+    ('restorations', 'restorations_by_start', '10000 100 1 1'),
     ('folder_purges', 'folder_purges', '10000 1000 5 1');
 ANALYZE sqlite_schema;

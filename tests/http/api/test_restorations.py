@@ -519,3 +519,45 @@ async def test_file_that_comes_back_or_goes_meanwhile_is_left(
 async def test_unknown_restoration_is_not_found(api: NotesApi) -> None:
     response = await api.owner.get(f"{api.place}/restorations/{OTHER}")
     assert refusal(response) == (404, "not_found")
+
+
+async def listed(api: NotesApi, query: str = "") -> Json:
+    response = await api.owner.get(f"{api.place}/restorations{query}")
+    assert response.status == 200, response.body
+    found: Json = response.json()
+    return found
+
+
+async def test_restorations_are_listed_the_latest_first(api: NotesApi) -> None:
+    assert await listed(api) == {"items": [], "next": None}
+    _, before = await changed_vault(api)
+    first = await done(api, position=before)
+    api.sources.time += 60
+    second = await done(api, position=before, folder="a")
+    found = (await listed(api))["items"]
+    assert found == [
+        {name: value for name, value in each.items() if name != "left"} for each in (second, first)
+    ]
+
+
+async def test_pages_of_the_list_have_every_restoration_once(api: NotesApi) -> None:
+    made = [(await done(api, position=0))["restorationId"] for _ in range(5)]
+    found = await api.owner.pages(f"{api.place}/restorations", 2)
+    assert [each["restorationId"] for each in found] == sorted(made, reverse=True)
+
+
+async def test_restorations_of_other_workspaces_are_not_listed(api: NotesApi) -> None:
+    await done(api, position=0)
+    made = await api.owner.post("/api/workspaces", {"name": "Other"})
+    response = await api.owner.get(f"/api/workspaces/{made.json()['id']}/restorations")
+    assert (response.status, response.json()["items"]) == (200, [])
+
+
+async def test_list_has_restorations_that_stopped_with_the_reason(api: NotesApi) -> None:
+    await api.note("a.md", "1")
+    await api.execute("UPDATE accounts SET state = 'locked'")
+    stopped = (await restore(api, position=0)).json()
+    await api.execute("UPDATE accounts SET state = 'enabled'")
+    [found] = (await listed(api))["items"]
+    assert (found["state"], found["failure"]) == ("failed", stopped["failure"])
+    assert (found["total"], found["done"], found["endedAt"]) == (1, 0, None)

@@ -338,6 +338,12 @@ NOTES: dict[str, Example] = {
         request={"moment": "2026-03-14T10:00:00Z", "folder": "Recipes", "mutationId": _RESTORE},
         response=_RESTORATION,
     ),
+    "listRestorations": Example(
+        response={
+            "items": [{name: value for name, value in _RESTORATION.items() if name != "left"}],
+            "next": None,
+        }
+    ),
     "getRestoration": Example(response=_RESTORATION),
     "diffRevisions": Example(
         response={

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from octavo.http.pages.notes import restoring
 from octavo.store import Transaction
 from octavo.store.scripts.revision_rows import WORKSPACE
 from tests.fakes.page_reader import PageReader
@@ -218,6 +219,50 @@ async def test_files_that_cannot_come_back_are_named_apart_from_others(
     assert ann.text.index("a.md") < ann.text.index("Stays as it is") < ann.text.index("b.md")
 
 
-async def test_stranger_finds_no_workspace(bob: PageReader, vault: Vault) -> None:
-    await bob.open(f"{vault.base}/restore")
+async def test_restorations_are_listed_and_lead_to_their_pages(
+    ann: PageReader, vault: Vault
+) -> None:
+    await changed(ann, vault)
+    await ann.open(f"{vault.base}/restore?folder=Kitchen")
+    await ann.open(ann.page.links["An hour ago"])
+    await ann.submit("Restore 2 files")
+    progress = ann.path
+    await ann.open(f"{vault.base}/restore")
+    await ann.open(ann.page.links["Restorations so far"])
+    assert ann.page.headings[0] == "Restorations"
+    assert ann.page.links["Kitchen"] == progress
+    for words in (">2 files</td>", '<span class="badge good">done</span>', "<bdi>Ann</bdi></td>"):
+        assert words in ann.text
+    await record(vault, "failed", '["forbidden", "You may not."]')
+    await ann.open(ann.path)
+    for words in (">7 of 20 files</td>", '<span class="badge bad">stopped</span>'):
+        assert words in ann.text
+
+
+async def test_list_of_restorations_has_pages(
+    ann: PageReader, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restoring, "_ROWS", "1")
+    for folder in ("a", "b"):
+        await vault.write(ann, f"{folder}/Tea", "Green.")
+    for folder in ("a", "b"):
+        await ann.open(f"{vault.base}/restore?position=0&folder={folder}")
+        await ann.submit("Restore 1 file")
+        vault.house.users.identity.sources.time += 60
+    await ann.open(f"{vault.base}/restorations")
+    assert ("b" in ann.page.links, "a" in ann.page.links) == (True, False)
+    await ann.open(ann.page.links["Next page"])
+    assert ("b" in ann.page.links, "a" in ann.page.links) == (False, True)
+
+
+async def test_workspace_without_restorations_says_what_is_listed(
+    ann: PageReader, vault: Vault
+) -> None:
+    await ann.open(f"{vault.base}/restorations")
+    assert "Nothing was restored yet" in ann.text
+
+
+@pytest.mark.parametrize("page", ["restore", "restorations"])
+async def test_stranger_finds_no_workspace(bob: PageReader, vault: Vault, page: str) -> None:
+    await bob.open(f"{vault.base}/{page}")
     assert bob.status == 404
