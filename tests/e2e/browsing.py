@@ -87,6 +87,7 @@ PAGES = [
     ("Ann", "/workspaces/{quiet}/transfers/{arrived}?refused=archive_job_running"),
     ("Ann", "/workspaces/{workspace}/members"),
     ("Bob", "/workspaces/{workspace}/members"),
+    ("Ann", "/workspaces/{workspace}/members/{bob}/role"),
     ("Ann", "/workspaces/{workspace}/members/{bob}/remove"),
     ("Bob", "/workspaces/{workspace}/members/{bob}/remove"),
     ("Ann", "/workspaces/{workspace}/invitations"),
