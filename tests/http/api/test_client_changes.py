@@ -128,6 +128,19 @@ async def test_files_that_others_changed_since_are_left_and_named(
     assert await paths(api) == {"ours.md": "3", "theirs.md": "1"}
 
 
+async def test_each_of_many_files_that_others_changed_since_is_named(
+    api: NotesApi, assistant: Client
+) -> None:
+    notes = [await api.note(f"{number:02}.md", "1") for number in range(30)]
+    for note in notes:
+        await write(api, assistant, note.id, text="2")
+    for note in notes[1:]:
+        await write(api, api.owner, note.id, text="3")
+    response = await undo(api)
+    assert outcomes(response) == [("00.md", "restored")]
+    assert kept(response) == [(f"{number:02}.md", "changed_since") for number in range(1, 30)]
+
+
 async def test_file_whose_path_is_taken_is_left_and_named(api: NotesApi, assistant: Client) -> None:
     note = await api.note("a.md", "1")
     await write(api, assistant, note.id, path="b.md")

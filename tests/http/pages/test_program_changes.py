@@ -137,6 +137,15 @@ async def test_file_that_somebody_changed_since_is_named(ann: PageReader, change
     assert await changed.paths() == ["mine.md"]
 
 
+async def test_each_of_many_files_that_stay_is_named(ann: PageReader, changed: Changed) -> None:
+    names = [f"{number:02}.md" for number in range(25)]
+    for name in names:
+        await changed.update(await changed.create(name), "By me.")
+    await ann.open(changed.undo)
+    assert ann.text.count("Somebody has changed it since.") == len(names)
+    assert all(f">{name}</strong>" in ann.text for name in names)
+
+
 async def test_undo_that_was_done_says_that_nothing_is_left(
     ann: PageReader, changed: Changed
 ) -> None:

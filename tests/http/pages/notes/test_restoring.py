@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from octavo.http.api import restorations
 from octavo.http.pages.notes import restoring
 from octavo.store import Transaction
 from octavo.store.scripts.revision_rows import WORKSPACE
@@ -217,6 +218,38 @@ async def test_files_that_cannot_come_back_are_named_apart_from_others(
     await ann.open(progress)
     assert ann.text.index("Could not come back") < ann.text.index("a.md")
     assert ann.text.index("a.md") < ann.text.index("Stays as it is") < ann.text.index("b.md")
+
+
+async def test_files_that_are_left_and_not_named_are_counted(ann: PageReader, vault: Vault) -> None:
+    progress = await moved_away(ann, vault)
+    await record(vault, "done")
+    left = [[OTHER, f"{number:02}.md", "path_taken"] for number in range(25)]
+
+    async def script(transaction: Transaction) -> None:
+        await transaction.execute(
+            "UPDATE restorations SET left_count = 1030, left_files = $1", json.dumps(left)
+        )
+
+    await vault.house.users.identity.store.write(script)
+    await ann.open(progress)
+    assert all(f">{number:02}.md</strong>" in ann.text for number in range(25))
+    assert "<li>1,005 more.</li>" in ann.text
+
+
+async def test_preview_counts_the_files_that_it_does_not_name(
+    ann: PageReader, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restorations, "MAX_LEFT", 1)
+    notes = {name: await vault.write(ann, f"out/{name}", "x") for name in "abc"}
+    for name, note in notes.items():
+        await ann.open(f"{note}/edit")
+        await ann.submit("Save", path=f"in/{name}.md")
+        # Another note has its path, outside of the folder that is restored.
+        await vault.write(ann, f"out/{name}", "y")
+    await ann.open(f"{vault.base}/restore?position=3&folder=in")
+    assert ann.text.count("Another file has its earlier path now.") == 1
+    assert ">in/a.md</strong>" in ann.text
+    assert "<li>2 more.</li>" in ann.text
 
 
 async def test_restorations_are_listed_and_lead_to_their_pages(
