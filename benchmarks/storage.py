@@ -55,7 +55,7 @@ from octavo.store.scripts.changesets import commit_changesets  # noqa: E402
 from octavo.store.scripts.feed import feed, heads_after, live_at  # noqa: E402
 from octavo.store.scripts.files import file, files, list_of, revisions_of, whole_file  # noqa: E402
 from octavo.store.scripts.index_backlog import LINKS, WORDS  # noqa: E402
-from octavo.store.scripts.link_queries import back_links, outgoing_links, unresolved_links  # noqa: E402
+from octavo.store.scripts.link_queries import links_of_file, unresolved_links  # noqa: E402
 from octavo.store.sqlite import DATABASE, SqliteStore, open_sqlite  # noqa: E402
 from octavo.store.transaction import Script  # noqa: E402
 from tests.fakes.plain_documents import PlainDocuments  # noqa: E402
@@ -275,8 +275,7 @@ async def reads(store: SqliteStore, workspace_id: WorkspaceId, made: list[FileId
     await each("file", lambda name: file(workspace_id, name))
     await each("file with document", lambda name: whole_file(workspace_id, name))
     await each("revisions", lambda name: revisions_of(workspace_id, name, Position(1 << 62), 100))
-    await each("links of note", lambda name: outgoing_links(workspace_id, name))
-    await each("links to note", lambda name: back_links(workspace_id, name, (nowhere, -1), 100))
+    await each("links of note, and to it", lambda name: links_of_file(workspace_id, name, 100))
     await whole("all heads", lambda: store.read(heads_after(workspace_id, Position(0))))
     await whole("feed", lambda: whole_feed(False))
     await whole("feed with texts", lambda: whole_feed(True))

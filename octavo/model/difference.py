@@ -53,11 +53,17 @@ _ATTACHED = (
     "\u20d0-\u20ff\u302a-\u302f\u3099-\u309a\ufe00-\ufe0f\ufe20-\ufe2f"
     "\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\U000e0100-\U000e01ef"
 )
+# A byte of an address, or those of one character of UTF-8, and a character of HTML by its name or
+# number. Names have at most 31 characters.
+_ESCAPE = (
+    "(?:%[c-fC-F][0-9a-fA-F](?:%[89abAB][0-9a-fA-F]){1,3}|%[0-9a-fA-F]{2}"
+    "|&(?:[a-zA-Z][a-zA-Z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});)"
+)
 _WORD = re.compile(
     f"[{_IDEOGRAPHS}][{_ATTACHED}]*"
     f"|(?:[^\\W{_IDEOGRAPHS}]|[{_ATTACHED}])+"
     "|\\r\\n|[\\r\\n]|[^\\S\\r\\n]+"
-    f"|[^\\w\\s][{_ATTACHED}]*",
+    f"|(?:{_ESCAPE}|[^\\w\\s])[{_ATTACHED}]*",
 )
 _IS_ATTACHED = re.compile(f"[{_ATTACHED}]").match
 
@@ -120,9 +126,10 @@ def lines_of(text: str) -> list[str]:
 
 
 def words_of(text: str) -> list[str]:
-    """Split into words, runs of spaces, line ends, and single signs.
+    """Split into words, runs of spaces, line ends, escapes, and single signs.
 
-    Each letter of Chinese, Japanese and Korean is a unit; marks stay with their letter.
+    An escape is one of an address, as ``%20``, or of HTML, as ``&amp;``. Each letter of Chinese,
+    Japanese and Korean is a unit; marks stay with their letter.
     """
     return _WORD.findall(text)
 

@@ -13,10 +13,18 @@ _UNITS: tuple[Unit, ...] = (*_WHOLE_WORDS, "character")
 
 
 class MergeConflict(NamedTuple):
-    """A place of the base that both sides changed, and not alike."""
+    """A place of the base that both sides changed, and not alike.
+
+    Attributes:
+        mine: what it is in one text, where it begins at ``at_mine``; likewise ``theirs``.
+        base: what it was.
+    """
 
     mine: str
     theirs: str
+    base: str
+    at_mine: int
+    at_theirs: int
 
 
 def merged(base: str, mine: str, theirs: str, *, exact: bool = False) -> str:
@@ -131,19 +139,17 @@ def _conflicts(
         at = following
         if len({side for _, side in place}) == 1:
             continue
-        first, second = (
-            _changed(base, start, end, [each for each, of in place if of == side], texts[side])
+        (at_mine, first), (at_theirs, second) = (
+            _changed(start, end, [each for each, of in place if of == side], texts[side])
             for side in (0, 1)
         )
         if first != second:
-            found.append(MergeConflict(first, second))
+            found.append(MergeConflict(first, second, base[start:end], at_mine, at_theirs))
     return found
 
 
-def _changed(base: str, start: int, end: int, edits: Sequence[DiffRange], text: str) -> str:
-    """Return a part of the base with the edits of one side in it."""
-    pieces: list[str] = []
-    for each in edits:
-        pieces += base[start : each.old_start], text[each.new_start : each.new_end]
-        start = each.old_end
-    return "".join([*pieces, base[start:end]])
+def _changed(start: int, end: int, edits: Sequence[DiffRange], text: str) -> tuple[int, str]:
+    """Return where a part of the base is in the text of one side with edits there, and its text."""
+    first, last = edits[0], edits[-1]
+    at = first.new_start - (first.old_start - start)
+    return at, text[at : last.new_end + end - last.old_end]

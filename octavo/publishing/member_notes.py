@@ -67,6 +67,14 @@ class OpenNote(NamedTuple):
     levels: Sequence[Level]
 
 
+class _Source(NamedTuple):
+    """The text of a live note, and where it is."""
+
+    site: SiteMap
+    path: str
+    source: TextSource
+
+
 class _Rendered(NamedTuple):
     """A rendered note, and where it is."""
 
@@ -133,6 +141,12 @@ class MemberNotes:
         found = await self._rendered(workspace_id, file_id)
         return "" if found is None else found.note.title
 
+    async def known_title(self, workspace_id: WorkspaceId, file_id: FileId) -> str:
+        """Return the title of a live note that was rendered before; '' otherwise."""
+        found = await self._source(workspace_id, file_id)
+        rendered = None if found is None else await self._renderings.known(found.source)
+        return "" if rendered is None else rendered.title
+
     async def preview(self, workspace_id: WorkspaceId, path: str, text: str) -> NoteBody | None:
         """Return a text that is not saved as HTML, as a note at ``path`` would be shown.
 
@@ -149,18 +163,24 @@ class MemberNotes:
 
     async def _rendered(self, workspace_id: WorkspaceId, file_id: FileId) -> _Rendered | None:
         for _ in range(_TRIES):
-            found = await self._place(workspace_id)
-            file = None if found is None else found[1].file(file_id)
-            if found is None or file is None or file.kind != "note":
+            found = await self._source(workspace_id, file_id)
+            if found is None:
                 return None
-            number, site = found
             try:
-                source = TextSource(number, file_id, file.content, file.digest)
-                rendered = await self._renderings.get(source)
+                rendered = await self._renderings.get(found.source)
             except TextGone:
                 continue
-            return None if rendered is None else _Rendered(site, file.path, rendered)
+            return None if rendered is None else _Rendered(found.site, found.path, rendered)
         raise RenderingPostponed
+
+    async def _source(self, workspace_id: WorkspaceId, file_id: FileId) -> _Source | None:
+        """Return where the text of a live note is; None without the note."""
+        found = await self._place(workspace_id)
+        file = None if found is None else found[1].file(file_id)
+        if found is None or file is None or file.kind != "note":
+            return None
+        number, site = found
+        return _Source(site, file.path, TextSource(number, file_id, file.content, file.digest))
 
     async def _place(self, workspace_id: WorkspaceId) -> tuple[int, SiteMap] | None:
         place = await self._store.read(place_of(workspace_id))

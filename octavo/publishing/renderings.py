@@ -184,6 +184,16 @@ class Renderings:
             raise making.failure
         return making.note
 
+    async def known(self, source: TextSource) -> RenderedNote | None:
+        """Return a text as HTML if it was rendered before; None otherwise: nothing is rendered.
+
+        Raises `StoreUnavailable`.
+        """
+        try:
+            return self._kept.get(_key_of(source)) or await self._stored(source)
+        except _ShownPlain:
+            return None
+
     async def preview(self, workspace: int, text: str) -> RenderedNote | None:
         """Return a text that is not stored as HTML; None if it is to be shown as it was written.
 

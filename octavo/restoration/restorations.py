@@ -135,6 +135,15 @@ class Restorations:
         found = await self._store.read(restorations.find(key))
         return None if found is None else await self._with_moved_away(found)
 
+    async def newest(
+        self, workspace_id: WorkspaceId, before: tuple[int, str], limit: int
+    ) -> list[StoredRestoration]:
+        """Return restorations that began before another, by its time (ms) and id; latest first.
+
+        They name no files. Raises `StoreUnavailable`.
+        """
+        return await self._store.read(restorations.newest(workspace_id, before, limit))
+
     async def _with_moved_away(self, found: StoredRestoration) -> StoredRestoration:
         """Name the files that one has deleted for now that has failed."""
         if found.state != "failed" or not found.steps:

@@ -81,6 +81,7 @@ FOR_MEMBERS_ALONE = {
     "listInvitations",
     "listPublishedLinks",
     "listReports",
+    "listRestorations",
     "listWorkspaceInvitations",
     "previewRestoration",
     "purgeFile",

@@ -126,7 +126,7 @@ class Document(HTMLParser):
             self.controls.append(given)
         if name is None or not self.forms:
             return
-        if given.get("type") == "checkbox" and "checked" not in given:
+        if given.get("type") in ("checkbox", "radio") and "checked" not in given:
             self.forms[-1].unchecked.add(name)
         else:
             self.forms[-1].fields.setdefault(name, value)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.merge import conflicts, merge, merged, shared
+from octavo.model.merge import MergeConflict, conflicts, merge, merged, shared
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
@@ -152,7 +152,7 @@ def test_texts_merged_by_shared_parts_hold_all_of_both(first: str, second: str) 
 def test_conflict_is_where_both_sides_changed_and_not_alike(
     mine: str, theirs: str, found: list[tuple[str, str]]
 ) -> None:
-    assert conflicts("a b c\n", mine, theirs) == found
+    assert [(each.mine, each.theirs) for each in conflicts("a b c\n", mine, theirs)] == found
 
 
 @given(st.text("ab \n", max_size=12), st.text("ab \n", max_size=12), st.text("ab \n", max_size=12))
@@ -161,8 +161,19 @@ def test_without_a_conflict_each_side_is_alone_in_its_places(
 ) -> None:
     if mine in (base, theirs) or theirs == base:
         assert conflicts(base, mine, theirs) == []
-    there = [(each.theirs, each.mine) for each in conflicts(base, mine, theirs)]
+    there = [
+        MergeConflict(each.theirs, each.mine, each.base, each.at_theirs, each.at_mine)
+        for each in conflicts(base, mine, theirs)
+    ]
     assert conflicts(base, theirs, mine) == there
+
+
+@given(st.text("ab \n", max_size=12), st.text("ab \n", max_size=12), st.text("ab \n", max_size=12))
+def test_conflict_says_where_it_is_in_both_texts(base: str, mine: str, theirs: str) -> None:
+    for each in conflicts(base, mine, theirs):
+        assert mine.startswith(each.mine, each.at_mine)
+        assert theirs.startswith(each.theirs, each.at_theirs)
+        assert each.base in base
 
 
 @given(sides())

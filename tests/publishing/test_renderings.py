@@ -134,6 +134,33 @@ async def test_rendered_note_is_kept_in_the_database(
     assert workers.calls == 1
 
 
+async def test_what_is_known_was_rendered_before(
+    store: Store, workers: Workers, autojump_clock: MockClock
+) -> None:
+    first = renderings(store, workers)
+    source = await text(store, 1, "# Tea")
+    assert await first.known(source) is None
+    assert workers.calls == 0
+    await first.get(source)
+    await first.flush()
+    for rendered in (first, renderings(store, workers)):
+        found = await rendered.known(source)
+        assert found is not None
+        assert found.title == "Tea"
+    assert workers.calls == 1
+
+
+async def test_text_that_is_shown_as_written_is_not_known(
+    store: Store, workers: Workers, autojump_clock: MockClock
+) -> None:
+    source = await text(store, 1, "# Tea")
+    workers.failure = WorkTooLarge("SIGXCPU")
+    rendered = renderings(store, workers)
+    await rendered.get(source)
+    await rendered.flush()
+    assert await rendered.known(source) is None
+
+
 async def test_rendered_note_of_another_version_is_made_again(
     store: Store, workers: Workers, autojump_clock: MockClock
 ) -> None:

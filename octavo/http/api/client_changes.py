@@ -38,7 +38,7 @@ from octavo.store.scripts import accounts
 from octavo.store.scripts.changesets import receipts
 from octavo.store.scripts.feed import position_of
 from octavo.store.scripts.oauth_programs import ProgramChanges, changes_of
-from octavo.store.scripts.program_changes import ChangesOfProgram
+from octavo.store.scripts.program_changes import ChangesOfProgram, ProgramOfAccount, programs_undone
 
 MAX_CLIENTS = 200
 LONGEST_CLIENT_ID = 2048
@@ -68,6 +68,10 @@ class ChangedByClient(ContractModel):
     """How many revisions it made that are still stored."""
     first_at: Timestamp
     last_at: Timestamp
+    undone: bool
+    """Whether every file that it changed is again as it was before, by revisions of others. False
+    also where that would take too long to find out, after 1,000 files.
+    """
 
 
 class ClientChangesList(ContractModel):
@@ -166,9 +170,14 @@ class ClientChangeOperations:
         """Return the programs."""
         workspace_id = await self._submitter.access.workspace(call, path.workspace_id, "read")
         found = await self._store.read_much(changes_of(workspace_id, MAX_CLIENTS))
+        programs = [ProgramOfAccount(each.program.client_id, each.author) for each in found]
+        undone = await self._store.read_much(programs_undone(workspace_id, programs))
         names = await self._store.read(accounts.display_names([each.author for each in found]))
         return ClientChangesList(
-            items=[_changed(each, names.get(each.author)) for each in found],
+            items=[
+                _changed(each, names.get(each.author), undone=program in undone)
+                for each, program in zip(found, programs, strict=True)
+            ],
             undoable_since=timestamp(self._undo.offered),
         )
 
@@ -289,7 +298,7 @@ def _fingerprint(changes: ChangesOfProgram) -> Digest:
     return Digest(hashlib.sha256(text.encode()).hexdigest()[:32])
 
 
-def _changed(found: ProgramChanges, account_name: str | None) -> ChangedByClient:
+def _changed(found: ProgramChanges, account_name: str | None, *, undone: bool) -> ChangedByClient:
     return ChangedByClient(
         client=found.program.client_id,
         name=found.program.name,
@@ -298,6 +307,7 @@ def _changed(found: ProgramChanges, account_name: str | None) -> ChangedByClient
         revisions=found.revisions,
         first_at=timestamp(found.first_at),
         last_at=timestamp(found.last_at),
+        undone=undone,
     )
 
 

@@ -16,8 +16,8 @@ from octavo.model.identity import FileId, WorkspaceId
 from octavo.store import Script, Store, StoreFull, StoreUnavailable
 from octavo.store.scripts.link_queries import (
     FIRST,
+    FileLinks,
     FoundLink,
-    LinksOfFile,
     OutgoingLink,
     back_links,
     links_of_file,
@@ -108,7 +108,7 @@ class LinkOperations:
             after = _after(query.after)
             linking = back_links(workspace_id, file_id, after, query.limit + 1, within)
             incoming = await self._read(workspace_id, linking)
-            found = None if incoming is None else LinksOfFile([], incoming)
+            found = None if incoming is None else FileLinks([], incoming)
         if found is None:
             raise NotFound
         page, following = _page(found.incoming, query.limit)

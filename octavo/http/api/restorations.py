@@ -37,6 +37,9 @@ from octavo.store.scripts.restorations import MAX_LEFT, StoredRestoration
 
 _LONGEST_BODY = 16_384
 _HIGHEST = (1 << 53) - 1
+# What no restoration comes before in the list: later than the years that times have.
+_LATEST = (1 << 49) - 1
+_HIGHEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 _ONE_OF_BOTH = "Give a moment or a position, and not both."
 _NOT_KEPT = "Earlier revisions may have been removed: give a moment after {}."
 _NOT_REACHED = "The workspace has no such position yet."
@@ -123,8 +126,8 @@ class RestorationFailureSchema(ContractModel):
     detail: str
 
 
-class RestorationSchema(ContractModel):
-    """A restoration, and how far it is."""
+class ListedRestoration(ContractModel):
+    """A restoration as the list has it."""
 
     restoration_id: Identifier
     """The mutation id of the request."""
@@ -150,15 +153,24 @@ class RestorationSchema(ContractModel):
     """The number of files to return when it began."""
     done: int
     """The number of files that have returned."""
-    left: list[LeftFileSchema]
-    """The files that were left as they are, at most 500; empty until it is done."""
     left_count: int
-    """How many files were left."""
+    """How many files were left; in the list, 0 until it is done."""
     failure: RestorationFailureSchema | None
     """Null unless it failed."""
     started_at: Timestamp
     ended_at: Timestamp | None
     """Null until it is done."""
+
+
+class RestorationSchema(ListedRestoration):
+    """A restoration, and how far it is."""
+
+    left: list[LeftFileSchema]
+    """The files that were left as they are, at most 500; empty until it is done."""
+
+
+class RestorationList(ListPage[ListedRestoration]):
+    """Restorations, the latest first."""
 
 
 class RestorationPath(WorkspacePath):
@@ -255,6 +267,31 @@ class RestorationOperations:
         return _restoration(found)
 
     @operation(
+        id="listRestorations",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/restorations",
+        tag="files",
+        summary="List the restorations of a workspace, latest first",
+        description="Each is kept for at least 30 days.",
+        security=Security.SESSION_OR_KEY,
+        scope=WRITE,
+        problems=(NotFound,),
+    )
+    async def list_restorations(
+        self, call: Call, path: WorkspacePath, query: PageQuery
+    ) -> RestorationList:
+        """Return the restorations."""
+        workspace_id = await self._access.workspace(call, path.workspace_id, "write")
+        after = read_cursor(query.after, 2, number=0, identifier=1) or (str(_LATEST), _HIGHEST_ID)
+        found = await self._restorations.newest(
+            workspace_id, (int(after[0]), after[1]), query.limit + 1
+        )
+        page, following = split_page(
+            found, query.limit, lambda each: (str(each.started_at), each.key.restoration_id)
+        )
+        return RestorationList(items=[_listed(each) for each in page], next=following)
+
+    @operation(
         id="getRestoration",
         method="GET",
         path="/api/workspaces/{workspaceId}/restorations/{restorationId}",
@@ -320,11 +357,21 @@ def _left(left: Sequence[LeftFile]) -> list[LeftFileSchema]:
 
 
 def _restoration(found: StoredRestoration) -> RestorationSchema:
+    return RestorationSchema.model_construct(
+        **vars(_listed(found)),
+        left=[
+            LeftFileSchema(file_id=each.file_id, path=each.path or None, reason=each.reason)
+            for each in found.left
+        ],
+    )
+
+
+def _listed(found: StoredRestoration) -> ListedRestoration:
     failure = None
     if found.failure is not None:
         failure = RestorationFailureSchema(code=found.failure[0], detail=found.failure[1])
     moment = found.asked.moment
-    return RestorationSchema.model_construct(
+    return ListedRestoration.model_construct(
         restoration_id=found.key.restoration_id,
         state=found.state,
         account_id=found.account_id,
@@ -336,10 +383,6 @@ def _restoration(found: StoredRestoration) -> RestorationSchema:
         position_after=found.last,
         total=found.total,
         done=found.done,
-        left=[
-            LeftFileSchema(file_id=each.file_id, path=each.path or None, reason=each.reason)
-            for each in found.left
-        ],
         left_count=found.left_count,
         failure=failure,
         started_at=timestamp(found.started_at),

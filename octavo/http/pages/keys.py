@@ -31,6 +31,14 @@ ACCESS: Mapping[str, str] = {
     READ: "Read notes",
 }
 """What a key may do, by its scope; empty for full access."""
+EXPLAINED: Mapping[str, str] = {
+    "": "All that you may do: also members, links, invitations, your account and other keys.",
+    WRITE: "Notes, images, their history and search. It can't erase anything for good, and has no "
+    "part in members, links or your account.",
+    READ: "Notes, images, their history, search and exports; it changes nothing. For backups, and "
+    "for programs that only look things up.",
+}
+"""What a person reads beside each choice of what a key may do."""
 _WORKSPACE = "workspace-"
 _NAMES = {str(index): "workspaces" for index in range(MAX_CHOSEN)} | {"workspaceIds": "workspaces"}
 _FULL_IS_UNLIMITED = (
@@ -156,6 +164,7 @@ async def _keys(visitor: Visitor, trouble: Trouble | None = None) -> Response:
         given=visitor.given or {"days": "365"},
         days=DAYS,
         access=ACCESS,
+        explained=EXPLAINED,
         workspaces=workspaces.items,
         more_workspaces=workspaces.next is not None,
     )

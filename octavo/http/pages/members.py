@@ -1,6 +1,6 @@
 """The members of a workspace, and the invitations into it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from quart import Response
 
@@ -8,7 +8,7 @@ from octavo.http.api.invitations import InvitationCreated, InvitationList
 from octavo.http.api.members import MemberList, MemberSchema
 from octavo.http.api.workspaces import WorkspaceDocument
 from octavo.http.contract.contract_model import Removed
-from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.contract.problems import Forbidden, NotFound, Problem
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
@@ -30,12 +30,26 @@ def grantable(role: Role) -> dict[str, str]:
     return {name: name.capitalize() for name in ROLES if may_change_role(role, None, name)}
 
 
+def explanations(names: Iterable[str]) -> dict[str, str]:
+    """Return what a person may do in each of some roles, as a sentence."""
+    meanings = {name: text.partition(": ")[2] for name, text in ROLES.items() if name in names}
+    return {name: f"{text[:1].upper()}{text[1:]}." for name, text in meanings.items()}
+
+
 def add_member_pages(site: Site) -> None:
     """Serve the pages of members and invitations of workspaces."""
 
     @site.page(f"{_RULE}/members")
     async def show_members(visitor: Visitor, workspace_id: str) -> Response:
-        return await _members(visitor, workspace_id)
+        workspace = await workspace_of(visitor, workspace_id)
+        page = await visitor.api.get(MemberList, f"{LIST}/{workspace_id}/members", **visitor.page)
+        return await show(
+            "workspaces/members.html", workspace=workspace, page=page, roles_explained=ROLES
+        )
+
+    @site.page(f"{_RULE}/members/<uuid:account_id>/role")
+    async def show_role(visitor: Visitor, workspace_id: str, account_id: str) -> Response:
+        return await _role(visitor, workspace_id, str(account_id))
 
     @site.form(f"{_RULE}/members/<uuid:account_id>/role")
     async def change_role(visitor: Visitor, workspace_id: str, account_id: str) -> Response:
@@ -49,7 +63,7 @@ def add_member_pages(site: Site) -> None:
         try:
             await visitor.api.send(MemberSchema, "PATCH", path, body)
         except Problem as problem:
-            return await _members(visitor, workspace_id, trouble_of(problem))
+            return await _role(visitor, workspace_id, str(account_id), trouble_of(problem))
         return redirect(f"{path_of(workspace_id)}/members", "member-changed")
 
     @site.page(f"{_RULE}/members/<uuid:account_id>/remove")
@@ -96,16 +110,22 @@ def add_member_pages(site: Site) -> None:
         return redirect(f"{path_of(workspace_id)}/invitations", "invitation-revoked")
 
 
-async def _members(visitor: Visitor, workspace_id: str, trouble: Trouble | None = None) -> Response:
+async def _role(
+    visitor: Visitor, workspace_id: str, account_id: str, trouble: Trouble | None = None
+) -> Response:
     workspace = await workspace_of(visitor, workspace_id)
-    page = await visitor.api.get(MemberList, f"{LIST}/{workspace_id}/members", **visitor.page)
+    member = await _member(visitor, workspace.id, account_id)
+    if not may_change_role(workspace.role, member.role, None):
+        raise Forbidden("You may not change the role of this member.")
+    roles = grantable(workspace.role)
     return await show(
-        "workspaces/members.html",
+        "workspaces/role.html",
         trouble=trouble,
         workspace=workspace,
-        page=page,
-        roles=grantable(workspace.role),
-        roles_explained=ROLES,
+        member=member,
+        roles=roles,
+        explained=explanations(roles),
+        chosen=visitor.given.get("role", member.role),
     )
 
 
@@ -168,5 +188,5 @@ async def _invitations(
         page=page,
         given=visitor.given or {"role": "editor"},
         roles=roles,
-        meaning=" ".join(f"{text}." for name, text in ROLES.items() if name in roles),
+        explained=explanations(roles),
     )

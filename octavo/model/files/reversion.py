@@ -1,6 +1,6 @@
 """Reversion: return a file to an earlier state, by a new revision."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -78,6 +78,29 @@ class KeptFile:
 
     head: Revision
     reason: KeptReason
+
+
+class FileEnds(NamedTuple):
+    """A file that a program has changed.
+
+    Attributes:
+        before: the revision before its first change; None if the program created the file.
+        head: its present head.
+    """
+
+    before: Revision | None
+    head: Revision
+
+
+def is_undone(files: Collection[FileEnds], is_own: Callable[[Revision], bool]) -> bool:
+    """Return whether others have undone all that a program changed.
+
+    That is so if each file is as it was before, by a revision of others: `undo` would return none
+    of them. How it came to be so doesn't matter; what the program itself took back is not undone.
+    """
+    return bool(files) and all(
+        not is_own(head) and has_same_state(before, head) for before, head in files
+    )
 
 
 def undo(

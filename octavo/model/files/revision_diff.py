@@ -97,10 +97,10 @@ def words(old: str, new: str) -> list[ChangedPiece]:
     """Return both texts as one sequence of common, removed and added pieces.
 
     The equal and added pieces make up ``new``, the equal and removed ones ``old``. Pieces end
-    between words, runs of spaces, line ends and single signs; each letter of Chinese, Japanese
-    and Korean is a word. Neighbours differ in kind, and removals precede the additions that
-    replace them. Texts that exceed the comparison budget (`octavo.model.difference`) are split
-    between lines only, or at the first and last difference.
+    between words, runs of spaces, line ends, escapes as ``%20`` or ``&amp;``, and single signs;
+    each letter of Chinese, Japanese and Korean is a word. Neighbours differ in kind, and removals
+    precede the additions that replace them. Texts that exceed the comparison budget
+    (`octavo.model.difference`) are split between lines only, or at the first and last difference.
     """
     pieces: list[ChangedPiece] = []
     done = 0

@@ -103,7 +103,7 @@ class LinkingNote:
     text: str
 
 
-class LinksOfFile(NamedTuple):
+class FileLinks(NamedTuple):
     """The links of a note, and those of other notes that lead to it."""
 
     outgoing: list[OutgoingLink]
@@ -125,7 +125,7 @@ class _LinksOfNote(NamedTuple):
 
 def links_of_file(
     workspace_id: WorkspaceId, file_id: FileId, limit: int, within: Confinement | None = None
-) -> Script[LinksOfFile | None]:
+) -> Script[FileLinks | None]:
     """Return the links of a live file and the first `back_links` to it; None without the file.
 
     Those of a note come each once, in their order. ``within`` a folder, links are resolved as if
@@ -133,13 +133,13 @@ def links_of_file(
     `MAX_HEADING_BYTES` and `MAX_HEADING_LINES` together.
     """
 
-    async def read_both(transaction: Transaction) -> LinksOfFile | None:
+    async def read_both(transaction: Transaction) -> FileLinks | None:
         view = await view_links(transaction, workspace_id, within)
         outgoing = await _outgoing(transaction, workspace_id, view, file_id)
         incoming = await _incoming(transaction, workspace_id, view, file_id, FIRST, limit)
         if outgoing is None or incoming is None:
             return None
-        return LinksOfFile(outgoing, incoming)
+        return FileLinks(outgoing, incoming)
 
     return read_both
 

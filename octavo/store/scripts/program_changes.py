@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
+from octavo.model.files.reversion import FileEnds, is_undone
 from octavo.model.files.revision import Revision
 from octavo.model.identity import AccountId, FileId, Position, WorkspaceId
 from octavo.model.refusal import TooManyFiles
-from octavo.store.scripts.revision_rows import COUNT, WORKSPACE, from_both, revisions_of_rows
+from octavo.store.scripts.revision_rows import (
+    COUNT,
+    WORKSPACE,
+    columns_of,
+    from_both,
+    revision_of,
+    revisions_of_rows,
+)
 from octavo.store.transaction import Script, Transaction
 
 MAX_FILES = 5000
 """Files whose histories are read."""
 MAX_REVISIONS = 20_000
 """Revisions that are read of all files together."""
+MAX_ENDS = 1000
+"""Files of all programs together whose ends are read."""
 TOO_MANY = "Too many files were changed since: undo the latest changes first, by a later time."
 
 _PROGRAMS = "(SELECT number FROM oauth_programs WHERE client = $2)"
 # The number of a file in one table is the column of another name in the other.
 _FIRST = f"""
-    SELECT file, MIN(first) FROM (
+    SELECT file, MIN(first) AS first FROM (
         SELECT number AS file, position AS first FROM files
         WHERE workspace = {WORKSPACE} AND program IN {_PROGRAMS} AND author_id = $3::uuid
         AND changed_at >= $4
@@ -38,6 +50,27 @@ _BEFORE = (
     from_both(f"SELECT {{columns}} FROM {{source}} WHERE {_OF_FILE} AND {{table}}.position < $3")
     + " ORDER BY position DESC LIMIT 1"
 )
+_HAS_HEADS = f"""
+    SELECT 1 FROM files WHERE workspace = {WORKSPACE} AND program IN {_PROGRAMS}
+        AND author_id = $3::uuid LIMIT 1
+"""
+_ENDS = f"""
+    SELECT {columns_of("files")}, {columns_of("revisions")}, revisions.position
+    FROM ({_FIRST}) AS found
+    JOIN files ON files.workspace = {WORKSPACE} AND files.number = found.file
+    LEFT JOIN revisions ON revisions.workspace = files.workspace AND revisions.file = files.number
+        AND revisions.position = (
+            SELECT MAX(position) FROM revisions AS earlier WHERE earlier.workspace = files.workspace
+                AND earlier.file = files.number AND earlier.position < found.first
+        )
+"""
+
+
+class ProgramOfAccount(NamedTuple):
+    """A program, and the account for which it changed something."""
+
+    client_id: str
+    author: AccountId
 
 
 class ChangesOfProgram(NamedTuple):
@@ -73,10 +106,7 @@ def histories_of(workspace_id: WorkspaceId, changes: ChangesOfProgram) -> Script
     """
 
     async def read_histories(transaction: Transaction) -> ChangedHistories:
-        rows = await transaction.fetch_all(
-            "SELECT number FROM oauth_programs WHERE client = $1", changes.client_id
-        )
-        numbers = frozenset(row[0] for row in rows)
+        numbers = await _numbers(transaction, changes.client_id)
         found = await transaction.fetch_all(_FIRST, workspace_id, *changes, MAX_FILES + 1)
         if len(found) > MAX_FILES:
             raise TooManyFiles(TOO_MANY)
@@ -91,6 +121,53 @@ def histories_of(workspace_id: WorkspaceId, changes: ChangesOfProgram) -> Script
         return ChangedHistories(histories, numbers)
 
     return read_histories
+
+
+def programs_undone(
+    workspace_id: WorkspaceId, programs: Sequence[ProgramOfAccount]
+) -> Script[frozenset[ProgramOfAccount]]:
+    """Return those of the programs of which all changes that are still stored are undone.
+
+    It is not found out for those that come after `MAX_ENDS` files.
+    """
+
+    async def read_undone(transaction: Transaction) -> frozenset[ProgramOfAccount]:
+        found: list[ProgramOfAccount] = []
+        left = MAX_ENDS
+        for each in programs:
+            if await transaction.fetch_one(_HAS_HEADS, workspace_id, *each) is not None:
+                # Something is left of what it changed: most programs are here.
+                continue
+            ends = await _ends(transaction, workspace_id, each, left)
+            left -= len(ends)
+            if left < 0:
+                break
+            numbers = await _numbers(transaction, each.client_id)
+            if is_undone(ends, partial(ChangesOfProgram(*each, 0).includes, numbers=numbers)):
+                found.append(each)
+        return frozenset(found)
+
+    return read_undone
+
+
+async def _ends(
+    transaction: Transaction, workspace_id: WorkspaceId, program: ProgramOfAccount, limit: int
+) -> list[FileEnds]:
+    rows = await transaction.fetch_all(_ENDS, workspace_id, *program, 0, limit + 1)
+    return [
+        FileEnds(
+            None if row[-1] is None else revision_of(row[COUNT:]),
+            revision_of(row),
+        )
+        for row in rows
+    ]
+
+
+async def _numbers(transaction: Transaction, client_id: str) -> frozenset[int]:
+    rows = await transaction.fetch_all(
+        "SELECT number FROM oauth_programs WHERE client = $1", client_id
+    )
+    return frozenset(row[0] for row in rows)
 
 
 async def _history(

@@ -25,10 +25,15 @@ _INSERT = f"""
     WHERE EXISTS (SELECT 1 FROM workspaces WHERE id = $1::uuid) ON CONFLICT DO NOTHING
 """
 _OF_ONE = f"workspace = {WORKSPACE} AND restorations.id = $2::uuid"
-_FIND = f"""
-    SELECT restorations.id, account_id, moment, target, folder, present, state, steps, last, total,
-        done, left_count, left_files, failure, started_at, updated_at, continuer_id
-    FROM restorations WHERE {_OF_ONE}
+_COLUMNS = """
+    restorations.id, account_id, moment, target, folder, present, state, steps, last, total, done,
+    left_count, failure, started_at, updated_at, continuer_id
+"""
+_FIND = f"SELECT {_COLUMNS}, left_files FROM restorations WHERE {_OF_ONE}"
+_LIST = f"""
+    SELECT {_COLUMNS}, '' FROM restorations WHERE workspace = {WORKSPACE}
+        AND (started_at, restorations.id) < ($2, $3::uuid)
+    ORDER BY started_at DESC, restorations.id DESC LIMIT $4
 """
 _UNFINISHED = """
     SELECT workspaces.id, restorations.id FROM restorations
@@ -132,6 +137,21 @@ def find(key: RestorationKey) -> Script[StoredRestoration | None]:
     return read
 
 
+def newest(
+    workspace_id: WorkspaceId, before: tuple[int, str], limit: int
+) -> Script[list[StoredRestoration]]:
+    """Return restorations of a workspace, the latest first, without the files that were left.
+
+    They began before a time (ms), or at that time and have lower ids.
+    """
+
+    async def read(transaction: Transaction) -> list[StoredRestoration]:
+        rows = await transaction.fetch_all(_LIST, workspace_id, *before, limit)
+        return [_stored(RestorationKey(workspace_id, MutationId(row[0])), row) for row in rows]
+
+    return read
+
+
 def unfinished(until: int, limit: int) -> Script[list[RestorationKey]]:
     """Return restorations that are to go on and had their last step until a time (ms)."""
 
@@ -230,8 +250,8 @@ def expire(before: int) -> Script[bool]:
 
 
 def _stored(key: RestorationKey, row: Row) -> StoredRestoration:
-    left = json.loads(row[12]) if row[12] else []
-    failure = None if row[13] is None else json.loads(row[13])
+    left = json.loads(row[16]) if row[16] else []
+    failure = None if row[12] is None else json.loads(row[12])
     return StoredRestoration(
         key=key,
         account_id=AccountId(row[1]),
@@ -245,7 +265,7 @@ def _stored(key: RestorationKey, row: Row) -> StoredRestoration:
         left_count=row[11],
         left=tuple(NamedFile(FileId(each[0]), each[1], each[2]) for each in left),
         failure=None if failure is None else (failure[0], failure[1]),
-        started_at=row[14],
-        updated_at=row[15],
-        continued_by=None if row[16] is None else AccountId(row[16]),
+        started_at=row[13],
+        updated_at=row[14],
+        continued_by=None if row[15] is None else AccountId(row[15]),
     )

@@ -282,7 +282,11 @@ def undo_previewed(world: World) -> httpx.Response:
 @produces("undoClientChanges", "200")
 def changes_of_program_undone(world: World) -> httpx.Response:
     client_id, note = changed_by_program(world)
+    listed = world.ask("GET", f"{world.base}/clients").json()["items"]
+    assert [each["undone"] for each in listed if each["client"] == client_id] == [False]
     response = undo(world, client_id)
+    listed = world.ask("GET", f"{world.base}/clients").json()["items"]
+    assert [each["undone"] for each in listed if each["client"] == client_id] == [True]
     text = world.ask("GET", world.file(note), params={"content": "text"}).json()["text"]
     assert text == "By a person."
     return response

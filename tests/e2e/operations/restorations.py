@@ -50,6 +50,20 @@ def folder_restored_with_a_mutation_that_was_used(world: World) -> httpx.Respons
     return restore(world, **asked, mutationId=note["revision"]["mutationId"])
 
 
+@produces("listRestorations", "200")
+def restorations_listed(world: World) -> httpx.Response:
+    _, asked = changed_in_folder(world)
+    made = [restore(world, **asked).json()["restorationId"] for _ in range(3)]
+    path = f"{world.base}/restorations"
+    page = world.ask("GET", path, params={"limit": 2}).json()
+    found = [each["restorationId"] for each in page["items"]]
+    response = world.ask("GET", path, params={"after": page["next"]})
+    found += [each["restorationId"] for each in response.json()["items"]]
+    assert found[:3] == made[::-1]
+    assert len({*found}) == len(found)
+    return response
+
+
 @produces("getRestoration", "200")
 def restoration_read(world: World) -> httpx.Response:
     later = restore(world, moment=AFTER_ALL).json()

@@ -67,6 +67,7 @@ SAMPLES = {
     "undoClientChanges": Sample("write", {"client": "a", "since": SINCE}),
     "previewRestoration": Sample("write", query=f"moment={SINCE}"),
     "restoreWorkspace": Sample("write", {"moment": SINCE}),
+    "listRestorations": Sample("write"),
     "getRestoration": Sample("write"),
     "getLinks": Sample("read"),
     "listUnresolvedLinks": Sample("read"),

@@ -11,6 +11,7 @@ import trio
 from octavo.model.files.changeset import ChangeOperation
 from octavo.model.identity import WorkspaceId
 from octavo.restoration.undo import ProgramUndo, UndoOutlook
+from octavo.store.scripts import program_changes
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import START
 from tests.fakes.notes_api import Client, NotesApi, account_id, refusal, tag_of
@@ -127,6 +128,19 @@ async def test_files_that_others_changed_since_are_left_and_named(
     assert await paths(api) == {"ours.md": "3", "theirs.md": "1"}
 
 
+async def test_each_of_many_files_that_others_changed_since_is_named(
+    api: NotesApi, assistant: Client
+) -> None:
+    notes = [await api.note(f"{number:02}.md", "1") for number in range(30)]
+    for note in notes:
+        await write(api, assistant, note.id, text="2")
+    for note in notes[1:]:
+        await write(api, api.owner, note.id, text="3")
+    response = await undo(api)
+    assert outcomes(response) == [("00.md", "restored")]
+    assert kept(response) == [(f"{number:02}.md", "changed_since") for number in range(1, 30)]
+
+
 async def test_file_whose_path_is_taken_is_left_and_named(api: NotesApi, assistant: Client) -> None:
     note = await api.note("a.md", "1")
     await write(api, assistant, note.id, path="b.md")
@@ -236,6 +250,45 @@ async def test_programs_are_listed_with_what_they_changed(api: NotesApi, assista
     assert (found["client"], found["name"], found["revisions"]) == (ASSISTANT, "An assistant", 2)
     assert (found["accountId"], found["accountName"]) == (account_id("owner"), "owner")
     assert found["firstAt"] <= found["lastAt"]
+
+
+async def undone(api: NotesApi) -> dict[str, bool]:
+    """Whether all is undone of what each program changed for the owner."""
+    listed = (await api.owner.get(f"{api.place}/clients")).json()["items"]
+    return {each["client"]: each["undone"] for each in listed}
+
+
+async def test_program_of_which_all_is_undone_is_marked(api: NotesApi, assistant: Client) -> None:
+    await changed_vault(api, assistant)
+    other = await api.program(OTHER, "Another")
+    await other.post(api.files, {"path": "other.md", "text": ""})
+    assert await undone(api) == {ASSISTANT: False, OTHER: False}
+    await undo(api)
+    assert await undone(api) == {ASSISTANT: True, OTHER: False}
+    await assistant.post(api.files, {"path": "again.md", "text": ""})
+    assert await undone(api) == {ASSISTANT: False, OTHER: False}
+
+
+async def test_program_of_which_a_part_is_undone_is_not_marked(
+    api: NotesApi, assistant: Client
+) -> None:
+    note = await api.note("a.md", "1")
+    await write(api, assistant, note.id, text="2")
+    api.sources.time += 60
+    await write(api, assistant, note.id, text="3")
+    await undo(api, since=stamp(api.sources.time))
+    assert (await paths(api), await undone(api)) == ({"a.md": "2"}, {ASSISTANT: False})
+    await undo(api)
+    assert (await paths(api), await undone(api)) == ({"a.md": "1"}, {ASSISTANT: True})
+
+
+async def test_program_that_changed_too_many_files_is_not_marked(
+    api: NotesApi, assistant: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program_changes, "MAX_ENDS", 3)
+    await changed_vault(api, assistant)
+    await undo(api)
+    assert await undone(api) == {ASSISTANT: False}
 
 
 async def test_time_before_which_revisions_may_be_removed_is_refused(

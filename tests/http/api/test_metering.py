@@ -77,7 +77,7 @@ WITHOUT_CONTENT = {
     *("listAccounts", "readAccount", "listAuditEntries", "listInvitations", "getLegalDocument"),
     *("findOperatorAccount", "readOperatorAccount", "listWorkspaces", "getWorkspace"),
     *("listMembers", "listWorkspaceInvitations", "getReceipt", "listFiles", "listRevisions"),
-    *("listClientChanges", "getUndo", "previewRestoration", "getRestoration"),
+    *("listClientChanges", "getUndo", "previewRestoration", "listRestorations", "getRestoration"),
     *("getLinks", "listUnresolvedLinks", "getWorkspaceImport"),
     *("listPublishedLinks", "listReports", "getReportPage", "openMcp"),
     *("getRootMcpMetadata", "getMcpMetadata", "getAuthorizationServer", "getClient"),

@@ -17,7 +17,7 @@ from octavo.model.identity import Epoch, FileId
 from octavo.model.refusal import DocumentTooLarge
 from octavo.restoration import runner
 from octavo.store.scripts.past_states import StatesSince
-from octavo.store.scripts.restorations import RestorationKey
+from octavo.store.scripts.restorations import MAX_LEFT, RestorationKey
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import START
 from tests.fakes.image_files import encoded, picture
@@ -50,6 +50,11 @@ async def contents(api: NotesApi) -> dict[str, str]:
 
 async def position(api: NotesApi) -> int:
     return int((await api.owner.get(f"{api.place}/feed")).json()["position"])
+
+
+def create(api: NotesApi, path: str) -> Json:
+    """An operation that creates a note."""
+    return {"op": "create", "fileId": api.new_id(), "path": path, "text": "x"}
 
 
 async def restore(api: NotesApi, who: Client | None = None, /, **asked: object) -> Response:
@@ -586,6 +591,61 @@ async def test_note_that_exceeds_a_present_limit_is_left_and_named(
     assert await contents(api) == {"long.md": "y", "short.md": "x"}
 
 
+async def test_more_refused_files_than_there_are_attempts_are_all_left_and_named(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each refusal names one file, and is no failed attempt: the next one is without that file."""
+    names = [f"{number:02}.md" for number in range(runner.MAX_ATTEMPTS + 5)]
+    notes = [await api.note(name, "x" * 50) for name in names]
+    short = await api.note("short.md", "x")
+    then = await position(api)
+    for note in (*notes, short):
+        await note.update(text="y")
+    write = DocumentBatch.write
+
+    def refuse(self: DocumentBatch, file_id: FileId, content: NoteText, epoch: Epoch) -> None:
+        if content.size > 10:
+            raise DocumentTooLarge("Its document would be too large.")
+        write(self, file_id, content, epoch)
+
+    monkeypatch.setattr(DocumentBatch, "write", refuse)
+    result = await done(api, position=then)
+    assert left(result) == [(name, "unacceptable") for name in names]
+    assert (result["leftCount"], result["done"]) == (len(names), 1)
+    assert (await contents(api))["short.md"] == "x"
+
+
+async def test_only_the_first_of_many_files_that_are_left_are_named(api: NotesApi) -> None:
+    names = [f"{number:03}.md" for number in range(MAX_LEFT + 10)]
+    half = len(names) // 2
+    moved = []
+    for some in (names[:half], names[half:]):
+        made = await api.push(*(create(api, f"out/{name}") for name in some))
+        moved += [
+            {
+                "op": "update",
+                "fileId": each["fileId"],
+                "ifMatch": each["revision"]["id"],
+                "path": each["path"].replace("out/", "in/"),
+            }
+            for each in made.json()["changes"]
+        ]
+    then = await position(api)
+    for moves, some in ((moved[:half], names[:half]), (moved[half:], names[half:])):
+        assert (await api.push(*moves)).status == 200
+        # Others have their paths, outside of the folder that is restored.
+        assert (await api.push(*(create(api, f"out/{name}") for name in some))).status == 200
+    expected = [(f"in/{name}", "path_taken") for name in names[:MAX_LEFT]]
+    ahead = await preview(api, position=then, folder="in")
+    assert (left(ahead), ahead["leftCount"]) == (expected, len(names))
+    result = await done(api, position=then, folder="in")
+    found = (await api.owner.get(f"{api.place}/restorations/{result['restorationId']}")).json()
+    for each in (result, found):
+        assert (left(each), each["leftCount"]) == (expected, len(names))
+    [row] = (await listed(api))["items"]
+    assert row["leftCount"] == len(names)
+
+
 @pytest.mark.parametrize("meanwhile", ["purge", "restore", "delete"])
 async def test_file_that_comes_back_or_goes_meanwhile_is_left(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch, meanwhile: str
@@ -619,3 +679,45 @@ async def test_file_that_comes_back_or_goes_meanwhile_is_left(
 async def test_unknown_restoration_is_not_found(api: NotesApi) -> None:
     response = await api.owner.get(f"{api.place}/restorations/{OTHER}")
     assert refusal(response) == (404, "not_found")
+
+
+async def listed(api: NotesApi, query: str = "") -> Json:
+    response = await api.owner.get(f"{api.place}/restorations{query}")
+    assert response.status == 200, response.body
+    found: Json = response.json()
+    return found
+
+
+async def test_restorations_are_listed_the_latest_first(api: NotesApi) -> None:
+    assert await listed(api) == {"items": [], "next": None}
+    _, before = await changed_vault(api)
+    first = await done(api, position=before)
+    api.sources.time += 60
+    second = await done(api, position=before, folder="a")
+    found = (await listed(api))["items"]
+    assert found == [
+        {name: value for name, value in each.items() if name != "left"} for each in (second, first)
+    ]
+
+
+async def test_pages_of_the_list_have_every_restoration_once(api: NotesApi) -> None:
+    made = [(await done(api, position=0))["restorationId"] for _ in range(5)]
+    found = await api.owner.pages(f"{api.place}/restorations", 2)
+    assert [each["restorationId"] for each in found] == sorted(made, reverse=True)
+
+
+async def test_restorations_of_other_workspaces_are_not_listed(api: NotesApi) -> None:
+    await done(api, position=0)
+    made = await api.owner.post("/api/workspaces", {"name": "Other"})
+    response = await api.owner.get(f"/api/workspaces/{made.json()['id']}/restorations")
+    assert (response.status, response.json()["items"]) == (200, [])
+
+
+async def test_list_has_restorations_that_stopped_with_the_reason(api: NotesApi) -> None:
+    await api.note("a.md", "1")
+    await api.execute("UPDATE accounts SET state = 'locked'")
+    stopped = (await restore(api, position=0)).json()
+    await api.execute("UPDATE accounts SET state = 'enabled'")
+    [found] = (await listed(api))["items"]
+    assert (found["state"], found["failure"]) == ("failed", stopped["failure"])
+    assert (found["total"], found["done"], found["endedAt"]) == (1, 0, None)

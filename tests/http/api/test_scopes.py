@@ -83,6 +83,7 @@ RULES = {
     "undoClientChanges": Rule(WRITE),
     "previewRestoration": Rule(WRITE),
     "restoreWorkspace": Rule(WRITE),
+    "listRestorations": Rule(WRITE),
     "getRestoration": Rule(WRITE),
     "getLinks": Rule(READ, 404),
     "listUnresolvedLinks": Rule(READ, 200),

@@ -83,6 +83,7 @@ CHANGED = {400, 401, 403, 404, 409, 410, 412, 422, 423, 500, 503, 507}
         ("readFiles", f"POST {WORKSPACE}/files/read", READ | BODY | {422, 429, 507}),
         ("previewRestoration", f"GET {WORKSPACE}/restorations/preview", READ),
         ("restoreWorkspace", f"POST {WORKSPACE}/restorations", (READ - {200}) | BODY | {201, 507}),
+        ("listRestorations", f"GET {WORKSPACE}/restorations", READ),
         ("getRestoration", f"GET {WORKSPACE}/restorations/{{restorationId}}", READ),
         ("getSyncProtocol", "GET /api/sync/protocol", {200, 400, 500, 503}),
         ("getFeed", f"GET {WORKSPACE}/feed", READ | {429}),

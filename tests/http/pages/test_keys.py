@@ -1,9 +1,11 @@
 """The pages of sessions and keys."""
 
 import re
+from html import unescape
 
 import pytest
 
+from octavo.http.pages.keys import ACCESS, EXPLAINED
 from octavo.model.identity import WorkspaceId
 from tests.fakes.page_reader import Installation, PageReader
 from tests.fakes.users_api import ADDRESS
@@ -116,6 +118,25 @@ async def test_limits_that_contradict_themselves_are_explained(
     assert (ann.status, page.focused) == (400, focused)
     assert 'value="laptop"' in ann.text
     assert ('id="workspace-' + home) in ann.text
+
+
+async def test_each_choice_of_what_a_key_may_do_is_explained_beside_it(ann: PageReader) -> None:
+    await ann.open("/account/keys")
+    choices = [each for each in ann.page.controls if each.get("name") == "access"]
+    assert [each["value"] for each in choices] == [*ACCESS]
+    for each in choices:
+        label, hint = f'<label for="{each["id"]}">', f'<span id="{each["id"]}-hint" class="hint">'
+        value = each["value"] or ""
+        assert f"{label}{ACCESS[value]}</label>{hint}{EXPLAINED[value]}" in unescape(ann.text)
+        assert each["aria-describedby"] == f"{each['id']}-hint"
+
+
+@pytest.mark.parametrize("access", ["notes:read", "notes:write"])
+async def test_choice_of_what_a_key_may_do_comes_back(ann: PageReader, access: str) -> None:
+    await ann.open("/account/keys")
+    await ann.submit("Create the key", name=" ", access=access)
+    chosen = [each["value"] for each in ann.page.controls if "checked" in each]
+    assert chosen == [access]
 
 
 async def test_key_of_a_workspace_that_was_left_is_listed(

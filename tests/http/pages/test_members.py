@@ -1,5 +1,6 @@
 """The pages of members and invitations."""
 
+import re
 from urllib.parse import urlsplit
 
 import pytest
@@ -25,6 +26,11 @@ async def join(house: Installation, reader: PageReader, token: str) -> None:
     origin = (b"origin", b"https://notes.example")
     response = await house.users.post("/api/invitations/accept", {"token": token}, cookie, origin)
     assert response.status == 200
+
+
+def role_pages(reader: PageReader) -> list[str]:
+    """Where the roles of members are changed, by the list of members that is shown."""
+    return re.findall(r'href="(/workspaces/[^"]+/members/[^"]+/role)"', reader.text)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +59,10 @@ async def test_owner_invites_changes_and_removes(
     assert "bob@example.org" not in bob.text.partition("<main")[2].replace("Bob", "")
     await ann.open(f"{path}/members")
     assert "bob@example.org" in ann.text
-    [form] = [each for each in ann.page.forms if each.fields.get("role") == "editor"]
-    await ann.send_form(form, role="reader")
+    presently = [(await ann.form_at(each, "Change the role")) for each in role_pages(ann)]
+    [form] = [each for each in presently if each.fields["role"] == "editor"]
+    await ann.open(form.action)
+    await ann.submit("Change the role", role="reader")
     assert ann.page.alerts == ["The role is saved."]
     removal = next(path for text, path in ann.page.links.items() if text.startswith("Remove"))
     await ann.open(removal)
@@ -67,7 +75,9 @@ async def test_owner_invites_changes_and_removes(
 async def test_last_owner_can_neither_leave_nor_step_down(ann: PageReader) -> None:
     path = await create(ann)
     await ann.open(f"{path}/members")
-    await ann.submit("Change", role="reader")
+    [role] = role_pages(ann)
+    await ann.open(role)
+    await ann.submit("Change the role", role="reader")
     page = await ann.submit("Change my role")
     assert (ann.status, page.alerts[0][:27]) == (409, "A workspace needs an owner.")
     await ann.open(f"{path}/members")
@@ -87,14 +97,54 @@ async def test_own_role_is_changed_after_a_confirmation(
     path = await create(ann)
     await join(house, bob, await invite(ann, path, "administrator"))
     await bob.open(f"{path}/members")
-    own = next(form for form in bob.page.forms if form.fields.get("role") == "administrator")
-    page = await bob.send_form(own, role="reader")
+    # The owner's role is not theirs to change.
+    [role] = role_pages(bob)
+    await bob.open(role)
+    page = await bob.submit("Change the role", role="reader")
     assert "You are administrator now. As reader you may do less" in bob.text
     assert page.links["Cancel"] == f"{path}/members"
     page = await bob.submit("Change my role")
     assert page.alerts == ["The role is saved."]
     await bob.open(f"{path}/invitations")
     assert bob.status == 403
+
+
+async def test_each_role_on_offer_is_explained_beside_it(
+    house: Installation, ann: PageReader, bob: PageReader
+) -> None:
+    path = await create(ann)
+    await join(house, bob, await invite(ann, path, "administrator"))
+    await bob.open(f"{path}/members")
+    for page in (*role_pages(bob), f"{path}/invitations"):
+        await bob.open(page)
+        shown = [each["value"] for each in bob.page.controls if each.get("name") == "role"]
+        assert shown == ["administrator", "editor", "reader"]
+        assert 'class="hint">Also manages members and the name.</span>' in bob.text
+        assert "including deleting the workspace" not in bob.text
+
+
+async def test_role_that_may_not_be_changed_has_no_form(
+    house: Installation, ann: PageReader, bob: PageReader
+) -> None:
+    path = await create(ann)
+    await join(house, bob, await invite(ann, path, "reader"))
+    await ann.open(f"{path}/members")
+    pages = role_pages(ann)
+    await bob.open(f"{path}/members")
+    assert role_pages(bob) == []
+    for page in pages:
+        await bob.open(page)
+        assert bob.status == 403
+        assert {each.button for each in bob.page.forms} == {"Sign out"}
+
+
+async def test_role_that_is_none_comes_back_with_the_choice(ann: PageReader) -> None:
+    path = await create(ann)
+    await ann.open(f"{path}/members")
+    [role] = role_pages(ann)
+    form = await ann.form_at(role, "Change the role")
+    await ann.send_form(form, role="guest", confirmed="yes")
+    assert (ann.status, ann.page.focused) == (400, ["role"])
 
 
 async def test_workspace_is_deleted_by_owners_only(

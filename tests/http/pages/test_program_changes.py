@@ -123,6 +123,8 @@ async def test_program_is_listed_and_undone(ann: PageReader, changed: Changed) -
     assert ann.path == f"{changed.base}/programs"
     assert ann.page.alerts == ["The changes of the program are undone."]
     assert await changed.paths() == []
+    assert "undone</span>" in ann.text
+    assert "Undo… what An assistant changed" not in ann.page.links
 
 
 async def test_file_that_somebody_changed_since_is_named(ann: PageReader, changed: Changed) -> None:
@@ -133,6 +135,15 @@ async def test_file_that_somebody_changed_since_is_named(ann: PageReader, change
     assert "Somebody has changed it since." in ann.text
     await ann.submit("Undo the changes to this file")
     assert await changed.paths() == ["mine.md"]
+
+
+async def test_each_of_many_files_that_stay_is_named(ann: PageReader, changed: Changed) -> None:
+    names = [f"{number:02}.md" for number in range(25)]
+    for name in names:
+        await changed.update(await changed.create(name), "By me.")
+    await ann.open(changed.undo)
+    assert ann.text.count("Somebody has changed it since.") == len(names)
+    assert all(f">{name}</strong>" in ann.text for name in names)
 
 
 async def test_undo_that_was_done_says_that_nothing_is_left(

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from octavo.model.files.changeset import DeleteFile, RestoreFile, UpdateFile
 from octavo.model.files.content import MARKDOWN, note_text
-from octavo.model.files.reversion import KeptFile, Reversion, operation_of, undo
+from octavo.model.files.reversion import (
+    FileEnds,
+    KeptFile,
+    Reversion,
+    is_undone,
+    operation_of,
+    undo,
+)
 from octavo.model.files.revision import Revision
 from octavo.model.identity import (
     AccountId,
@@ -56,7 +63,7 @@ def history(*states: str) -> list[Revision]:
     return made
 
 
-def is_undone(revision: Revision) -> bool:
+def is_own(revision: Revision) -> bool:
     return revision.program == ASSISTANT
 
 
@@ -76,7 +83,7 @@ def is_undone(revision: Revision) -> bool:
     ],
 )
 def test_undo_returns_to_the_state_before(states: tuple[str, ...], target: str | None) -> None:
-    found = undo(history(*states), is_undone)
+    found = undo(history(*states), is_own)
     assert isinstance(found, Reversion)
     assert (None if found.target is None else found.target.revision_id) == target
     assert found.head.revision_id == f"r{len(states)}"
@@ -101,14 +108,60 @@ def test_undo_returns_to_the_state_before(states: tuple[str, ...], target: str |
     ],
 )
 def test_file_that_others_changed_since_is_kept(states: tuple[str, ...]) -> None:
-    found = undo(history(*states), is_undone)
+    found = undo(history(*states), is_own)
     assert isinstance(found, KeptFile)
     assert found.reason == "changed_since"
 
 
 def test_purged_file_is_kept() -> None:
-    found = undo(history(" a.md:x", "+a.md:y", " !"), is_undone)
+    found = undo(history(" a.md:x", "+a.md:y", " !"), is_own)
     assert found == KeptFile(history(" a.md:x", "+a.md:y", " !")[-1], "purged")
+
+
+def ends(*states: str) -> FileEnds:
+    """What is left of a file's history: before the first change of the program, and its head."""
+    made = history(*states)
+    return FileEnds(None if is_own(made[0]) else made[0], made[-1])
+
+
+@pytest.mark.parametrize(
+    ("files", "undone"),
+    [
+        pytest.param([("+a.md:x", " -")], True, id="a created note was deleted"),
+        pytest.param([(" a.md:x", "+a.md:y", " a.md:x")], True, id="a text was taken back"),
+        pytest.param([(" a.md:x", "+-", " a.md:x")], True, id="a deleted note was restored"),
+        pytest.param([(" a.md:x", "+a.md:y", " a.md:z", " a.md:x")], True, id="in two steps"),
+        pytest.param([("+a.md:x", " -"), (" b.md:x", "+b.md:y", " b.md:x")], True, id="each file"),
+        pytest.param([("+a.md:x", " -"), (" b.md:x", "+b.md:y")], False, id="not all files"),
+        pytest.param([(" a.md:x", "+a.md:y", "+a.md:z", " a.md:y")], False, id="not all changes"),
+        pytest.param([(" a.md:x", "+a.md:y", " b.md:x")], False, id="a text at another path"),
+        pytest.param([(" a.md:x", "+a.md:y", " a.md:z")], False, id="others wrote over it"),
+        pytest.param([(" a.md:x", "+a.md:y", " !")], False, id="a note was purged"),
+        pytest.param([(" a.md:x", "+a.md:y", "+a.md:x")], False, id="the program took it back"),
+        pytest.param([("+a.md:x", " -", " a.md:x")], False, id="a note was brought back"),
+        pytest.param([], False, id="nothing is stored any more"),
+    ],
+)
+def test_program_is_undone_when_others_returned_each_file_to_its_state_before(
+    files: list[tuple[str, ...]], undone: bool
+) -> None:
+    assert is_undone([ends(*each) for each in files], is_own) == undone
+
+
+STATES = st.sampled_from(["a.md:x", "a.md:y", "b.md:x", "-"])
+
+
+@given(st.lists(st.tuples(st.sampled_from(" +"), STATES), min_size=1, max_size=6), st.booleans())
+def test_undo_returns_nothing_of_what_is_undone(
+    changes: list[tuple[str, str]], existed: bool
+) -> None:
+    states = [*([" a.md:x"] if existed else []), "+a.md:y", *(who + at for who, at in changes)]
+    found = undo(history(*states), is_own)
+    by_others = not is_own(history(*states)[-1])
+    if is_undone([ends(*states)], is_own):
+        assert not isinstance(found, Reversion)
+    elif by_others:
+        assert found is not None
 
 
 @pytest.mark.parametrize(
@@ -116,7 +169,7 @@ def test_purged_file_is_kept() -> None:
     [(" a.md:x", "+a.md:y", " a.md:x"), (" a.md:x", "+a.md:y", "+a.md:x"), ("+a.md:x", " -")],
 )
 def test_nothing_is_left_of_what_was_undone(states: tuple[str, ...]) -> None:
-    assert undo(history(*states), is_undone) is None
+    assert undo(history(*states), is_own) is None
 
 
 _STATES = st.tuples(st.sampled_from("+ "), st.sampled_from(["a.md:x", "a.md:y", "b.md:x", "-"]))
@@ -125,13 +178,13 @@ _STATES = st.tuples(st.sampled_from("+ "), st.sampled_from(["a.md:x", "a.md:y", 
 @given(st.lists(_STATES, min_size=1, max_size=6))
 def test_undo_loses_no_state_that_others_made(states: list[tuple[str, str]]) -> None:
     revisions = history(*("".join(each) for each in states))
-    first = next((i for i, each in enumerate(revisions) if is_undone(each)), None)
+    first = next((i for i, each in enumerate(revisions) if is_own(each)), None)
     if first is None:
         return
-    found = undo(revisions[max(first - 1, 0) :], is_undone)
-    others = [each for each in revisions[first:] if not is_undone(each)]
+    found = undo(revisions[max(first - 1, 0) :], is_own)
+    others = [each for each in revisions[first:] if not is_own(each)]
     if isinstance(found, Reversion):
-        own = {_seen(each) for each in revisions[first:] if is_undone(each)}
+        own = {_seen(each) for each in revisions[first:] if is_own(each)}
         before = None if first == 0 else revisions[first - 1]
         assert {_seen(each) for each in others} <= own | {_seen(before)}
         assert _seen(found.result) == _seen(before)

@@ -2,7 +2,8 @@
 
 import shutil
 import subprocess
-from itertools import pairwise
+from html.entities import html5
+from itertools import accumulate, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -188,6 +189,8 @@ def test_pieces_concatenate_to_both_texts(pair: tuple[str, str]) -> None:
         ("今日は雨", "今日は晴", "今日は-雨+晴"),
         ("कि की", "कि कु", "कि -की+कु"),
         ("a\nb\n", "a\r\nb\n", "a-\n+\r\n=b\n"),
+        ("[a](b%20c.md)", "[a](b%2Fc.md)", "[a](b-%20+%2F=c.md)"),
+        ("x &lt; y", "x &gt; y", "x -&lt;+&gt;= y"),
         ("same\n\nnew day\n", "same\n\nold day\n", "same\n\n-new+old= day\n"),
     ],
 )
@@ -211,10 +214,49 @@ def test_splitting_into_words_loses_nothing(text: str) -> None:
         ("漢字かな", ["漢", "字", "か", "な"]),
         ("한국", ["한", "국"]),
         ("👩\u200d👧!", ["👩\u200d", "👧", "!"]),
+        ("a%20b", ["a", "%20", "b"]),
+        ("%C3%A9t%C3%a9", ["%C3%A9", "t", "%C3%a9"]),
+        ("%F0%9F%A6%89%20%41", ["%F0%9F%A6%89", "%20", "%41"]),
+        ("100%, 5%2", ["100", "%", ",", " ", "5", "%", "2"]),
+        ("salt&nbsp;&amp;&#233;&#xE9;", ["salt", "&nbsp;", "&amp;", "&#233;", "&#xE9;"]),
+        (
+            "R&D; a&b &; &#x; &amp",
+            [*"R&D;", " ", *"a&b", " ", *"&;", " ", *"&#x;", " ", "&", "amp"],
+        ),
+        ("&amp;\u0301", ["&amp;\u0301"]),
     ],
 )
 def test_words_are_split_as_a_reader_would(text: str, cut: list[str]) -> None:
     assert words_of(text) == cut
+
+
+ESCAPES = st.one_of(
+    st.characters(exclude_categories=["Cs"]).map(
+        lambda each: "".join(f"%{byte:02X}" for byte in each.encode())
+    ),
+    st.sampled_from([*html5]).filter(lambda name: name.endswith(";")).map("&{}".format),
+    st.integers(1, 0x10FFFF).map("&#{};".format),
+    st.integers(1, 0x10FFFF).map("&#x{:x};".format),
+)
+
+
+@given(ESCAPES, st.text("a.-/ \n", max_size=4), st.text("a.-/ \n", max_size=4))
+def test_escape_is_one_word_wherever_it_is(escape: str, before: str, after: str) -> None:
+    assert escape in words_of(f"{before}{escape}{after}")
+
+
+@given(st.lists(ESCAPES | st.text("ab", max_size=2)), st.lists(ESCAPES | st.text("ab", max_size=2)))
+def test_no_piece_ends_within_an_escape(old: list[str], new: list[str]) -> None:
+    # The spaces keep the escapes apart.
+    pieces = words(" ".join(old), " ".join(new))
+    for tokens, other in ((old, "added"), (new, "removed")):
+        inside, start = set(), 0
+        for token in tokens:
+            if token.startswith(("%", "&")):
+                inside |= {*range(start + 1, start + len(token))}
+            start += len(token) + 1
+        at = accumulate(len(each.text) for each in pieces if each.kind != other)
+        assert inside.isdisjoint(at)
 
 
 @pytest.mark.parametrize("allowed", [0, 1 << 14, 1 << 16])

@@ -281,6 +281,7 @@ NOTES: dict[str, Example] = {
                     "accountId": ACCOUNT,
                     "accountName": "Ada",
                     "revisions": 2,
+                    "undone": False,
                     "firstAt": "2026-03-14T10:05:12.944Z",
                     "lastAt": "2026-03-15T07:41:20.015Z",
                 }
@@ -336,6 +337,12 @@ NOTES: dict[str, Example] = {
     "restoreWorkspace": Example(
         request={"moment": "2026-03-14T10:00:00Z", "folder": "Recipes", "mutationId": _RESTORE},
         response=_RESTORATION,
+    ),
+    "listRestorations": Example(
+        response={
+            "items": [{name: value for name, value in _RESTORATION.items() if name != "left"}],
+            "next": None,
+        }
     ),
     "getRestoration": Example(response=_RESTORATION),
     "diffRevisions": Example(

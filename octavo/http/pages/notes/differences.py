@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from octavo.http.api.file_schemas import WorkspaceFile
 from octavo.http.api.history import DiffHunkSchema
+from octavo.model.files.conflict_view import ConflictView, conflict_views
 from octavo.model.files.revision_diff import ChangedPiece, words
-from octavo.model.merge import MergeConflict, merge, shared
+from octavo.model.merge import merge, shared
 
 _LONGEST_SHOWN = 160
 """Characters of unchanged text that are shown around a change."""
@@ -22,12 +23,13 @@ _MOST_PIECES = 400
 class Meanwhile:
     """What happened to a note while a person wrote, and the texts of both sides merged.
 
-    What each side changed is None for long texts.
+    ``conflicts`` are the first of ``count``. What each side changed is None for long texts.
     """
 
     file: WorkspaceFile
     merged: str
-    conflicts: list[MergeConflict]
+    count: int
+    conflicts: list[ConflictView]
     theirs: list[ChangedPiece] | None
     mine: list[ChangedPiece] | None
 
@@ -42,12 +44,15 @@ def meanwhile(file: WorkspaceFile, base: str | None, mine: str) -> Meanwhile:
     if base is None:
         base = shared(mine, theirs)
     found = merge(base, mine, theirs)
+    count = len(found.conflicts)
+    shown = conflict_views(mine, theirs, found.conflicts)
     if len(base) + len(mine) + len(theirs) > _LONGEST_COMPARED:
-        return Meanwhile(file, found.text, found.conflicts, None, None)
+        return Meanwhile(file, found.text, count, shown, None, None)
     return Meanwhile(
         file,
         found.text,
-        found.conflicts,
+        count,
+        shown,
         shortened(words(base, theirs)),
         shortened(words(base, mine)),
     )

@@ -287,7 +287,7 @@ class NoteEditing:
             found=found,
             revision=await newest(visitor, workspace.id, file_id),
             crumbs=crumbs_of(workspace, folder_of(file.path or "")),
-            name=name_of(file.path or ""),
+            title=await self._pages.known_title(workspace.id, file.id, file.path or ""),
         )
 
     async def _deleted(
@@ -356,7 +356,7 @@ class NoteEditing:
             labels=_LABELS,
             rewrite="rewrite" in visitor.given or not visitor.given,
             crumbs=crumbs_of(workspace, folder),
-            name=name_of(given["path-before"]),
+            title=await self._pages.known_title(workspace.id, file_id, given["path-before"]),
             notice=notice,
             is_preview=shown.asked,
             preview=shown.body,

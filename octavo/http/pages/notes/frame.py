@@ -160,6 +160,15 @@ class NotePages:
             title = ""
         return title or name_of(path)
 
+    async def known_title(self, workspace_id: str, file_id: str, path: str) -> str:
+        """Return the title of a live note if it was rendered before; else the name of the file."""
+        try:
+            with refusals_as_problems():
+                title = await self.notes.known_title(WorkspaceId(workspace_id), FileId(file_id))
+        except Problem:
+            title = ""
+        return title or name_of(path)
+
     async def preview(self, workspace_id: str, path: str, text: str) -> NoteBody | None:
         """Return a text as HTML; None if it is shown as it was written.
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from quart import Response
 
-from octavo.http.api.restorations import RestorationPreview, RestorationSchema
+from octavo.http.api.restorations import RestorationList, RestorationPreview, RestorationSchema
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.notes.frame import NotePages, crumbs_of, names_of, writable
 from octavo.http.pages.responses import HOME, redirect
@@ -113,6 +113,22 @@ def add_restoration_pages(pages: NotePages) -> None:
         except Problem as problem:
             trouble = trouble_of(problem, {"moment": "at", "position": "at"})
             return await choose(visitor, workspace_id, folder, trouble)
+
+    @pages.site.page(f"{HOME}/<uuid:workspace_id>/restorations")
+    async def show_all(visitor: Visitor, workspace_id: str) -> Response:
+        workspace = await writable(visitor, workspace_id)
+        page = await visitor.api.get(
+            RestorationList,
+            f"{LIST}/{workspace_id}/restorations",
+            limit=_ROWS,
+            after=visitor.query.get("after"),
+        )
+        return await pages.show(
+            "notes/restorations.html",
+            workspace,
+            page=page,
+            names=await names_of(visitor, workspace_id),
+        )
 
     @pages.site.form(_RULE, once=True)
     async def restore(visitor: Visitor, workspace_id: str) -> Response:

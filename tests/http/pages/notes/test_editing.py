@@ -4,7 +4,7 @@ import pytest
 
 from octavo.model.identity import WorkspaceId
 from octavo.publishing.member_notes import MemberNotes
-from octavo.publishing.renderings import RenderingPostponed
+from octavo.publishing.renderings import RenderingPostponed, Renderings
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.page_reader import PageReader
@@ -43,6 +43,29 @@ async def test_note_is_edited(ann: PageReader, vault: Vault) -> None:
     await ann.submit("Save", text="Black.")
     assert (ann.path, ann.page.alerts) == (note, ["Saved."])
     assert await vault.texts() == {"Tea.md": "Black."}
+
+
+async def test_form_is_headed_by_the_title_that_the_page_of_the_note_has(
+    ann: PageReader, vault: Vault
+) -> None:
+    note = await vault.write(ann, "Kitchen/tea-2026", "# All about tea\n\nGreen.")
+    assert ann.page.headings == ["All about tea"]
+    form = await ann.form_at(f"{note}/edit", "Save")
+    assert ann.page.headings == ["Edit All about tea"]
+    assert form.fields["path"] == "Kitchen/tea-2026.md"
+    assert ann.page.links["All about tea"] == note
+    await ann.send_form(form, text="# Coffee", path="a:b")
+    assert ann.page.headings == ["Edit All about tea"]
+
+
+async def test_form_of_a_note_that_was_not_rendered_yet_does_not_wait_for_its_title(
+    ann: PageReader, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = await vault.write(ann, "Tea", "Green.")
+    await vault.replace(note, "# All about tea")
+    monkeypatch.delattr(Renderings, "get")
+    await ann.open(f"{note}/edit")
+    assert ann.page.headings == ["Edit Tea"]
 
 
 async def test_text_keeps_its_first_empty_line_and_its_last(ann: PageReader, vault: Vault) -> None:
@@ -156,10 +179,24 @@ async def test_contradiction_is_shown_and_finished_by_the_person(
         ann, vault, "Steep 3 minutes.\n", theirs="Steep 2 minutes.\n", mine="Steep 4 minutes.\n"
     )
     assert "one place needs" in ann.text
-    assert ">4</ins>" in ann.text
-    assert ">2</ins>" in ann.text
+    for theirs in (">Steep <del>3</del><ins>2</ins> minutes.<", ">Steep <del>3</del><ins>4</ins>"):
+        assert theirs in ann.text
     await ann.submit("Save the merged text", text="Steep 2 to 4 minutes.\n")
     assert await vault.texts() == {"Tea.md": "Steep 2 to 4 minutes.\n"}
+
+
+async def test_contradictions_are_named_by_their_headings_and_counted(
+    ann: PageReader, vault: Vault
+) -> None:
+    base, theirs, mine = (
+        "".join(f"## Part {number}\n\nIt is {word} here.\n\n" for number in range(25))
+        for word in "abc"
+    )
+    await save_late(ann, vault, base, theirs, mine)
+    assert "25 places need" in ann.text
+    assert ">Part 19</strong>" in ann.text
+    assert ">Part 20</strong>" not in ann.text
+    assert "There are 5 more places than this page shows." in ann.text
 
 
 async def test_contradicting_text_is_kept_as_a_copy(ann: PageReader, vault: Vault) -> None:

@@ -5,6 +5,8 @@ from urllib.parse import urlencode
 
 import pytest
 
+from octavo.http.api import restorations
+from octavo.http.pages.notes import restoring
 from octavo.store import Transaction
 from octavo.store.scripts.revision_rows import WORKSPACE
 from tests.fakes.page_reader import PageReader
@@ -218,6 +220,82 @@ async def test_files_that_cannot_come_back_are_named_apart_from_others(
     assert ann.text.index("a.md") < ann.text.index("Stays as it is") < ann.text.index("b.md")
 
 
-async def test_stranger_finds_no_workspace(bob: PageReader, vault: Vault) -> None:
-    await bob.open(f"{vault.base}/restore")
+async def test_files_that_are_left_and_not_named_are_counted(ann: PageReader, vault: Vault) -> None:
+    progress = await moved_away(ann, vault)
+    await record(vault, "done")
+    left = [[OTHER, f"{number:02}.md", "path_taken"] for number in range(25)]
+
+    async def script(transaction: Transaction) -> None:
+        await transaction.execute(
+            "UPDATE restorations SET left_count = 1030, left_files = $1", json.dumps(left)
+        )
+
+    await vault.house.users.identity.store.write(script)
+    await ann.open(progress)
+    assert all(f">{number:02}.md</strong>" in ann.text for number in range(25))
+    assert "<li>1,005 more.</li>" in ann.text
+
+
+async def test_preview_counts_the_files_that_it_does_not_name(
+    ann: PageReader, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restorations, "MAX_LEFT", 1)
+    notes = {name: await vault.write(ann, f"out/{name}", "x") for name in "abc"}
+    for name, note in notes.items():
+        await ann.open(f"{note}/edit")
+        await ann.submit("Save", path=f"in/{name}.md")
+        # Another note has its path, outside of the folder that is restored.
+        await vault.write(ann, f"out/{name}", "y")
+    await ann.open(f"{vault.base}/restore?position=3&folder=in")
+    assert ann.text.count("Another file has its earlier path now.") == 1
+    assert ">in/a.md</strong>" in ann.text
+    assert "<li>2 more.</li>" in ann.text
+
+
+async def test_restorations_are_listed_and_lead_to_their_pages(
+    ann: PageReader, vault: Vault
+) -> None:
+    await changed(ann, vault)
+    await ann.open(f"{vault.base}/restore?folder=Kitchen")
+    await ann.open(ann.page.links["An hour ago"])
+    await ann.submit("Restore 2 files")
+    progress = ann.path
+    await ann.open(f"{vault.base}/restore")
+    await ann.open(ann.page.links["Restorations so far"])
+    assert ann.page.headings[0] == "Restorations"
+    assert ann.page.links["Kitchen"] == progress
+    for words in (">2 files</td>", '<span class="badge good">done</span>', "<bdi>Ann</bdi></td>"):
+        assert words in ann.text
+    await record(vault, "failed", '["forbidden", "You may not."]')
+    await ann.open(ann.path)
+    for words in (">7 of 20 files</td>", '<span class="badge bad">stopped</span>'):
+        assert words in ann.text
+
+
+async def test_list_of_restorations_has_pages(
+    ann: PageReader, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restoring, "_ROWS", "1")
+    for folder in ("a", "b"):
+        await vault.write(ann, f"{folder}/Tea", "Green.")
+    for folder in ("a", "b"):
+        await ann.open(f"{vault.base}/restore?position=0&folder={folder}")
+        await ann.submit("Restore 1 file")
+        vault.house.users.identity.sources.time += 60
+    await ann.open(f"{vault.base}/restorations")
+    assert ("b" in ann.page.links, "a" in ann.page.links) == (True, False)
+    await ann.open(ann.page.links["Next page"])
+    assert ("b" in ann.page.links, "a" in ann.page.links) == (False, True)
+
+
+async def test_workspace_without_restorations_says_what_is_listed(
+    ann: PageReader, vault: Vault
+) -> None:
+    await ann.open(f"{vault.base}/restorations")
+    assert "Nothing was restored yet" in ann.text
+
+
+@pytest.mark.parametrize("page", ["restore", "restorations"])
+async def test_stranger_finds_no_workspace(bob: PageReader, vault: Vault, page: str) -> None:
+    await bob.open(f"{vault.base}/{page}")
     assert bob.status == 404
