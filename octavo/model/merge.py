@@ -1,7 +1,7 @@
 """Three-way merge of texts."""
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ _UNITS: tuple[Unit, ...] = (*_WHOLE_WORDS, "character")
 
 
 class MergeConflict(NamedTuple):
-    """A place of the base that both sides changed, and not alike.
+    """A place of the base that both sides changed, and not alike, as `merge` finds it.
 
     Attributes:
         mine: what it is in one text, where it begins at ``at_mine``; likewise ``theirs``.
@@ -41,29 +41,7 @@ def merged(base: str, mine: str, theirs: str, *, exact: bool = False) -> str:
     if mine == theirs:
         return mine
     find = _differences if exact else _edits
-    return _merged(base, mine, theirs, find(base, mine, _UNITS), find(base, theirs, _UNITS))
-
-
-class Merge(NamedTuple):
-    """A merged text, and the places that a person has to look at."""
-
-    text: str
-    conflicts: list[MergeConflict]
-
-
-def merge(base: str, mine: str, theirs: str) -> Merge:
-    """Return what `merged` and `conflicts` return, in half of the time."""
-    if mine == theirs:
-        return Merge(mine, [])
-    by_me, by_them = _edits(base, mine, _UNITS), _edits(base, theirs, _UNITS)
-    return Merge(
-        _merged(base, mine, theirs, by_me, by_them), _conflicts(base, mine, theirs, by_me, by_them)
-    )
-
-
-def _merged(
-    base: str, mine: str, theirs: str, by_me: Sequence[DiffRange], by_them: Sequence[DiffRange]
-) -> str:
+    by_me, by_them = find(base, mine, _UNITS), find(base, theirs, _UNITS)
     put_by_me = {each.old_start: mine[each.new_start : each.new_end] for each in by_me}
     put_by_them = {each.old_start: theirs[each.new_start : each.new_end] for each in by_them}
     taken: Counter[int] = Counter()
@@ -80,6 +58,92 @@ def _merged(
         if not takers:
             pieces.append(base[place:following])
     return "".join(pieces)
+
+
+class Merge(NamedTuple):
+    """A merged text, and the places that a person has to look at."""
+
+    text: str
+    conflicts: list[MergeConflict]
+
+
+def merge(base: str, mine: str, theirs: str) -> Merge:
+    """Return ``base`` with the changes of both sides, by words, and where they contradict.
+
+    Changes that overlap or touch are one place. Where only one side changed something, or both
+    alike, that is taken. Where they contradict, the text has what both sides made of the place as
+    it is, theirs first: no word is made of parts of two. What one side deleted and the other
+    changed stays as the other has it. Lines of which less than half is unchanged count as replaced.
+    """
+    if mine == theirs:
+        return Merge(mine, [])
+    pieces: list[str] = []
+    found: list[MergeConflict] = []
+    done = 0
+    by_me, by_them = (_edits(base, side, _WHOLE_WORDS) for side in (mine, theirs))
+    for start, end, of_me, of_them in _places(by_me, by_them):
+        pieces.append(base[done:start])
+        done = end
+        at_mine, first = _changed(start, end, of_me, mine)
+        at_theirs, second = _changed(start, end, of_them, theirs)
+        if not of_me or not of_them or first == second:
+            pieces.append(first if of_me else second)
+        else:
+            pieces.append(_both(first, second, is_lines=_is_lines(base, start, end)))
+            found.append(MergeConflict(first, second, base[start:end], at_mine, at_theirs))
+    pieces.append(base[done:])
+    return Merge("".join(pieces), found)
+
+
+def _both(mine: str, theirs: str, *, is_lines: bool) -> str:
+    """Return both texts of a place, theirs first, with a space or a line end between them.
+
+    Of a place that one side deleted, or all words of it, the text of the other is left.
+    """
+    if not mine.strip():
+        return theirs or mine
+    if not theirs.strip():
+        return mine
+    if theirs[-1] == " " == mine[0]:
+        return theirs + mine[1:]
+    apart = theirs[-1].isspace() or mine[0].isspace()
+    return theirs + ("" if apart else "\n" if is_lines else " ") + mine
+
+
+def _is_lines(text: str, start: int, end: int) -> bool:
+    """Return whether a place is made of whole lines."""
+    starts = not start or text[start - 1] == "\n"
+    return starts and (end == len(text) or text[end - 1 : end] == "\n")
+
+
+def _places(
+    by_me: Sequence[DiffRange], by_them: Sequence[DiffRange]
+) -> Iterator[tuple[int, int, list[DiffRange], list[DiffRange]]]:
+    """Yield the start and the end of each place, with the edits of both sides there."""
+    sides = (by_me, by_them)
+    edits = sorted((each, side) for side in (0, 1) for each in sides[side])
+    at = 0
+    while at < len(edits):
+        start, end = edits[at][0].old_start, edits[at][0].old_end
+        following = at + 1
+        while following < len(edits) and edits[following][0].old_start <= end:
+            end = max(end, edits[following][0].old_end)
+            following += 1
+        of_me, of_them = ([each for each, of in edits[at:following] if of == n] for n in (0, 1))
+        yield start, end, of_me, of_them
+        at = following
+
+
+def _changed(start: int, end: int, edits: Sequence[DiffRange], text: str) -> tuple[int, str]:
+    """Return where a part of the base is in the text of one side with edits there, and its text.
+
+    Without edits, both are empty: the side has the text of the base.
+    """
+    if not edits:
+        return 0, ""
+    first, last = edits[0], edits[-1]
+    at = first.new_start - (first.old_start - start)
+    return at, text[at : last.new_end + end - last.old_end]
 
 
 def shared(first: str, second: str) -> str:
@@ -110,46 +174,3 @@ def _edits(old: str, new: str, units: Sequence[Unit]) -> list[DiffRange]:
 
 def _size(each: DiffRange) -> int:
     return each.old_end - each.old_start + each.new_end - each.new_start
-
-
-def conflicts(base: str, mine: str, theirs: str) -> list[MergeConflict]:
-    """Return the places where the merged text has changes of both sides, in their order.
-
-    Changes that overlap or touch are one place. There a person has to look: the merged text has
-    what either side inserted, and lacks what either deleted.
-    """
-    return _conflicts(base, mine, theirs, _edits(base, mine, _UNITS), _edits(base, theirs, _UNITS))
-
-
-def _conflicts(
-    base: str, mine: str, theirs: str, by_me: Sequence[DiffRange], by_them: Sequence[DiffRange]
-) -> list[MergeConflict]:
-    sides = (by_me, by_them)
-    texts = (mine, theirs)
-    edits = sorted((each, side) for side in (0, 1) for each in sides[side])
-    found: list[MergeConflict] = []
-    at = 0
-    while at < len(edits):
-        start, end = edits[at][0].old_start, edits[at][0].old_end
-        following = at + 1
-        while following < len(edits) and edits[following][0].old_start <= end:
-            end = max(end, edits[following][0].old_end)
-            following += 1
-        place = edits[at:following]
-        at = following
-        if len({side for _, side in place}) == 1:
-            continue
-        (at_mine, first), (at_theirs, second) = (
-            _changed(start, end, [each for each, of in place if of == side], texts[side])
-            for side in (0, 1)
-        )
-        if first != second:
-            found.append(MergeConflict(first, second, base[start:end], at_mine, at_theirs))
-    return found
-
-
-def _changed(start: int, end: int, edits: Sequence[DiffRange], text: str) -> tuple[int, str]:
-    """Return where a part of the base is in the text of one side with edits there, and its text."""
-    first, last = edits[0], edits[-1]
-    at = first.new_start - (first.old_start - start)
-    return at, text[at : last.new_end + end - last.old_end]

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.merge import MergeConflict, conflicts, merge, merged, shared
+from octavo.model.difference import words_of
+from octavo.model.merge import MergeConflict, merge, merged, shared
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
@@ -152,7 +153,7 @@ def test_texts_merged_by_shared_parts_hold_all_of_both(first: str, second: str) 
 def test_conflict_is_where_both_sides_changed_and_not_alike(
     mine: str, theirs: str, found: list[tuple[str, str]]
 ) -> None:
-    assert [(each.mine, each.theirs) for each in conflicts("a b c\n", mine, theirs)] == found
+    assert [(each.mine, each.theirs) for each in merge("a b c\n", mine, theirs).conflicts] == found
 
 
 @given(st.text("ab \n", max_size=12), st.text("ab \n", max_size=12), st.text("ab \n", max_size=12))
@@ -160,24 +161,78 @@ def test_without_a_conflict_each_side_is_alone_in_its_places(
     base: str, mine: str, theirs: str
 ) -> None:
     if mine in (base, theirs) or theirs == base:
-        assert conflicts(base, mine, theirs) == []
+        assert merge(base, mine, theirs).conflicts == []
     there = [
         MergeConflict(each.theirs, each.mine, each.base, each.at_theirs, each.at_mine)
-        for each in conflicts(base, mine, theirs)
+        for each in merge(base, mine, theirs).conflicts
     ]
-    assert conflicts(base, theirs, mine) == there
+    assert merge(base, theirs, mine).conflicts == there
 
 
 @given(st.text("ab \n", max_size=12), st.text("ab \n", max_size=12), st.text("ab \n", max_size=12))
 def test_conflict_says_where_it_is_in_both_texts(base: str, mine: str, theirs: str) -> None:
-    for each in conflicts(base, mine, theirs):
+    for each in merge(base, mine, theirs).conflicts:
         assert mine.startswith(each.mine, each.at_mine)
         assert theirs.startswith(each.theirs, each.at_theirs)
         assert each.base in base
 
 
-@given(sides())
-def test_merge_is_the_merged_text_with_its_conflicts(made: Sides) -> None:
-    found = merge(made.base, made.mine, made.theirs)
-    assert found.text == merged(*made)
-    assert found.conflicts == conflicts(*made)
+@pytest.mark.parametrize(
+    ("mine", "theirs", "both"),
+    [
+        ("we meet on Tuesday at nine\n", "we meet on Thursday at nine\n", "on Thursday Tuesday at"),
+        ("we meet on Monday at ten\n", "we meet on Friday at nine\n", "we meet on Friday at ten\n"),
+        ("we meet on  at nine\n", "we meet on Friday at nine\n", "we meet on Friday at nine\n"),
+        ("nobody comes\n", "it rains today\n", "it rains today\nnobody comes\n"),
+        ("nobody comes", "it rains", "it rains\nnobody comes"),
+        ("", "we meet on Friday at nine\n", "we meet on Friday at nine\n"),
+        ("we meet on Monday at nine\nme\n", "we meet on Monday at nine\nyou\n", "nine\nyou\nme\n"),
+    ],
+)
+def test_both_texts_of_a_conflict_are_there_whole(mine: str, theirs: str, both: str) -> None:
+    assert both in merge("we meet on Monday at nine\n", mine, theirs).text
+
+
+SENTENCES = st.lists(
+    st.sampled_from(["tea", "Monday", "100", " ", "\n", ".", "é", "茶"]), max_size=14
+)
+
+
+@given(*[SENTENCES.map("".join)] * 3)
+def test_no_word_of_a_merged_text_is_made_of_parts_of_two(
+    base: str, mine: str, theirs: str
+) -> None:
+    known = {*words_of(mine), *words_of(theirs), " ", "\n"}
+    assert known.issuperset(words_of(merge(base, mine, theirs).text))
+
+
+@given(*[SENTENCES.map("".join)] * 3)
+def test_text_of_each_side_of_a_conflict_is_in_the_merged_text(
+    base: str, mine: str, theirs: str
+) -> None:
+    found = merge(base, mine, theirs)
+    for each in found.conflicts:
+        assert each.mine.strip() in found.text
+        assert each.theirs.strip() in found.text
+
+
+@given(base=TEXTS, mine=TEXTS)
+def test_side_without_changes_contradicts_nothing(base: str, mine: str) -> None:
+    assert merge(base, mine, base) == merge(base, base, mine) == (mine, [])
+    assert merge(base, mine, mine) == (mine, [])
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=12), st.data())
+def test_changes_of_different_lines_are_merged_without_a_conflict(
+    whose: list[bool], data: st.DataObject
+) -> None:
+    lines = [f"line {number}\n\n" for number in range(len(whose))]
+    new = [
+        data.draw(st.sampled_from(["", "new\n\n", f"line {n} longer\n\n"]))
+        for n in range(len(whose))
+    ]
+    mine = "".join(n if own else old for old, n, own in zip(lines, new, whose, strict=True))
+    theirs = "".join(old if own else n for old, n, own in zip(lines, new, whose, strict=True))
+    found = merge("".join(lines), mine, theirs)
+    if not found.conflicts:
+        assert found.text == "".join(new)

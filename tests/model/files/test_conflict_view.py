@@ -14,13 +14,13 @@ from octavo.model.files.conflict_view import (
     text_after,
     text_before,
 )
-from octavo.model.merge import conflicts
+from octavo.model.merge import merge
 
 TEXTS = st.text("ab# \n", max_size=24)
 
 
 def views(base: str, mine: str, theirs: str) -> list[ConflictView]:
-    return conflict_views(mine, theirs, conflicts(base, mine, theirs))
+    return conflict_views(mine, theirs, merge(base, mine, theirs).conflicts)
 
 
 def written(side: ConflictSide) -> str:
@@ -110,5 +110,5 @@ def test_many_conflicts_are_not_all_shown() -> None:
     base, mine, theirs = (
         "".join(f"line {number} is {word} here\n" for number in range(50)) for word in "abc"
     )
-    assert len(conflicts(base, mine, theirs)) == 50
+    assert len(merge(base, mine, theirs).conflicts) == 50
     assert len(views(base, mine, theirs)) == MOST_SHOWN
