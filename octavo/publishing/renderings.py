@@ -287,8 +287,12 @@ class Renderings:
         members = json.loads(text)
         if members is None:
             raise _ShownPlain
-        note = RenderedNote.from_json(members)
-        self._kept[_key_of(source)] = note
+        key = _key_of(source)
+        known = self._kept.get(key)
+        if known is not None:
+            # Another task has read it meanwhile.
+            return known
+        note = self._kept[key] = RenderedNote.from_json(members)
         self._size += _size_of(note)
         while self._size > MEMORY_BYTES and len(self._kept) > 1:
             _, dropped = self._kept.popitem(last=False)

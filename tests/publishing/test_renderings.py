@@ -150,6 +150,26 @@ async def test_what_is_known_was_rendered_before(
     assert workers.calls == 1
 
 
+async def test_note_that_several_read_at_once_is_remembered_once(
+    store: Store, workers: Workers, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
+) -> None:
+    first = renderings(store, workers)
+    monkeypatch.setattr("octavo.publishing.renderings.MEMORY_BYTES", 10_000)
+    sources = [await text(store, number, f"# {number}\n\n{'a' * 1000}") for number in (1, 2, 3)]
+    for source in sources:
+        await first.get(source)
+    await first.flush()
+    again = renderings(store, workers)
+    async with trio.open_nursery() as nursery:
+        for _ in range(40):
+            nursery.start_soon(again.known, sources[0])
+    found = await again.known(sources[0])
+    # There is room for all three, unless the first one was counted more than once.
+    for source in sources[1:]:
+        await again.known(source)
+    assert await again.known(sources[0]) is found
+
+
 async def test_text_that_is_shown_as_written_is_not_known(
     store: Store, workers: Workers, autojump_clock: MockClock
 ) -> None:

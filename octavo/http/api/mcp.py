@@ -16,6 +16,7 @@ from octavo.http.api.authentication import refuse_other_origin
 from octavo.http.api.metering import METERED
 from octavo.http.api.store_problems import WorkspaceBusy
 from octavo.http.contract.bodies import JsonBody
+from octavo.http.contract.bodies.body_reader import Headers
 from octavo.http.contract.call import Authenticator, Call, Principal
 from octavo.http.contract.error_format import MCP_ERROR, RPC_MEMBER
 from octavo.http.contract.operation import Security, operation
@@ -33,6 +34,7 @@ from octavo.http.contract.problems import (
     WrongOrigin,
 )
 from octavo.http.contract.reply import Reply
+from octavo.http.server.asgi import Receive
 from octavo.model.accounts.access_limits import READ, WRITE
 
 PATH = "/mcp"
@@ -117,9 +119,9 @@ class _MessageBody(JsonBody[McpMessage]):
 
     __slots__ = ()
 
-    def parse(self, body: bytes) -> McpMessage:
+    async def read(self, headers: Headers, receive: Receive) -> McpMessage:
         try:
-            return super().parse(body)
+            return await super().read(headers, receive)
         except InvalidRequest as fault:
             raise McpMessageRefused(
                 _located(fault), members={RPC_MEMBER: {"code": _PARSE_ERROR, "data": None}}

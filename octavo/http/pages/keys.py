@@ -132,7 +132,9 @@ def add_key_pages(site: Site, now: Clock) -> None:
 
 def _limits(given: Mapping[str, str]) -> dict[str, object] | Trouble:
     """Return the members of the request that limit the key; or why the form is refused."""
-    scope = given.get("access", "")
+    scope = given.get("access")
+    if scope not in ACCESS:
+        return Trouble(400, fields={"access": "Choose what the key may do."})
     chosen = [name.removeprefix(_WORKSPACE) for name in given if name.startswith(_WORKSPACE)]
     # As people type it: with slashes around it, or copied from a system that decomposes letters.
     folder = normalize("NFC", given.get("folder", "").strip().strip("/"))

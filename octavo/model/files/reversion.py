@@ -96,10 +96,12 @@ def is_undone(files: Collection[FileEnds], is_own: Callable[[Revision], bool]) -
     """Return whether others have undone all that a program changed.
 
     That is so if each file is as it was before, by a revision of others: `undo` would return none
-    of them. How it came to be so doesn't matter; what the program itself took back is not undone.
+    of them. How it came to be so doesn't matter; what the program itself took back is not undone,
+    and neither is what was erased.
     """
     return bool(files) and all(
-        not is_own(head) and has_same_state(before, head) for before, head in files
+        not is_own(head) and head.state != "purged" and has_same_state(before, head)
+        for before, head in files
     )
 
 

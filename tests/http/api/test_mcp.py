@@ -320,3 +320,10 @@ async def test_request_without_a_token_learns_where_to_get_one(method: str) -> N
     )
     assert oauth_error(response, 401) == "invalid_token"
     assert response.header("www-authenticate") == CHALLENGE
+
+
+async def test_message_with_too_many_values_is_told_so(client: McpClient) -> None:
+    values = b'{"jsonrpc": "2.0", "params": [' + b"0," * 25_000 + b"0]}"
+    response = await client.send(values)
+    assert mcp_error(response, 400) == -32700
+    assert "more than 20,000 values" in response.json()["error"]["message"]

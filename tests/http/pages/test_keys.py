@@ -197,3 +197,10 @@ async def test_every_other_session_ends(house: Installation, ann: PageReader) ->
         await other.open("/account")
         assert other.path.startswith("/sign-in")
     assert (await ann.open("/account")).headings == ["Ann"]
+
+
+async def test_key_without_a_choice_of_what_it_may_do_is_not_created(ann: PageReader) -> None:
+    await ann.open("/account/keys")
+    await ann.submit("Create the key", name="laptop", days="", access="something")
+    assert ann.status == 400
+    assert "Choose what the key may do." in ann.text

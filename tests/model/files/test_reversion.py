@@ -137,6 +137,7 @@ def ends(*states: str) -> FileEnds:
         pytest.param([(" a.md:x", "+a.md:y", " b.md:x")], False, id="a text at another path"),
         pytest.param([(" a.md:x", "+a.md:y", " a.md:z")], False, id="others wrote over it"),
         pytest.param([(" a.md:x", "+a.md:y", " !")], False, id="a note was purged"),
+        pytest.param([("+a.md:x", " -", " !")], False, id="a created note was purged"),
         pytest.param([(" a.md:x", "+a.md:y", "+a.md:x")], False, id="the program took it back"),
         pytest.param([("+a.md:x", " -", " a.md:x")], False, id="a note was brought back"),
         pytest.param([], False, id="nothing is stored any more"),
