@@ -10,7 +10,7 @@ from octavo.http.api.file_schemas import WorkspaceFile
 from octavo.http.api.history import DiffHunkSchema, RevisionDiff
 from octavo.http.api.reading import ListedRevision, RevisionList
 from octavo.http.contract.problems import NotFound, Problem
-from octavo.http.pages.notes.differences import cut, shortened
+from octavo.http.pages.notes.differences import cut, shortened, without_line_ends
 from octavo.http.pages.notes.frame import (
     NOUNS,
     NotePages,
@@ -115,7 +115,7 @@ def add_history_pages(pages: NotePages) -> None:
         )
         path = found.new.path or ""
         pieces = [ChangedPiece(each.kind, each.text) for each in found.words or ()]
-        hunks, is_cut = cut(found.hunks or ())
+        hunks, is_cut = cut(without_line_ends(found.hunks or ()))
         return await pages.show(
             "notes/difference.html",
             workspace,

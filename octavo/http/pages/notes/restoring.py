@@ -4,10 +4,16 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from urllib.parse import urlencode
+from uuid import UUID
 
 from quart import Response
 
-from octavo.http.api.restorations import RestorationList, RestorationPreview, RestorationSchema
+from octavo.http.api.restorations import (
+    ListedRestoration,
+    RestorationList,
+    RestorationPreview,
+    RestorationSchema,
+)
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.notes.frame import NotePages, crumbs_of, names_of, writable
 from octavo.http.pages.responses import HOME, redirect
@@ -34,6 +40,7 @@ REASONS: Mapping[str, str] = {
 _RULE = f"{HOME}/<uuid:workspace_id>/restore"
 _ROWS = "50"
 _NO_TIME = "Give a date and a time, such as 2026-03-14T10:00."
+_NOT_YET = "That moment has not come yet: give one that has passed."
 _NO_POSITION = "The number of the change is not one that a workspace can have."
 _MOST_DIGITS = 16
 
@@ -76,6 +83,7 @@ def add_restoration_pages(pages: NotePages) -> None:
     ) -> Response:
         workspace = await writable(visitor, workspace_id)
         query = _query(chosen, folder)
+        undone = await _undone_by(visitor, workspace_id, chosen, folder)
         preview = await visitor.api.get(
             RestorationPreview,
             f"{LIST}/{workspace_id}/restorations/preview",
@@ -90,7 +98,8 @@ def add_restoration_pages(pages: NotePages) -> None:
             crumbs=crumbs_of(workspace, folder),
             preview=preview,
             chosen=chosen,
-            address=urlencode(query),
+            address=urlencode({**query, "undoes": undone.restoration_id} if undone else query),
+            undone=undone,
             change=pages.new_id(),
             reasons=REASONS,
         )
@@ -106,6 +115,8 @@ def add_restoration_pages(pages: NotePages) -> None:
             return await choose(visitor, workspace_id, folder, trouble)
         if chosen is None:
             return await choose(visitor, workspace_id, folder)
+        if chosen.moment and datetime.fromisoformat(chosen.moment).timestamp() > pages.now():
+            return await choose(visitor, workspace_id, folder, Trouble(400, "", {"at": _NOT_YET}))
         try:
             return await look_ahead(visitor, workspace_id, chosen, folder)
         except NotFound:
@@ -127,6 +138,11 @@ def add_restoration_pages(pages: NotePages) -> None:
             "notes/restorations.html",
             workspace,
             page=page,
+            undone={
+                each.restoration_id
+                for each in page.items
+                if any(undoes(other, each) for other in page.items)
+            },
             names=await names_of(visitor, workspace_id),
         )
 
@@ -161,17 +177,45 @@ def add_restoration_pages(pages: NotePages) -> None:
             RestorationSchema, f"{LIST}/{workspace_id}/restorations/{restoration_id}"
         )
         undo = _query(_Choice(position=str(found.position_before)), found.folder)
+        others = await visitor.api.get(
+            RestorationList, f"{LIST}/{workspace_id}/restorations", limit=_ROWS
+        )
         return await pages.show(
             "notes/restoration_progress.html",
             workspace,
             folder=found.folder,
             crumbs=crumbs_of(workspace, found.folder),
             restoration=found,
-            undo=urlencode(undo),
+            undo=urlencode({**undo, "undoes": found.restoration_id}),
+            undone_by=next((each for each in others.items if undoes(each, found)), None),
+            undone=next((each for each in others.items if undoes(found, each)), None),
             names=await names_of(visitor, workspace_id),
             reasons=REASONS,
             seconds=REFRESH_SECONDS,
         )
+
+
+def undoes(restoration: ListedRestoration, other: ListedRestoration) -> bool:
+    """Return whether a restoration returned what another one did, to the state before that."""
+    return (
+        restoration.state == "done"
+        and restoration.moment is None
+        and (restoration.position, restoration.folder) == (other.position_before, other.folder)
+        and restoration.position_before >= other.position_after > other.position_before
+    )
+
+
+async def _undone_by(
+    visitor: Visitor, workspace_id: str, chosen: _Choice, folder: str
+) -> RestorationSchema | None:
+    """Return the restoration that the address says is undone, if what is chosen undoes it."""
+    try:
+        place = f"{LIST}/{workspace_id}/restorations/{UUID(visitor.query.get('undoes', ''))}"
+        found = await visitor.api.get(RestorationSchema, place)
+    except (ValueError, NotFound):
+        return None
+    is_undone = (chosen.position, folder) == (str(found.position_before), found.folder)
+    return found if is_undone else None
 
 
 def _chosen(query: Mapping[str, str]) -> _Choice | None:

@@ -90,3 +90,22 @@ async def test_earlier_text_is_read_and_made_the_present_one(ann: PageReader, va
     await ann.submit("Make this the present text")
     assert ann.page.alerts == ["The earlier text is restored, as a new revision."]
     assert await vault.texts() == {"Tea.md": "Steep 3 minutes.\nHot.\n"}
+
+
+@pytest.mark.parametrize("view", ["lines", "sides"])
+async def test_line_that_only_gained_its_end_is_not_shown_as_changed(
+    ann: PageReader, vault: Vault, view: str
+) -> None:
+    note = await vault.write(ann, "Tea", "Line A")
+    await vault.edit(ann, note, "Line A\nLine B")
+    await ann.open(f"{note}/difference?view={view}")
+    assert "<del>" not in ann.text
+    assert "Line A" in ann.text
+    assert ann.text.count("<ins>") == 1
+    await vault.edit(ann, note, "Line A")
+    await ann.open(f"{note}/difference?view={view}")
+    assert "<ins>" not in ann.text
+    assert ann.text.count("<del>") == 1
+    await vault.edit(ann, note, "Line A\n")
+    await ann.open(f"{note}/difference?view={view}")
+    assert "Only the line end at the end of the text differs." in ann.text

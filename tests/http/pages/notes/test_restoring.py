@@ -1,6 +1,7 @@
 """A workspace, or a folder, is restored to an earlier moment on pages."""
 
 import json
+import re
 from urllib.parse import urlencode
 
 import pytest
@@ -38,13 +39,38 @@ async def test_workspace_is_restored_and_the_restoration_undone(
         assert words in ann.text
     await ann.submit("Restore 3 files")
     assert ann.page.headings[0] == "Restored"
-    assert "3 of 3 files are as they were then." in ann.text
+    assert "3 of 3 files have been brought back to that state." in ann.text
+    restoration = ann.path
     assert "refresh" not in ann.text
     assert await vault.texts() == {"Kitchen/Tea.md": "Green."}
     await ann.open(ann.page.links["Undo this restoration…"])
+    assert ann.page.headings[0] == "Undo this restoration?"
     assert "comes back" in ann.text
-    await ann.submit("Restore 3 files")
+    await ann.submit("Undo the restoration")
     assert await vault.texts() == present
+    assert "It undoes" in ann.text
+    await ann.open(restoration)
+    assert ann.page.headings[0] == "Undone"
+    assert "Undo this restoration…" not in ann.page.links
+    await ann.open(f"{vault.base}/restorations")
+    assert re.findall(r'<span class="badge[^>]*>(\w+)<', ann.text) == ["done", "undone"]
+
+
+async def test_address_of_an_undo_that_undoes_something_else_is_a_restoration(
+    ann: PageReader, vault: Vault
+) -> None:
+    await changed(ann, vault)
+    await ann.open(f"{vault.base}/restore")
+    await ann.open(ann.page.links["An hour ago"])
+    await ann.submit("Restore 3 files")
+    undo = ann.page.links["Undo this restoration…"]
+    for other in (
+        undo.replace("position=", "position=1"),
+        re.sub("undoes=.*", "undoes=nothing", undo),
+        re.sub("undoes=.*", "undoes=00000000-0000-4000-8000-000000000000", undo),
+    ):
+        await ann.open(other)
+        assert not ann.page.headings[0].startswith("Undo")
 
 
 async def test_folder_is_restored_from_its_page(ann: PageReader, vault: Vault) -> None:
@@ -74,6 +100,7 @@ async def test_date_and_time_are_in_utc(ann: PageReader, vault: Vault) -> None:
         ({"at": "0001-01-01T00:00+14:00"}, "Give a date and a time"),
         ({"at": "9999-12-31T23:59-14:00"}, "Give a date and a time"),
         ({"at": "1990-01-01T00:00"}, "Earlier revisions may have been removed"),
+        ({"at": "2090-01-01T00:00"}, "That moment has not come yet"),
         ({"position": "99"}, "no such position"),
     ],
 )
@@ -173,7 +200,7 @@ async def test_restoration_that_stopped_is_undone(ann: PageReader, vault: Vault)
     await record(vault, "failed", '["forbidden", "You may not."]')
     await ann.open(ann.path)
     await ann.open(ann.page.links["Undo what it did…"])
-    await ann.submit("Restore 3 files")
+    await ann.submit("Undo the restoration")
     assert await vault.texts() == present
 
 
