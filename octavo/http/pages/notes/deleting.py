@@ -18,7 +18,7 @@ from octavo.http.pages.notes.frame import (
     note_of,
     writable,
 )
-from octavo.http.pages.notes.reading import newest
+from octavo.http.pages.notes.reading import live_file, newest
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
@@ -39,7 +39,9 @@ def add_deletion_pages(pages: NotePages) -> None:
     @pages.site.page(f"{_NOTE}/delete")
     async def ask_delete(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
         workspace = await writable(visitor, workspace_id)
-        file = await note_of(visitor, workspace_id, file_id)
+        file = await live_file(pages, visitor, workspace, file_id)
+        if isinstance(file, Response):
+            return file
         path = file.path or ""
         return await pages.show(
             "notes/delete.html",

@@ -37,7 +37,7 @@ from octavo.http.pages.notes.note_form import (
     path_of_new,
     relative_link,
 )
-from octavo.http.pages.notes.reading import newest
+from octavo.http.pages.notes.reading import live_file, newest
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.shared_places import SharedPlaces
 from octavo.http.pages.site import Site, Visitor
@@ -163,7 +163,9 @@ class NoteEditing:
     async def show_edit(self, visitor: Visitor, workspace_id: str, file_id: str) -> Response:
         """Show the form of a note."""
         workspace = await writable(visitor, workspace_id)
-        file = await note_of(visitor, workspace_id, file_id)
+        file = await live_file(self._pages, visitor, workspace, file_id)
+        if isinstance(file, Response):
+            return file
         if file.kind != "note":
             raise NotFound("This is an image, which has no text.")
         path, text = file.path or "", file.text or ""

@@ -2,13 +2,12 @@
 
 from quart import Response
 
-from octavo.http.api.file_schemas import WorkspaceFile
 from octavo.http.api.links import FileLinksSchema
 from octavo.http.api.reading import FileList
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.notes.adding import add_image
-from octavo.http.pages.notes.frame import ERASED, NotePages, file_path, writable
-from octavo.http.pages.notes.reading import newest
+from octavo.http.pages.notes.frame import NotePages, file_path, writable
+from octavo.http.pages.notes.reading import linking_notes, live_file, newest
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble
@@ -58,21 +57,15 @@ def add_image_pages(pages: NotePages) -> None:
     @pages.site.page(f"{_RULE}/<uuid:file_id>")
     async def show_image(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
         workspace = await workspace_of(visitor, workspace_id)
-        place = file_path(workspace_id, file_id)
-        try:
-            file = await visitor.api.get(WorkspaceFile, place, content="text")
-        except NotFound:
-            if await newest(visitor, workspace_id, file_id) is None:
-                raise
-            # It was deleted.
-            return redirect(f"{path_of(workspace_id)}/notes/{file_id}/history")
-        except ERASED:
-            return await pages.show_erased(workspace, file_id, "attachment")
+        file = await live_file(pages, visitor, workspace, file_id)
+        if isinstance(file, Response):
+            return file
         if file.kind != "attachment":
             raise NotFound("This is a note, and not an image.")
         try:
-            links = await visitor.api.get(FileLinksSchema, f"{place}/links", limit=_ROWS)
-            showing = links.incoming
+            place = f"{file_path(workspace_id, file_id)}/links"
+            links = await visitor.api.get(FileLinksSchema, place, limit=_ROWS)
+            showing = linking_notes(links.incoming)
         except NotFound:
             raise
         except Problem:

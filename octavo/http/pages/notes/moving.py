@@ -11,9 +11,9 @@ from octavo.http.pages.notes.frame import (
     crumbs_of,
     file_path,
     folder_of,
-    note_of,
     writable,
 )
+from octavo.http.pages.notes.reading import live_file
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
@@ -34,7 +34,9 @@ def add_move_pages(pages: NotePages) -> None:
         visitor: Visitor, workspace_id: str, file_id: str, trouble: Trouble | None = None
     ) -> Response:
         workspace = await writable(visitor, workspace_id)
-        file = await note_of(visitor, workspace_id, file_id)
+        file = await live_file(pages, visitor, workspace, file_id)
+        if isinstance(file, Response):
+            return file
         path = file.path or ""
         folders = await pages.folders(workspace.id) if file.kind == "note" else []
         return await pages.show(
@@ -66,7 +68,9 @@ def add_move_pages(pages: NotePages) -> None:
                 visitor, workspace_id, file_id, Trouble(400, "", {"path": "Give a path."})
             )
         # Whatever the text is: only the path changes.
-        file = await note_of(visitor, workspace_id, file_id)
+        file = await live_file(pages, visitor, workspace, file_id)
+        if isinstance(file, Response):
+            return file
         if file.kind == "note":
             path = written_path(path)
         body = {"path": path, "rewriteLinks": "rewrite" in given}

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 from quart import Response
 
-from octavo.http.api.links import FileLinksSchema, OutgoingLinkDocument
+from octavo.http.api.file_schemas import WorkspaceFile
+from octavo.http.api.links import FileLinksSchema, FoundLinkDocument, OutgoingLinkDocument
 from octavo.http.api.reading import ListedRevision, RevisionList
+from octavo.http.api.workspaces import WorkspaceDocument
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.notes.frame import (
     ERASED,
@@ -32,15 +34,9 @@ def add_note_page(pages: NotePages) -> None:
     @pages.site.page(f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>")
     async def show_note(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
         workspace = await workspace_of(visitor, workspace_id)
-        try:
-            file = await note_of(visitor, workspace_id, file_id)
-        except NotFound:
-            if await newest(visitor, workspace_id, file_id) is None:
-                raise
-            # It was deleted.
-            return redirect(f"{path_of(workspace_id)}/notes/{file_id}/history")
-        except ERASED:
-            return await pages.show_erased(workspace, file_id, "note")
+        file = await live_file(pages, visitor, workspace, file_id)
+        if isinstance(file, Response):
+            return file
         path = file.path or ""
         if file.kind != "note":
             return redirect(f"{path_of(workspace_id)}/images/{file_id}")
@@ -59,11 +55,30 @@ def add_note_page(pages: NotePages) -> None:
             body=body,
             contents=[] if body is None else list(outline_of(body.outline)),
             revision=await newest(visitor, workspace_id, file_id),
-            incoming=None if links is None else links.incoming,
+            incoming=None if links is None else linking_notes(links.incoming),
             more_incoming=links is not None and links.next is not None,
             attachments=[] if links is None else attachments_of(links.outgoing),
             name_of=name_of,
         )
+
+
+async def live_file(
+    pages: NotePages, visitor: Visitor, workspace: WorkspaceDocument, file_id: str
+) -> WorkspaceFile | Response:
+    """Return a live file with its text; for a deleted or erased one, the page that says so.
+
+    Raises `NotFound` without the file.
+    """
+    try:
+        return await note_of(visitor, workspace.id, file_id)
+    except NotFound:
+        if await newest(visitor, workspace.id, file_id) is None:
+            raise
+        # It was deleted.
+        return redirect(f"{path_of(workspace.id)}/notes/{file_id}/history")
+    except ERASED:
+        head = await newest(visitor, workspace.id, file_id)
+        return await pages.show_erased(workspace, file_id, "note" if head is None else head.kind)
 
 
 async def newest(visitor: Visitor, workspace_id: str, file_id: str) -> ListedRevision | None:
@@ -87,6 +102,14 @@ async def _links(visitor: Visitor, workspace_id: str, file_id: str) -> FileLinks
         if problem.status != _AWAY:
             raise
         return None
+
+
+def linking_notes(incoming: Sequence[FoundLinkDocument]) -> list[FoundLinkDocument]:
+    """Return one link of each note that links to a file."""
+    found: dict[str, FoundLinkDocument] = {}
+    for each in incoming:
+        found.setdefault(each.file_id, each)
+    return [*found.values()]
 
 
 def attachments_of(outgoing: Sequence[OutgoingLinkDocument]) -> list[tuple[str, str]]:

@@ -1,8 +1,11 @@
 """Notes are deleted, restored and erased."""
 
+import pytest
+
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.page_reader import PageReader
 from tests.http.pages.notes.conftest import Vault
+from tests.http.pages.notes.test_reading import UNKNOWN
 
 
 async def test_note_is_deleted_restored_and_erased(ann: PageReader, vault: Vault) -> None:
@@ -30,10 +33,25 @@ async def test_note_is_deleted_restored_and_erased(ann: PageReader, vault: Vault
     assert "Green" not in ann.text
     await ann.open(note)
     assert (ann.status, ann.page.headings) == (410, ["This note was erased for good"])
-    assert ann.page.links["To the notes of Household"] == vault.base
-    await ann.open(f"{note}/edit")
-    assert (ann.status, ann.page.headings) == (410, ["Erased for good"])
     assert ann.page.links["Back to Household"] == vault.base
+
+
+@pytest.mark.parametrize("page", ["edit", "move", "delete"])
+async def test_form_of_a_deleted_or_erased_note_leads_to_what_remains(
+    ann: PageReader, vault: Vault, page: str
+) -> None:
+    note = await vault.write(ann, "Tea", "Green.")
+    await vault.delete(ann, note)
+    await ann.open(f"{note}/{page}")
+    assert (ann.status, ann.path) == (200, f"{note}/history")
+    assert ann.page.links["Restore it"] == f"{note}/restore"
+    await ann.open(f"{note}/purge")
+    await ann.submit("Erase for good")
+    await ann.open(f"{note}/{page}")
+    assert (ann.status, ann.page.headings) == (410, ["This note was erased for good"])
+    assert ann.page.links["History"] == f"{note}/history"
+    await ann.open(f"{vault.base}/notes/{UNKNOWN}/{page}")
+    assert ann.status == 404
 
 
 async def test_image_is_called_so_while_it_is_deleted_restored_and_erased(

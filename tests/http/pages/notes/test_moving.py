@@ -24,6 +24,14 @@ async def test_note_is_moved_and_links_follow(ann: PageReader, vault: Vault) -> 
     assert ann.status == 400
 
 
+async def test_note_that_was_deleted_meanwhile_is_not_moved(ann: PageReader, vault: Vault) -> None:
+    note = await vault.write(ann, "Tea", "Green.")
+    form = await ann.form_at(f"{note}/move", "Move the note")
+    await vault.delete(ann, note)
+    await ann.send_form(form, path="Drinks/Tea")
+    assert (ann.status, ann.path) == (200, f"{note}/history")
+
+
 async def test_image_is_renamed_with_its_ending(ann: PageReader, vault: Vault) -> None:
     await ann.open(f"{vault.base}/images")
     await ann.upload("Add the image", "cup.png", encoded(picture((20, 10)), "PNG"))

@@ -22,10 +22,20 @@ async def test_note_shows_text_contents_and_what_links_to_it(ann: PageReader, va
         "#white",
     ]
     assert ann.page.links["Coffee"] == coffee
-    assert "1 link leads here" in ann.text
+    assert "1 note links here" in ann.text
     assert "in the browser" in ann.text
     await ann.open(coffee)
     assert ann.page.links["tea"] == f"{tea}#black"
+
+
+async def test_note_that_links_twice_is_listed_once(ann: PageReader, vault: Vault) -> None:
+    tea = await vault.write(ann, "Tea", "## Green\n\n## Black\n")
+    await vault.write(ann, "Coffee", "Not [tea](Tea.md#black), and not [tea](Tea.md#green).")
+    await vault.write(ann, "Water", "For [tea](Tea.md).")
+    await ann.open(tea)
+    assert "2 notes link here" in ann.text
+    listed = ann.text.split('id="links-here"')[1].split("</section>")[0]
+    assert listed.count("<li>") == 2
 
 
 async def test_link_to_no_note_leads_to_the_form_of_a_new_one(
