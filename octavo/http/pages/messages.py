@@ -41,8 +41,9 @@ MESSAGES: Mapping[str, str] = {
     "note-saved": "Saved.",
     "note-unchanged": "There was nothing to save.",
     "copy-saved": "Your text is saved as a note of its own.",
+    "theirs-kept": "The saved text is kept, and yours is dropped.",
     "note-moved": "The note is moved.",
-    "note-changed": "The note changed meanwhile, so it was not deleted. This is its present text.",
+    "note-changed": "The note changed meanwhile, so it was not deleted. This is its current text.",
     "note-deleted": "The note is deleted. It is among the deleted notes and images, and can be "
     "restored.",
     "note-restored": "The note is restored.",

@@ -182,6 +182,8 @@ class NoteEditing:
             given, trouble = await self._with_image(visitor, workspace.id, given, given["path"])
             notice = "" if trouble else _INSERTED
             return await self._edit(visitor, workspace, file_id, given, trouble, notice=notice)
+        if given["action"] == "keep":
+            return redirect(f"{path_of(workspace.id)}/notes/{file_id}", "theirs-kept")
         if given["action"] == "copy":
             stem = written_path(given["path"]).removesuffix(NOTE_SUFFIX)
             path = f"{stem} (copy){NOTE_SUFFIX}"

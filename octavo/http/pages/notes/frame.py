@@ -189,7 +189,7 @@ async def writable(visitor: Visitor, workspace_id: str) -> WorkspaceDocument:
     """Return a workspace in which the visitor may write. Raises `NotFound` and `Forbidden`."""
     workspace = await workspace_of(visitor, workspace_id)
     if not grants(workspace.role, "write"):
-        raise Forbidden("You may read the notes of this workspace, and not change them.")
+        raise Forbidden("You may read the notes of this workspace, but not change them.")
     return workspace
 
 

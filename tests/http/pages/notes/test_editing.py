@@ -161,7 +161,7 @@ async def test_note_that_changed_meanwhile_is_merged(ann: PageReader, vault: Vau
     await save_late(ann, vault, text, theirs, "Green tea.\n\nVery hot.\n")
     assert ann.status == 409
     assert ann.page.headings == ["This note changed while you wrote"]
-    assert "nothing contradicts" in ann.text
+    assert "there are no conflicts" in ann.text
     assert await vault.texts() == {"Tea.md": theirs}
     await ann.submit("Save the merged text", text=merged_text(ann))
     assert await vault.texts() == {"Tea.md": "Green tea, 75 degrees.\n\nVery hot.\n"}
@@ -178,7 +178,7 @@ async def test_contradiction_is_shown_and_finished_by_the_person(
     await save_late(
         ann, vault, "Steep 3 minutes.\n", theirs="Steep 2 minutes.\n", mine="Steep 4 minutes.\n"
     )
-    assert "one place needs" in ann.text
+    assert "one place needs your decision" in ann.text
     for theirs in (">Steep <del>3</del><ins>2</ins> minutes.<", ">Steep <del>3</del><ins>4</ins>"):
         assert theirs in ann.text
     await ann.submit("Save the merged text", text="Steep 2 to 4 minutes.\n")
@@ -203,12 +203,43 @@ async def test_contradicting_text_is_kept_as_a_copy(ann: PageReader, vault: Vaul
     await save_late(
         ann, vault, "Steep 3 minutes.\n", theirs="Steep 2 minutes.\n", mine="Steep 4 minutes.\n"
     )
-    await ann.submit("Keep mine as a copy")
+    await ann.submit("Keep", action="copy")
     assert ann.page.alerts == ["Your text is saved as a note of its own."]
     assert await vault.texts() == {
         "Tea.md": "Steep 2 minutes.\n",
         "Tea (copy).md": "Steep 4 minutes.\n",
     }
+
+
+async def test_text_that_was_saved_meanwhile_is_kept(ann: PageReader, vault: Vault) -> None:
+    await save_late(ann, vault, "Green.\n", theirs="Black.\n", mine="White.\n")
+    await ann.submit("Keep", action="keep")
+    assert ann.page.alerts == ["The saved text is kept, and yours is dropped."]
+    assert await vault.texts() == {"Tea.md": "Black.\n"}
+
+
+async def test_text_that_the_visitor_saved_elsewhere_is_not_called_theirs(
+    ann: PageReader, vault: Vault
+) -> None:
+    await save_late(ann, vault, "Green.\n", theirs="Black.\n", mine="White.\n")
+    assert "You saved it" in ann.text
+    assert "in the browser, in another window or on another device" in ann.text
+    assert "What was saved meanwhile" in ann.text
+    for each in ("Theirs", "Keep theirs", "What they changed"):
+        assert each not in ann.text
+
+
+async def test_text_that_somebody_else_saved_is_called_theirs(
+    ann: PageReader, bob: PageReader, vault: Vault
+) -> None:
+    note = await vault.write(ann, "Tea", "Green.\n")
+    await join(vault, "editor")
+    form = await bob.form_at(f"{note}/edit", "Save")
+    await vault.edit(ann, note, "Black.\n")
+    await bob.send_form(form, text="White.\n")
+    assert "<bdi>Ann</bdi> saved it" in bob.text
+    for each in ("Theirs", "Keep theirs", "What they changed"):
+        assert each in bob.text
 
 
 async def test_note_that_was_deleted_meanwhile_is_written_again(
@@ -288,7 +319,7 @@ async def test_text_survives_the_loss_of_the_role(
     await bob.send_form(form, path="Cup", text="Black.\n")
     assert bob.status == 403
     assert bob.page.headings == ["Nothing was saved"]
-    assert "You may read the notes of this workspace, and not change them." in bob.text
+    assert "You may read the notes of this workspace, but not change them." in bob.text
     assert "Black.\n</textarea>" in bob.text
     assert await vault.texts() == {"Tea.md": "Green.\n"}
     await join(vault, "editor")
