@@ -17,6 +17,7 @@ from octavo.http.pages.notes.frame import (
     crumbs_of,
     file_path,
     folder_of,
+    names_of,
     writable,
 )
 from octavo.http.pages.notes.reading import newest
@@ -209,6 +210,7 @@ async def _revision(
         trouble=None if trouble is None else trouble_of(trouble),
         file=file,
         body=body,
+        author=(await names_of(visitor, workspace_id)).get(file.head.author),
         is_head=head is not None and head.id == file.head.id,
         name=name_of(path),
         title=("" if body is None else body.title) or name_of(path),

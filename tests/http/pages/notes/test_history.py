@@ -21,16 +21,16 @@ async def test_history_lists_who_and_how(ann: PageReader, vault: Vault) -> None:
     await ann.open(f"{note}/history")
     assert ann.page.headings == ["History of Tea"]
     assert ann.text.count("in the browser") == 2
-    assert ann.text.count("present</span>") == 1
+    assert ann.text.count("current</span>") == 1
 
 
-async def test_newest_revision_of_a_deleted_note_is_not_called_present(
+async def test_newest_revision_of_a_deleted_note_is_not_called_current(
     ann: PageReader, vault: Vault
 ) -> None:
     note = await edited(ann, vault)
     await vault.delete(ann, note)
     await ann.open(f"{note}/history")
-    assert "present</span>" not in ann.text
+    assert "current</span>" not in ann.text
     assert ann.text.count("deleted</span>") == 1
 
 
@@ -81,13 +81,14 @@ def test_removed_lines_are_beside_those_that_replace_them() -> None:
     ]
 
 
-async def test_earlier_text_is_read_and_made_the_present_one(ann: PageReader, vault: Vault) -> None:
+async def test_earlier_text_is_read_and_made_the_current_one(ann: PageReader, vault: Vault) -> None:
     note = await edited(ann, vault)
     await ann.open(f"{note}/history")
     [oldest] = [path for name, path in ann.page.links.items() if name.startswith("Read")][-1:]
     await ann.open(oldest)
     assert "Steep 3 minutes." in ann.text
-    await ann.submit("Make this the present text")
+    assert "Saved by <bdi>Ann</bdi>" in ann.text
+    await ann.submit("Make this the current text")
     assert ann.page.alerts == ["The earlier text is restored, as a new revision."]
     assert await vault.texts() == {"Tea.md": "Steep 3 minutes.\nHot.\n"}
 
