@@ -7,12 +7,13 @@ from octavo.attachments.blob_writer import BlobWriter
 from octavo.attachments.image_work import ImageWork, InspectedImage, WrittenFile
 from octavo.images.facts import MAX_BYTES, media_type_of
 from octavo.model.files.image import (
-    MEDIA_TYPES,
+    IMAGE_NAMES,
     DigestMismatch,
     ImageTooLarge,
     MediaTypeMismatch,
     ObjectId,
     UploadedImage,
+    endings_of,
     media_type_of_name,
 )
 from octavo.model.identity import AccountId, Digest, WorkspaceId
@@ -164,11 +165,13 @@ class IncomingImage:
         """
         found = media_type_of(self._beginning)
         if found is None:
-            accepted = ", ".join(MEDIA_TYPES)
+            *others, last = IMAGE_NAMES.values()
+            accepted = f"{', '.join(others)} or {last}"
             raise MediaTypeMismatch(f"The file is not an image of an accepted type: {accepted}.")
         if media_type_of_name(self._name) != found:
             raise MediaTypeMismatch(
-                f"The file is {found}, but its name does not end with that type: rename the file."
+                f"The file is a {IMAGE_NAMES[found]} image, but its name does not end with "
+                f"{endings_of(found)}: rename the file."
             )
         declared = self._media_type
         if declared not in _UNDECLARED and _ALIASES.get(declared or "", declared) != found:

@@ -96,10 +96,13 @@ def check_renderable(text: str) -> None:
 def _refusal(limit: str, found: int) -> UnrenderableNote:
     maximum = LIMITS[limit]
     remedy = "Nest less deeply." if limit == "nesting" else "Split it into several notes."
-    detail = (
-        f"The note exceeds the limit {limit} ({MEANINGS[limit]}): it has {found:,}, and the"
-        f" maximum is {maximum:,}. {remedy}"
-    )
+    if limit == "length":
+        excess = f"is too long: it has {found:,} bytes"
+    else:
+        has = "takes" if limit == "markup" else "has"
+        meaning = MEANINGS[limit].partition(":")[0]
+        excess = f"is too complex: it {has} {found:,} {meaning}"
+    detail = f"The note {excess}; at most {maximum:,} are allowed. {remedy}"
     return UnrenderableNote(detail, limit=limit, maximum=maximum, found=found)
 
 

@@ -71,7 +71,7 @@ def test_equal_images_are_files_of_their_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "text"),
     [
-        (Crafted("a.png", GIF), "a.png: The path of an image of the type image/gif must end with"),
+        (Crafted("a.png", GIF), "a.png: The path of a GIF image must end with .gif"),
         (Crafted("a.png", b"text"), "a.png: The file is not a PNG"),
         (Crafted("a.png", b""), "a.png: The file is empty"),
         (Crafted("a.png", PNG[:-20]), "a.png: The PNG file is truncated"),

@@ -78,7 +78,7 @@ _TABLE = (
         422,
         "invalid_path",
         "The path is not portable across operating systems.",
-        "Use a relative path with slashes between its segments, in Unicode form NFC, without "
+        "Use a relative path with slashes between its names, in Unicode form NFC, without "
         "characters or names that Windows, macOS or Linux reserve. The detail names the fault.",
     ),
     _Row(

@@ -1,5 +1,6 @@
 """Images as the contents of attachments."""
 
+from collections.abc import Mapping
 from typing import NamedTuple, NewType
 
 from octavo.model.files.path import ATTACHMENTS, check_path
@@ -9,7 +10,14 @@ from octavo.model.refusal import DomainError, InvalidPath
 ObjectId = NewType("ObjectId", str)
 """The id of an uploaded image that no file has yet."""
 
-MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+IMAGE_NAMES: Mapping[str, str] = {
+    "image/png": "PNG",
+    "image/jpeg": "JPEG",
+    "image/gif": "GIF",
+    "image/webp": "WebP",
+}
+"""What people call the accepted images, by their media types."""
+MEDIA_TYPES = tuple(IMAGE_NAMES)
 """The accepted images."""
 
 LARGEST_SIDE = 16_384
@@ -108,5 +116,11 @@ def check_image_path(path: str, media_type: str) -> None:
         raise InvalidPath("The path of an image must be below attachments/.")
     if media_type_of_name(path) == media_type:
         return
-    endings = " or ".join(ending for ending, each in _ENDINGS.items() if each == media_type)
-    raise InvalidPath(f"The path of an image of the type {media_type} must end with {endings}.")
+    raise InvalidPath(
+        f"The path of a {IMAGE_NAMES[media_type]} image must end with {endings_of(media_type)}."
+    )
+
+
+def endings_of(media_type: str) -> str:
+    """Return the endings of the names of images of a type, as a sentence names them."""
+    return " or ".join(ending for ending, each in _ENDINGS.items() if each == media_type)

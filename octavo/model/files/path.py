@@ -45,14 +45,18 @@ def check_path(path: str) -> None:
     if not size:
         raise InvalidPath("The path is empty.")
     if size > LONGEST_PATH:
-        raise InvalidPath(f"The path has {size} bytes in UTF-8; the maximum is {LONGEST_PATH}.")
+        raise InvalidPath(
+            f"The path is too long: it has {size:,} bytes; at most {LONGEST_PATH:,} are allowed."
+        )
     if not unicodedata.is_normalized("NFC", path):
         raise InvalidPath("The path is not in Unicode Normalization Form C: normalize it to NFC.")
     if path.startswith("/"):
         raise InvalidPath("The path starts with a slash: give it relative to the workspace.")
     segments = path.count("/") + 1
     if segments > MAX_SEGMENTS:
-        raise InvalidPath(f"The path has {segments} segments; the maximum is {MAX_SEGMENTS}.")
+        raise InvalidPath(
+            f"The path is too deep: it has {segments} names; at most {MAX_SEGMENTS} are allowed."
+        )
     folder, slash, name = path.rpartition("/")
     fault = (_fault_of_folder(folder) if slash else None) or _fault(name)
     if fault is not None:
@@ -66,21 +70,22 @@ def _fault_of_folder(folder: str) -> str | None:
 
 def _fault(segment: str) -> str | None:
     if not segment:
-        return "a segment is empty"
+        return "a name in the path is empty"
     if segment in (".", ".."):
-        return f"'{segment}' is not a file name"
-    if len(segment.encode()) > LONGEST_SEGMENT:
-        return f"a segment has more than {LONGEST_SEGMENT} bytes in UTF-8"
+        return f"“{segment}” is not a file name"
+    size = len(segment.encode())
+    if size > LONGEST_SEGMENT:
+        return f"a name in the path has {size} bytes; at most {LONGEST_SEGMENT} are allowed"
     forbidden = _FORBIDDEN.search(segment)
     if forbidden is not None:
         letter = forbidden[0]
         if unicodedata.category(letter) == "Cc":
             return f"it contains the control character U+{ord(letter):04X}"
-        return f"it contains the character {letter}"
+        return f"it contains the character “{letter}”"
     if segment[-1] in ". ":
-        return f"the name '{segment}' ends with a dot or a space"
+        return f"the name “{segment}” ends with a dot or a space"
     if _DEVICE.fullmatch(segment):
-        return f"'{segment}' is a device name on Windows"
+        return f"“{segment}” is a device name on Windows"
     return None
 
 

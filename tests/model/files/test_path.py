@@ -56,12 +56,12 @@ def test_portable_path_is_valid(path: str) -> None:
     [
         ("", "empty"),
         ("/a.md", "starts with a slash"),
-        ("a//b.md", "segment is empty"),
-        ("a/", "segment is empty"),
-        ("./a.md", "'.' is not a file name"),
-        ("a/../b.md", "'..' is not a file name"),
-        ("a\\b.md", "character \\"),
-        *((f"a{letter}b.md", f"character {letter}") for letter in ':*?"<>|'),
+        ("a//b.md", "a name in the path is empty"),
+        ("a/", "a name in the path is empty"),
+        ("./a.md", "“.” is not a file name"),
+        ("a/../b.md", "“..” is not a file name"),
+        ("a\\b.md", "character “\\”"),
+        *((f"a{letter}b.md", f"character “{letter}”") for letter in ':*?"<>|'),
         ("a\0b.md", "U+0000"),
         ("a\nb.md", "U+000A"),
         ("a\x7fb.md", "U+007F"),
@@ -74,9 +74,9 @@ def test_portable_path_is_valid(path: str) -> None:
         ("COM1 .md", "a device"),
         ("lpt³.md", "a device"),
         ("conin$", "a device"),
-        ("x" * (LONGEST_SEGMENT + 1), "more than 255 bytes"),
-        ("ä" * 128, "more than 255 bytes"),
-        ("/".join(["x" * 204] * 5) + "x", "1025 bytes"),
+        ("x" * (LONGEST_SEGMENT + 1), "has 256 bytes; at most 255"),
+        ("ä" * 128, "has 256 bytes; at most 255"),
+        ("/".join(["x" * 204] * 5) + "x", "1,025 bytes; at most 1,024"),
         ("u\u0308.md", "NFC"),
         ("\ud800.md", "surrogate"),
     ],
@@ -142,5 +142,5 @@ def test_folders_of_a_path_are_the_keys_of_its_prefixes(path: str) -> None:
 
 def test_path_of_too_many_names_is_refused() -> None:
     check_path("a/" * (MAX_SEGMENTS - 1) + "b.md")
-    with pytest.raises(InvalidPath, match="33 segments"):
+    with pytest.raises(InvalidPath, match="33 names; at most 32"):
         check_path("a/" * MAX_SEGMENTS + "b.md")

@@ -34,6 +34,22 @@ async def test_image_is_added_without_a_note(ann: PageReader, vault: Vault) -> N
     assert {"My cup.png", "My cup 2.png"} <= set(ann.page.links)
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("cup.png", b"text", "not an image of an accepted type: PNG, JPEG, GIF or WebP."),
+        ("cup.jpg", PNG, "is a PNG image, but its name does not end with .png: rename the file."),
+        ("cup.gif", encoded(picture((9, 9)), "JPEG"), "a JPEG image, but its name does not end"),
+    ],
+)
+async def test_image_of_another_type_is_refused_by_the_names_of_types(
+    ann: PageReader, vault: Vault, name: str, data: bytes, reason: str
+) -> None:
+    await add(ann, vault, name, data)
+    assert ann.status == 415
+    assert reason in ann.page.alerts[0]
+
+
 async def test_image_that_is_sent_twice_is_added_once(ann: PageReader, vault: Vault) -> None:
     await ann.open(f"{vault.base}/images")
     form = ann.page
