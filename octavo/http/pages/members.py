@@ -6,6 +6,7 @@ from quart import Response
 
 from octavo.http.api.invitations import InvitationCreated, InvitationList
 from octavo.http.api.members import MemberList, MemberSchema
+from octavo.http.api.refusals import REFUSALS
 from octavo.http.api.workspaces import WorkspaceDocument
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Forbidden, NotFound, Problem
@@ -13,7 +14,7 @@ from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import LIST, path_of, workspace_of
-from octavo.model.workspace import Role, may_change_role
+from octavo.model.workspace import LastOwner, Role, may_change_role
 
 ROLES: Mapping[Role, str] = {
     "owner": "Owner: everything, including deleting the workspace",
@@ -22,6 +23,7 @@ ROLES: Mapping[Role, str] = {
     "reader": "Reader: reads notes",
 }
 """What a person may do in a role, the highest first."""
+_LAST_OWNER = REFUSALS[LastOwner.code]
 _RULE = f"{HOME}/<uuid:workspace_id>"
 
 
@@ -57,7 +59,10 @@ def add_member_pages(site: Site) -> None:
         role = visitor.given.get("role", "")
         if str(account_id) == visitor.account.id and "confirmed" not in visitor.given:
             workspace = await workspace_of(visitor, workspace_id)
-            if role != workspace.role:
+            if role in ROLES and role != workspace.role:
+                if await _is_sole_owner(visitor, workspace):
+                    trouble = trouble_of(_LAST_OWNER())
+                    return await _role(visitor, workspace_id, str(account_id), trouble)
                 return await show("workspaces/own_role.html", workspace=workspace, role=role)
         body = {"role": role}
         try:
@@ -137,7 +142,7 @@ async def _removal(
 ) -> Response:
     member = await _member(visitor, workspace.id, account_id)
     own = account_id == visitor.account.id
-    needed = own and workspace.role == "owner" and not await _other_owner(visitor, workspace.id)
+    needed = own and await _is_sole_owner(visitor, workspace)
     return await show(
         "workspaces/remove_member.html",
         trouble=trouble,
@@ -155,9 +160,11 @@ async def _member(visitor: Visitor, workspace_id: str, account_id: str) -> Membe
     raise NotFound
 
 
-async def _other_owner(visitor: Visitor, workspace_id: str) -> bool:
-    members = await _every(visitor, workspace_id)
-    return any(each.role == "owner" and each.account_id != visitor.account.id for each in members)
+async def _is_sole_owner(visitor: Visitor, workspace: WorkspaceDocument) -> bool:
+    if workspace.role != "owner":
+        return False
+    members = await _every(visitor, workspace.id)
+    return all(each.role != "owner" or each.account_id == visitor.account.id for each in members)
 
 
 async def _every(visitor: Visitor, workspace_id: str) -> list[MemberSchema]:
