@@ -250,8 +250,7 @@ async def _target(
     kind = visitor.given.get("kind", "")
     path = normalize("NFC", visitor.given.get("path", "").strip().strip("/"))
     if kind == "whole":
-        if path:
-            return {}, {"path": "You chose the whole workspace and gave a path. Choose one."}
+        # The form may have come with the path of what the person looked at.
         return {"kind": "folder", "path": ""}, {}
     if kind not in KINDS:
         return {}, {"kind": "Choose what the link opens."}

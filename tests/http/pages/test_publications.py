@@ -108,6 +108,7 @@ async def test_form_that_is_sent_twice_creates_one_link(ann: PageReader, links: 
         ("folder", "Kitchen", "Kitchen"),
         ("folder", "Kitchen/Tea/", "Kitchen/Tea"),
         ("whole", "", "The whole workspace"),
+        ("whole", NOTE, "The whole workspace"),
     ],
 )
 async def test_notes_and_folders_are_published(
@@ -125,7 +126,6 @@ async def test_notes_and_folders_are_published(
         ({"path": " / "}, "path", "Give the path of the note."),
         ({"path": "Kitchen"}, "path", "This is a folder."),
         ({"path": "Kitch"}, "path", "There is no note with this path."),
-        ({"kind": "whole"}, "path", "You chose the whole workspace and gave a path."),
         ({"path": "a\0b"}, "path", "NUL"),
         ({"kind": "folder", "path": ""}, "path", "Give the path of the folder."),
         ({"kind": "folder", "path": "Garden"}, "path", "There is no note below this folder."),
