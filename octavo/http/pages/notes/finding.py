@@ -63,10 +63,13 @@ def add_finding_pages(pages: NotePages) -> None:
                 )
             except Problem as problem:
                 trouble = trouble_of(problem, {"path": "folder", "author": "by"})
+        levels = await pages.way(workspace.id, folder)
         return await pages.show(
             "notes/search.html",
             workspace,
             folder=folder,
+            levels=levels,
+            has_folder=levels[-1].path == folder,
             folders=await pages.folders(workspace.id),
             trouble=trouble,
             found=found,

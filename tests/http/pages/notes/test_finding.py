@@ -33,6 +33,8 @@ async def test_search_finds_and_marks(ann: PageReader, vault: Vault) -> None:
     assert "1 note." in ann.text
     await ann.open(f"{vault.base}/search?q=wat&folder=Garden")
     assert "Nothing was found" in ann.text
+    await ann.open(f"{vault.base}/search?q=wat&folder=Kitchn")
+    assert "There are no notes in the folder “Kitchn”" in ann.text
     await ann.open(f"{vault.base}/search?q=%22")
     assert ann.status in (200, 400)
 
