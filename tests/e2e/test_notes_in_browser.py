@@ -180,6 +180,16 @@ def test_image_is_added_to_a_note_and_shown(site: PageSite, workspace: str, tmp_
     assert heading(page) == "Tea"
 
 
+def test_cells_of_a_right_to_left_table_are_aligned_as_the_table(
+    site: PageSite, workspace: str
+) -> None:
+    page = site.browser
+    table = "| \u0627\u0633\u0645 | A |\n| --- | --- |\n| \u0634\u0627\u064a | 12 |\n"
+    write(page, workspace, "Tea", f"\u0645\u0631\u062d\u0628\u0627\n\n{table}")
+    cells = page.find_elements(By.CSS_SELECTOR, ".prose :is(th, td)")
+    assert [each.value_of_css_property("text-align") for each in cells] == ["right"] * 4
+
+
 def test_note_is_moved_with_its_links_and_found(site: PageSite, workspace: str) -> None:
     page = site.browser
     note = write(page, workspace, "Tea", "# Green tea\n\nOf the spring harvest.\n")

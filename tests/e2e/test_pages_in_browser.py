@@ -91,9 +91,10 @@ CRAMPED = """
 """Texts in columns of fewer than three characters, and broken words of headings and controls."""
 
 SHIFTED = """
-    return [...document.querySelectorAll("th:not([align])")].filter((each) =>
-        getComputedStyle(each).textAlign !== "start"
-    ).map((each) => each.textContent)
+    return [...document.querySelectorAll("th:not([align])")].filter((each) => {
+        const side = getComputedStyle(each.parentElement).direction === "rtl" ? "right" : "left";
+        return !["start", side].includes(getComputedStyle(each).textAlign);
+    }).map((each) => each.textContent)
 """
 """Headings of columns that don't begin where the texts below them do."""
 
