@@ -1,5 +1,8 @@
 """Notes are written in forms."""
 
+import re
+from html import unescape
+
 import pytest
 
 from octavo.model.identity import WorkspaceId
@@ -66,6 +69,19 @@ async def test_form_of_a_note_that_was_not_rendered_yet_does_not_wait_for_its_ti
     monkeypatch.delattr(Renderings, "get")
     await ann.open(f"{note}/edit")
     assert ann.page.headings == ["Edit Tea"]
+
+
+async def test_help_for_markdown_shows_links_that_are_links(ann: PageReader, vault: Vault) -> None:
+    await ann.open(f"{vault.base}/new")
+    links = re.findall("<code>(.*(?:%20|https).*)</code>", ann.text)
+    assert [unescape(each) for each in links] == [
+        "[words](Other%20note.md)",
+        "<https://example.org>",
+    ]
+    other = await vault.write(ann, "Other note", "Here.")
+    await vault.write(ann, "Tea", "\n\n".join(map(unescape, links)))
+    assert ann.page.links["words"] == other
+    assert ann.page.links["https://example.org"] == "https://example.org"
 
 
 async def test_text_keeps_its_first_empty_line_and_its_last(ann: PageReader, vault: Vault) -> None:
