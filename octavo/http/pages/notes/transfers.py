@@ -85,7 +85,9 @@ def add_transfer_pages(pages: NotePages) -> None:
             return await _show(visitor, workspace_id, chosen)
         slices = Slices(upload.file, 1)
         if not await slices.more() or not slices.waiting.startswith(_ZIP[: len(slices.waiting)]):
-            text = "This is no zip archive. Pack the folder of your notes into one, and choose it."
+            text = (
+                "This is not a zip archive. Pack the folder of your notes into one, and choose it."
+            )
             return await _show(visitor, workspace_id, Trouble(400, "", {"archive": text}))
         try:
             import_id = await _store(visitor, workspace_id, slices)

@@ -151,8 +151,8 @@ async def test_workspace_of_others_takes_no_archive(
     ("name", "data", "said"),
     [
         ("", b"", "Choose a zip archive first."),
-        ("a.zip", b"", "This is no zip archive"),
-        ("notes.md", b"# Tea", "This is no zip archive"),
+        ("a.zip", b"", "This is not a zip archive"),
+        ("notes.md", b"# Tea", "This is not a zip archive"),
     ],
 )
 async def test_what_is_no_archive_is_not_stored(
