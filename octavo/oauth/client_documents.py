@@ -71,5 +71,5 @@ def _document(data: bytes) -> Mapping[str, object]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise OAuthRefusal("invalid_client_metadata", "The metadata document is no JSON object.")
+        raise OAuthRefusal("invalid_client_metadata", "The metadata document is not a JSON object.")
     return cast("Mapping[str, object]", found)

@@ -104,7 +104,7 @@ def test_client_saves_in_between_and_both_texts_are_kept(site: PageSite, workspa
     fill_in(page, {"Text": "Green.\n\nVery hot.\n"})
     press(page, "Save")
     assert heading(page) == "This note changed while you wrote"
-    assert "nothing contradicts" in page.page_source
+    assert "there are no conflicts" in page.page_source
     press(page, "Save the merged text")
     assert prose(page) == "Green tea.\nVery hot."
 
@@ -301,7 +301,7 @@ def test_notes_are_read_and_written_in_a_text_browser(
         pytest.skip("NO PAGE IS READ IN A TEXT BROWSER: there is no w3m (apt-get install w3m).")
     write(site.browser, workspace, "Kitchen/Tea", "# Tea\n\nGreen, at **75 °C**.\n\n- one\n")
     reader = TextBrowser(site, "Ann")
-    assert "Changed last" in reader.open(workspace)
+    assert "Recently changed" in reader.open(workspace)
     reader.follow("Kitchen")
     shown = reader.follow("Tea")
     at = -1

@@ -276,4 +276,4 @@ async def test_deleted_and_purged_notes_are_not_read(api: NotesApi, reader: McpC
 
 async def test_image_is_no_note(api: NotesApi, reader: McpClient) -> None:
     uri = await image(api)
-    assert "no note" in await reader.refusal("read_note", note_id=uri)
+    assert "not a note" in await reader.refusal("read_note", note_id=uri)

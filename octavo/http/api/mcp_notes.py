@@ -201,7 +201,7 @@ def _file(workspace_id: str, file_id: str) -> str:
 
 def _content(file: WorkspaceFile) -> NoteContent:
     if file.text is None or file.path is None:
-        raise NotesRefused(NotFound.code, "This file is no note: it has no text.", {})
+        raise NotesRefused(NotFound.code, "This file is not a note: it has no text.", {})
     return NoteContent(file.id, file.path, file.head.id, file.head.created_at, file.text)
 
 

@@ -22,7 +22,7 @@ async def create_key(ann: PageReader, name: str = "laptop", days: str = "30") ->
 
 async def test_secret_is_shown_once(house: Installation, ann: PageReader) -> None:
     secret = await create_key(ann)
-    assert ann.page.headings == ["The key laptop is ready"]
+    assert ann.page.headings == ["The key “laptop” is ready"]
     key = (b"authorization", b"Bearer " + secret.encode())
     response = await house.users.get("/api/account", key)
     assert response.json()["address"] == ADDRESS

@@ -53,7 +53,7 @@ async def test_recent_changes_name_who_and_how(ann: PageReader, vault: Vault) ->
 
 async def test_folder_that_is_gone_says_so(ann: PageReader, vault: Vault) -> None:
     await ann.open(f"{vault.base}?folder=Nowhere")
-    assert "No note is in this folder" in ann.text
+    assert "There are no notes in this folder" in ann.text
     await ann.open(ann.page.links["Write a note here"])
     assert ann.form("Create the note").fields["path"] == "Nowhere/"
 
