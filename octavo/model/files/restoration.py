@@ -157,6 +157,30 @@ def restoration(
     )
 
 
+class RestorationSpan(NamedTuple):
+    """What a restoration did to a workspace.
+
+    Attributes:
+        folder: '' for everything.
+        target: the position whose state returned.
+        before: the position of the workspace when it began.
+        after: that of its last changeset; ``before`` if it changed nothing.
+    """
+
+    folder: str
+    target: Position
+    before: Position
+    after: Position
+
+
+def undoes(later: RestorationSpan, earlier: RestorationSpan) -> bool:
+    """Return whether one restoration returned what another one had changed before it."""
+    return (later.folder, later.target) == (
+        earlier.folder,
+        earlier.before,
+    ) and later.before >= earlier.after > earlier.before
+
+
 def moved_away(changed: Iterable[DivergedFile], begun: Begun) -> tuple[LeftFile, ...]:
     """Return the files that a restoration has deleted for now, and that have not come back."""
     found = [

@@ -10,8 +10,10 @@ from octavo.model.files.restoration import (
     Begun,
     DivergedFile,
     Restoration,
+    RestorationSpan,
     moved_away,
     restoration,
+    undoes,
 )
 from octavo.model.files.restoration_order import BatchSizes, batches
 from octavo.model.files.revision import Revision
@@ -223,3 +225,33 @@ def test_files_that_are_deleted_for_now_are_found() -> None:
     theirs = DivergedFile(revision("3", "d.md", position=2, state="deleted"), revision("3", "d.md"))
     found = moved_away([away("x.md", "b.md"), gone, theirs], Begun(Position(2), {OURS}))
     assert [(each.head.file_id, each.reason) for each in found] == [("1", "still_deleted")]
+
+
+def span(folder: str, target: int, before: int, after: int) -> RestorationSpan:
+    return RestorationSpan(folder, Position(target), Position(before), Position(after))
+
+
+FIRST = span("tea", 3, 10, 12)
+
+
+@pytest.mark.parametrize(
+    ("later", "undone"),
+    [
+        (span("tea", 10, 12, 13), True),
+        (span("tea", 10, 20, 20), True),
+        (span("", 10, 12, 13), False),
+        (span("tea", 9, 12, 13), False),
+        (span("tea", 12, 12, 12), False),
+        # It began before the other one had ended.
+        (span("tea", 10, 11, 13), False),
+        (FIRST, False),
+    ],
+)
+def test_restoration_to_the_position_before_another_one_undoes_it(
+    later: RestorationSpan, undone: bool
+) -> None:
+    assert undoes(later, FIRST) == undone
+
+
+def test_restoration_that_changed_nothing_has_nothing_to_undo() -> None:
+    assert not undoes(span("", 10, 10, 10), span("", 10, 10, 10))

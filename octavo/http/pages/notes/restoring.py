@@ -20,6 +20,8 @@ from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import LIST, path_of
+from octavo.model.files.restoration import RestorationSpan, undoes
+from octavo.model.identity import Position
 
 REFRESH_SECONDS = 3
 """Seconds after which the page of a restoration that runs is loaded again."""
@@ -141,7 +143,7 @@ def add_restoration_pages(pages: NotePages) -> None:
             undone={
                 each.restoration_id
                 for each in page.items
-                if any(undoes(other, each) for other in page.items)
+                if any(_undid(other, each) for other in page.items)
             },
             names=await names_of(visitor, workspace_id),
         )
@@ -187,22 +189,22 @@ def add_restoration_pages(pages: NotePages) -> None:
             crumbs=crumbs_of(workspace, found.folder),
             restoration=found,
             undo=urlencode({**undo, "undoes": found.restoration_id}),
-            undone_by=next((each for each in others.items if undoes(each, found)), None),
-            undone=next((each for each in others.items if undoes(found, each)), None),
+            undone_by=next((each for each in others.items if _undid(each, found)), None),
+            undone=next((each for each in others.items if _undid(found, each)), None),
             names=await names_of(visitor, workspace_id),
             reasons=REASONS,
             seconds=REFRESH_SECONDS,
         )
 
 
-def undoes(restoration: ListedRestoration, other: ListedRestoration) -> bool:
-    """Return whether a restoration returned what another one did, to the state before that."""
-    return (
-        restoration.state == "done"
-        and restoration.moment is None
-        and (restoration.position, restoration.folder) == (other.position_before, other.folder)
-        and restoration.position_before >= other.position_after > other.position_before
-    )
+def _undid(restoration: ListedRestoration, other: ListedRestoration) -> bool:
+    """Return whether a restoration that has ended returned what another one did."""
+    return restoration.state == "done" and undoes(_span(restoration), _span(other))
+
+
+def _span(found: ListedRestoration) -> RestorationSpan:
+    positions = (found.position, found.position_before, found.position_after)
+    return RestorationSpan(found.folder, *map(Position, positions))
 
 
 async def _undone_by(
