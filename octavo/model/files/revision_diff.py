@@ -1,6 +1,7 @@
 """The changes of one revision, for people: a unified diff of lines, or a diff of words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Literal, NamedTuple
 
 from octavo.model.difference import DiffRange, common_prefix, common_suffix, diff_ranges, lines_of
@@ -72,6 +73,40 @@ def unified(old: str, new: str, *, context: int = 3) -> list[ChangedHunk]:
         old_start, new_start = old_before + (old_lines > 0), new_before + (new_lines > 0)
         hunks.append(ChangedHunk(old_start, old_lines, new_start, new_lines, tuple(lines)))
     return hunks
+
+
+def ended_alike(lines: Sequence[ChangedLine]) -> list[ChangedLine]:
+    """Return the lines of a hunk; one that only gained or lost its line feed is unchanged.
+
+    It keeps the line feed that it has in one of the texts. Forms end a text as it was typed,
+    devices mostly with a line feed: whoever adds a line would see the one before as removed and
+    added again.
+    """
+    found: list[ChangedLine] = []
+    for is_context, group in groupby(lines, key=lambda line: line.kind == "context"):
+        run = list(group)
+        found += run if is_context else _ended_alike(run)
+    return found
+
+
+def _ended_alike(run: Sequence[ChangedLine]) -> list[ChangedLine]:
+    """Return lines that were removed and those that replace them, as `ended_alike` does."""
+    removed = [line for line in run if line.kind == "removed"]
+    added = [line for line in run if line.kind == "added"]
+    at = to = None
+    # Only the last line of a text can be without an end.
+    if removed and not removed[-1].text.endswith("\n"):
+        at, to = len(removed) - 1, _place_of(f"{removed[-1].text}\n", added)
+    if to is None and added and not added[-1].text.endswith("\n"):
+        at, to = _place_of(f"{added[-1].text}\n", removed), len(added) - 1
+    if at is None or to is None:
+        return list(run)
+    same = ChangedLine("context", max(removed[at].text, added[to].text))
+    return [*removed[:at], *added[:to], same, *removed[at + 1 :], *added[to + 1 :]]
+
+
+def _place_of(text: str, lines: Sequence[ChangedLine]) -> int | None:
+    return next((at for at, line in enumerate(lines) if line.text == text), None)
 
 
 def unified_text(hunks: list[ChangedHunk], old_name: str, new_name: str) -> str:

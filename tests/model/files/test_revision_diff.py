@@ -18,6 +18,7 @@ from octavo.model.files.revision_diff import (
     ChangedHunk,
     ChangedLine,
     ChangedPiece,
+    ended_alike,
     unified,
     unified_text,
     words,
@@ -270,3 +271,28 @@ def test_diffs_over_the_work_budget_are_coarser_and_correct(
         assert patched(old, unified(old, new)) == new
         pieces = words(old, new)
     assert "".join(piece.text for piece in pieces if piece.kind != "removed") == new
+
+
+@given(st.text("ab\n", max_size=12), st.text("ab\n", max_size=12))
+def test_lines_that_differ_in_their_end_alone_are_unchanged(old: str, new: str) -> None:
+    given = [line for hunk in unified(old, new, context=100) for line in hunk.lines]
+    lines = ended_alike(given)
+    # Each text is there, but for the line feed at its end.
+    for kind, text in (("removed", old), ("added", new)):
+        found = "".join(each.text for each in lines if each.kind in ("context", kind))
+        assert not given or found.rstrip("\n") == text.rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kinds"),
+    [
+        ("a", "a\nb", ["context", "added"]),
+        ("a\nb", "a", ["context", "removed"]),
+        ("a", "a\n", ["context"]),
+        ("x\na", "y\na\n", ["removed", "added", "context"]),
+        ("a", "b\n", ["removed", "added"]),
+    ],
+)
+def test_line_that_gained_or_lost_its_end_is_context(old: str, new: str, kinds: list[str]) -> None:
+    [hunk] = unified(old, new)
+    assert [each.kind for each in ended_alike(hunk.lines)] == kinds

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from octavo.http.api.file_schemas import WorkspaceFile
 from octavo.http.api.history import DiffHunkSchema, DiffLineSchema
 from octavo.model.files.conflict_view import ConflictView, conflict_views
-from octavo.model.files.revision_diff import ChangedPiece, words
+from octavo.model.files.revision_diff import ChangedLine, ChangedPiece, ended_alike, words
 from octavo.model.merge import merge, shared
 
 _LONGEST_SHOWN = 160
@@ -73,46 +72,14 @@ def shortened(pieces: list[ChangedPiece]) -> list[ChangedPiece]:
 
 
 def without_line_ends(hunks: Sequence[DiffHunkSchema]) -> list[DiffHunkSchema]:
-    """Return the hunks without the changes that only end the last line of a text, or don't.
-
-    Forms end a text as it was typed, devices mostly with a line end: whoever adds a line would see
-    the one before as removed and added again.
-    """
+    """Return the hunks without the changes that only end the last line of a text, or don't."""
     found = []
     for each in hunks:
-        lines = _without_line_end(each.lines)
+        given = [ChangedLine(line.kind, line.text) for line in each.lines]
+        lines = [DiffLineSchema(kind=kind, text=text) for kind, text in ended_alike(given)]
         if any(line.kind != "context" for line in lines):
             found.append(each.model_copy(update={"lines": lines}))
     return found
-
-
-def _without_line_end(lines: Sequence[DiffLineSchema]) -> list[DiffLineSchema]:
-    """Return the lines of a hunk; a line that only gained or lost its end is unchanged."""
-    found: list[DiffLineSchema] = []
-    for is_context, group in groupby(lines, key=lambda line: line.kind == "context"):
-        run = list(group)
-        found += run if is_context else _unended(run)
-    return found
-
-
-def _unended(run: Sequence[DiffLineSchema]) -> list[DiffLineSchema]:
-    """Return lines that were removed and those that replace them, as `_without_line_end` does."""
-    removed = [line for line in run if line.kind == "removed"]
-    added = [line for line in run if line.kind == "added"]
-    at = to = None
-    # Only the last line of a text can be without an end.
-    if removed and not removed[-1].text.endswith("\n"):
-        at, to = len(removed) - 1, _place_of(f"{removed[-1].text}\n", added)
-    if to is None and added and not added[-1].text.endswith("\n"):
-        at, to = _place_of(f"{added[-1].text}\n", removed), len(added) - 1
-    if at is None or to is None:
-        return list(run)
-    same = DiffLineSchema(kind="context", text=added[to].text)
-    return [*removed[:at], *added[:to], same, *removed[at + 1 :], *added[to + 1 :]]
-
-
-def _place_of(text: str, lines: Sequence[DiffLineSchema]) -> int | None:
-    return next((at for at, line in enumerate(lines) if line.text == text), None)
 
 
 def cut(hunks: Sequence[DiffHunkSchema]) -> tuple[list[DiffHunkSchema], bool]:
