@@ -222,17 +222,17 @@ def test_side_without_changes_contradicts_nothing(base: str, mine: str) -> None:
     assert merge(base, mine, mine) == (mine, [])
 
 
-@given(st.lists(st.booleans(), min_size=1, max_size=12), st.data())
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from(["add", "remove", "edit"])), min_size=1))
 def test_changes_of_different_lines_are_merged_without_a_conflict(
-    whose: list[bool], data: st.DataObject
+    changes: list[tuple[bool, str]],
 ) -> None:
-    lines = [f"line {number}\n\n" for number in range(len(whose))]
-    new = [
-        data.draw(st.sampled_from(["", "new\n\n", f"line {n} longer\n\n"]))
-        for n in range(len(whose))
-    ]
-    mine = "".join(n if own else old for old, n, own in zip(lines, new, whose, strict=True))
-    theirs = "".join(old if own else n for old, n, own in zip(lines, new, whose, strict=True))
-    found = merge("".join(lines), mine, theirs)
-    if not found.conflicts:
-        assert found.text == "".join(new)
+    base = mine = theirs = both = ""
+    for number, (is_mine, kind) in enumerate(changes):
+        line = f"an ordinary line with the number {number}\n"
+        changed = {"add": f"{line}new {number}\n", "remove": "", "edit": f"now {line}"}[kind]
+        # A line that nobody changes is between two changes.
+        kept = f"kept {number}\n"
+        base, both = base + line + kept, both + changed + kept
+        mine += (changed if is_mine else line) + kept
+        theirs += (line if is_mine else changed) + kept
+    assert merge(base, mine, theirs) == (both, [])
