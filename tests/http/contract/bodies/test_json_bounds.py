@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from octavo.http.contract.bodies import json_bounds
 from octavo.http.contract.bodies.json_bounds import MOST_VALUES, check_count
 from octavo.http.contract.problems import InvalidRequest
+from octavo.model.files.changeset import MAX_OPERATIONS
 
 Json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(alphabet='a\\",:[{}]\n'),
@@ -90,3 +91,19 @@ async def test_long_text_with_many_commas_is_read_in_slices() -> None:
         await check_count(body)
         nursery.cancel_scope.cancel()
     assert ran >= len(body) // json_bounds.SLICE
+
+
+async def test_largest_changeset_has_less_than_half_of_what_is_allowed() -> None:
+    text = 'Tea: green, [black](a.md), "white".\n' * 100
+    operation = {
+        "op": "update",
+        "fileId": "6f9619ff-8b86-4011-b42d-00c04fc964ff",
+        "ifMatch": "6f9619ff-8b86-4011-b42d-00c04fc964ff",
+        "path": "Kitchen/Tea, and more.md",
+        "text": text,
+        "rewriteLinks": True,
+    }
+    members = {"mutationId": "6f9619ff-8b86-4011-b42d-00c04fc964ff"}
+    changeset = {**members, "operations": [operation] * MAX_OPERATIONS}
+    await check_count(json.dumps(changeset).encode())
+    assert marks_of(changeset) < MOST_VALUES / 2
