@@ -17,8 +17,8 @@ MIDDLE: Final = 10
 ALL: Final = 50
 """Searches of the middle generation, after which all objects may be searched.
 
-Python has 700, 10 and 10. A search of all takes 35 to 70 ms with a workspace of 10,000 notes, and
-came every few seconds with 50 pages a second; what is garbage until then are some megabytes.
+Python has 700, 10 and 10. A search of all takes tens of milliseconds with a workspace of 10,000
+notes, and came every few seconds with 50 pages a second.
 """
 
 
