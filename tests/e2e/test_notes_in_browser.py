@@ -222,6 +222,32 @@ def test_note_is_deleted_and_restored(site: PageSite, workspace: str) -> None:
     assert (message(page), prose(page)) == ("The note is restored.", "Green.")
 
 
+def test_workspace_is_restored_and_the_restoration_undone(site: PageSite, workspace: str) -> None:
+    page = site.browser
+    note = write(page, workspace, "Tea", "Green.\n")
+    moment = page.find_element(By.CSS_SELECTOR, "header time").get_attribute("datetime")
+    follow(page, "Edit")
+    fill_in(page, {"Text": "Black.\n"})
+    press(page, "Save")
+    write(page, workspace, "Coffee", "Strong.\n")
+    page.get(f"{ORIGIN}{workspace}/restore")
+    assert heading(page) == "Restore to an earlier moment"
+    page.get(f"{ORIGIN}{workspace}/restore?moment={moment}")
+    assert "is deleted" in page.find_element(By.TAG_NAME, "main").text
+    press(page, "Restore 2 files")
+    # The page is loaded again by itself while the restoration runs.
+    WebDriverWait(page, PATIENCE).until(lambda _: heading(page) == "Restored")
+    restored = page.current_url
+    page.get(ORIGIN + note)
+    assert prose(page) == "Green."
+    page.get(restored)
+    follow(page, "Undo this restoration…")
+    press(page, "Undo the restoration")
+    WebDriverWait(page, PATIENCE).until(lambda _: heading(page) == "Restored")
+    page.get(ORIGIN + note)
+    assert prose(page) == "Black."
+
+
 def test_note_is_published_from_its_page(site: PageSite, workspace: str) -> None:
     page = site.browser
     write(page, workspace, "Kitchen/Tea", "# Tea\n\nGreen.\n")

@@ -482,3 +482,15 @@ async def test_preview_with_an_invalid_path_says_so(ann: PageReader, vault: Vaul
     assert ann.status == 422
     assert ann.page.focused == ["path"]
     assert "Mine.</textarea>" in ann.text
+
+
+@pytest.mark.parametrize("checked", [True, False])
+async def test_spelling_is_checked_as_the_person_prefers(
+    ann: PageReader, vault: Vault, checked: bool
+) -> None:
+    note = await vault.write(ann, "Tea", "Green.")
+    await ann.open("/account")
+    await ann.submit("Save the preferences", spellCheck="on" if checked else None)
+    for page in (f"{note}/edit", f"{vault.base}/new"):
+        await ann.open(page)
+        assert f'class="writing" dir="auto" spellcheck="{str(checked).lower()}"' in ann.text
