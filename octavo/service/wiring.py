@@ -28,7 +28,7 @@ from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.client_changes import ClientChangeOperations
 from octavo.http.api.connections import ConnectionOperations
 from octavo.http.api.contents import ContentOperations
-from octavo.http.api.contract_document import ContractOperations, encoded
+from octavo.http.api.contract_document import ContractOperations
 from octavo.http.api.exports import ExportOperations
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
@@ -133,9 +133,6 @@ def wire_application(
 
     legal_pages = Deferred(partial(_legal_pages, parts.legal, public_url))
 
-    async def document() -> bytes:
-        return encoded(await contract.get())
-
     async def load_pages() -> ASGIApplication:
         make = partial(
             _pages,
@@ -183,7 +180,7 @@ def wire_application(
     application = Application(
         [
             ServiceOperations(readiness),
-            ContractOperations(document),
+            ContractOperations(contract.get),
             *identity.groups,
             WorkspaceOperations(store, parts.access, now=now, new_id=new_id, gone=gone),
             MemberOperations(members, parts.access),

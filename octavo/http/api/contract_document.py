@@ -8,7 +8,7 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Stream
 
-_PIECE = 32_768
+_PIECE = 16_384
 _MEDIA_TYPE = "application/json"
 
 
@@ -16,13 +16,16 @@ class ContractOperations:
     """The API document.
 
     Args:
-        document: returns the encoded document of `octavo.http.contract.openapi.document`.
+        document: returns the document of `octavo.http.contract.openapi.document`; it is encoded
+            once.
     """
 
     PATH: ClassVar[str] = "/api/openapi.json"
 
-    def __init__(self, document: Callable[[], Awaitable[bytes]]) -> None:
+    def __init__(self, document: Callable[[], Awaitable[Mapping[str, object]]]) -> None:
         self._document = document
+        self._pieces: tuple[bytes, ...] = ()
+        self._length = 0
 
     @operation(
         id="getContract",
@@ -36,15 +39,16 @@ class ContractOperations:
     async def get_contract(self, call: Call) -> Stream:
         """Return the document."""
         document = await self._document()
-        return Stream(_pieces(document), _MEDIA_TYPE, len(document))
+        if not self._pieces:
+            content = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+            starts = range(0, len(content), _PIECE)
+            self._pieces = tuple(content[start : start + _PIECE] for start in starts)
+            self._length = len(content)
+        return Stream(_each(self._pieces), _MEDIA_TYPE, self._length)
 
 
-def encoded(document: Mapping[str, object]) -> bytes:
-    """Return ``document`` encoded."""
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-async def _pieces(document: bytes) -> AsyncIterator[bytes]:
-    # In pieces: sent as a whole, the shared bytes would count against the memory of each reader.
-    for start in range(0, len(document), _PIECE):
-        yield document[start : start + _PIECE]
+async def _each(pieces: tuple[bytes, ...]) -> AsyncIterator[bytes]:
+    # In pieces that all readers share: sent as a whole, the bytes would count against the memory of
+    # each.
+    for piece in pieces:
+        yield piece
