@@ -54,11 +54,13 @@ fuzz: dev yjs ## check a million mutated requests, a million updates of document
 		OCTAVO_FUZZ_ARCHIVES=300000 $(BIN)/pytest -q tests/http/server/test_fuzz.py \
 		tests/yjs/test_fuzz.py tests/images/test_inspection.py tests/archives/test_fuzz.py $(ARGS)
 
-siege: dev ## kill, mislead and probe the real server for an hour
+siege: dev ## kill, mislead, overload and probe the real server for an hour
 	@OCTAVO_PAYLOADS_TOGETHER=1 OCTAVO_SLOW_SIZES=2000000,600000,200000,60000,20000,6000 \
 		OCTAVO_CRASHES=300 OCTAVO_HOSTILE_CASES=300000 OCTAVO_SCHEMATHESIS_SECONDS=600 \
 		$(BIN)/pytest -q tests/e2e/test_crash.py tests/e2e/test_hostile.py \
 		tests/e2e/test_schemathesis.py tests/e2e/test_published_payloads.py $(ARGS)
+	@OCTAVO_OVERLOAD_SECONDS=20 $(BIN)/pytest -q -n 0 tests/e2e/overload $(ARGS)
+	@$(BIN)/python -m tests.e2e.overload.report | tee build/overload.md
 
 screenshots: dev ## write pictures of every page to build/screenshots
 	@$(BIN)/python -m tools.screenshots $(ARGS)

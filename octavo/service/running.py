@@ -232,6 +232,7 @@ async def serve_http(
     """
     # A start that is called off must not touch the listener, which may be closed by then.
     await trio.lowlevel.checkpoint_if_cancelled()
+    grace = settings.grace - settings.drain
     async with trio.open_nursery() as nursery:
         [url] = await nursery.start(
             partial(
@@ -240,7 +241,8 @@ async def serve_http(
                 [listener],
                 server_options(settings, log_request, now=now, new_id=new_id),
                 shutdown=shutdown.wait,
-                grace=settings.grace - settings.drain,
+                # The cut-off of what is left ends within the grace time as well.
+                grace=grace - min(CUT_OFF_SECONDS, grace / 10),
                 certificate=_certificate(settings),
             )
         )

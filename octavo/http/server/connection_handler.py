@@ -14,13 +14,14 @@ from octavo.http.server.asgi import Application, SocketAddress
 from octavo.http.server.error_boundary import contained, only
 from octavo.http.server.http1.connection import Http1Connection, Http2Detected
 from octavo.http.server.http1.head import Headers
-from octavo.http.server.http2.connection import Http2Connection
+from octavo.http.server.http2.connection import TOO_MANY, Http2Connection
+from octavo.http.server.http2.pacing import Pacer
 from octavo.http.server.limits import Limits
 from octavo.http.server.proxies import ForwardedHeader, Network, Peer, client_of, is_within
 from octavo.http.server.rejection import ClientGone, RequestRejected
 from octavo.http.server.rejection_writer import RejectedRequest, RejectionWriter
 from octavo.http.server.response import date_line
-from octavo.http.server.transport import plain_transport, tls_transport
+from octavo.http.server.transport import Transport, plain_transport, tls_transport
 from octavo.http.server.watchdog import CloseReason, Watchdog, Watched
 
 _log = logging.getLogger(__name__)
@@ -67,6 +68,7 @@ class ConnectionHandler:
             limits.connections, limits.connections_per_client, options.trusted_proxies
         )
         self.watchdog = Watchdog(limits, self._update_date)
+        self.pacer = Pacer(limits)
         self._handshakes: set[trio.CancelScope] = set()
         self.date = b""
         self.rejections = RejectionWriter(
@@ -83,8 +85,10 @@ class ConnectionHandler:
         return self._admission.open
 
     async def watch(self) -> None:
-        """Enforce the deadlines of all connections until cancelled."""
-        await self.watchdog.run()
+        """Enforce the deadlines of all connections, and pace HTTP/2, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.watchdog.run)
+            nursery.start_soon(self.pacer.run)
 
     def stop(self) -> None:
         """Close idle connections, and the others after their current request.
@@ -168,8 +172,21 @@ class ConnectionHandler:
                 received = begins.received
             else:
                 return
-        http2 = Http2Connection(self, transport, peer, config)
-        await self._watched(http2, lambda: http2.run(received))
+        await self._serve_http2(transport, peer, config, received)
+
+    async def _serve_http2(
+        self, transport: Transport, peer: Peer, config: Config, received: bytes
+    ) -> None:
+        client = None if peer.client is None else peer.client[0]
+        share = self.pacer.enter(client, trusted=peer.trusted)
+        if share is None:
+            await _send_last(transport, TOO_MANY, self.limits.linger_time)
+            return
+        try:
+            http2 = Http2Connection(self, transport, peer, config, share)
+            await self._watched(http2, lambda: http2.run(received))
+        finally:
+            self.pacer.leave(share)
 
     async def _watched(self, connection: Watched, run: Callable[[], Any]) -> None:
         self.watchdog.add(connection)
@@ -213,6 +230,18 @@ class ConnectionHandler:
 
     def _update_date(self) -> None:
         self.date = date_line(int(self._options.now()))
+
+
+async def _send_last(transport: Transport, data: bytes, seconds: float) -> None:
+    """Send the last bytes of a connection, as far as the client takes them in time."""
+    # Closing with unread bytes would reset the connection and discard them.
+    transport.receive_now()
+    try:
+        data = data[transport.send_now(data) :]
+        with trio.move_on_after(seconds):
+            await transport.send(memoryview(data))
+    except ClientGone:
+        return
 
 
 def _name(peer: Peer) -> str:

@@ -12,7 +12,9 @@ from hypercorn.events import Closed, RawData, Updated
 from hypercorn.events import Event as IoEvent
 
 from octavo.http.server.http2.frame_budget import Flooding, FrameBudget
+from octavo.http.server.http2.frame_cutter import FrameCutter
 from octavo.http.server.http2.output import Http2Output
+from octavo.http.server.http2.pacing import Share
 from octavo.http.server.http2.protocol import GuardedProtocol
 from octavo.http.server.rejection import ClientGone
 from octavo.http.server.transport import Transport
@@ -23,8 +25,11 @@ if TYPE_CHECKING:
     from octavo.http.server.proxies import Peer
 
 
-# Bytes handled before other tasks run: about two hundred empty frames.
-_SLICE = 2 * 1024
+TOO_MANY = (
+    # SETTINGS, then GOAWAY with ENHANCE_YOUR_CALM: no request was processed.
+    bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)) + bytes((0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11))
+)
+"""What a client gets that has too many connections (RFC 9113 section 7)."""
 
 
 class Http2Connection:
@@ -33,7 +38,12 @@ class Http2Connection:
     request: None = None
 
     def __init__(
-        self, handler: "ConnectionHandler", transport: Transport, peer: "Peer", config: Config
+        self,
+        handler: "ConnectionHandler",
+        transport: Transport,
+        peer: "Peer",
+        config: Config,
+        share: Share,
     ) -> None:
         self.handler = handler
         self._peer = peer
@@ -49,6 +59,7 @@ class Http2Connection:
         self.left_at: float | None = None
         self._transport = transport
         self._config = config
+        self._share = share
         self._protocol: GuardedProtocol | None = None
         self._scope = trio.CancelScope()
         self._close_reason: CloseReason | None = None
@@ -71,8 +82,17 @@ class Http2Connection:
                 await self._send_goaway()
 
     async def _serve(self, nursery: trio.Nursery, received: bytes) -> None:
+        pacer, share, cutter = self.handler.pacer, self._share, FrameCutter()
+        await pacer.turn(share)
         self._protocol = protocol = GuardedProtocol(
-            self.handler, self._peer, self._config, nursery, self.send, self._leave, self._budget
+            self.handler,
+            self._peer,
+            self._config,
+            nursery,
+            self.send,
+            self._leave,
+            self._budget,
+            share,
         )
         try:
             await protocol.initiate()
@@ -81,12 +101,12 @@ class Http2Connection:
                 received = b""
                 if not data:
                     break
-                for at in range(0, len(data), _SLICE):
-                    part = data[at : at + _SLICE]
-                    await protocol.handle(RawData(part))
-                    self._budget.spend(len(part), trio.current_time())
+                for portion, work in cutter.portions(data):
                     # A client that sends without pause must not monopolise the event loop.
-                    await trio.lowlevel.checkpoint()
+                    await pacer.turn(share)
+                    pacer.charge(share, work)
+                    await protocol.handle(RawData(portion))
+                    self._budget.spend(len(portion), trio.current_time())
         except (ClientGone, Flooding):
             pass
         await protocol.end()

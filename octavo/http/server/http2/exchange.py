@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+FRAME_SIZE = 16 * 1024
+"""Bytes of a response that the protocol is given at a time: the largest frame."""
+
 
 class Http2Exchange:
     """One request on one stream; the application finds it in its scope, as with HTTP/1.1.
@@ -207,12 +210,11 @@ class Http2Exchange:
             await self._put(start)
         else:
             self._check_length(len(content), last=last)
-        if len(content) > WRITE_SIZE:
-            # Sent in slices, since the protocol would keep a second copy of the whole.
-            end = (len(content) - 1) // WRITE_SIZE * WRITE_SIZE
+        if len(content) > FRAME_SIZE:
+            # Frame by frame, since the protocol would keep a second copy of the whole.
+            end = (len(content) - 1) // FRAME_SIZE * FRAME_SIZE
             for at in range(0, end, WRITE_SIZE):
-                part = content[at : at + WRITE_SIZE]
-                await self._put({"type": kind, "body": part, "more_body": True})
+                await self._put_frames(kind, content[at : min(at + WRITE_SIZE, end)])
             event = {"type": kind, "body": content[end:], "more_body": not last}
         if last and not self._gone:
             # The end of the stream, which follows, must not count as a disconnect.
@@ -244,11 +246,23 @@ class Http2Exchange:
             if self._left < 0 or (self._left and last):
                 raise InvalidResponse("the body does not have the length of its content-length")
 
-    async def _put(self, event: Event) -> None:
+    async def _put_frames(self, kind: str, content: bytes) -> None:
+        """Send at most `WRITE_SIZE` bytes, which the client must take within ``write_time``."""
+        await self._put(
+            *(
+                {"type": kind, "body": content[at : at + FRAME_SIZE], "more_body": True}
+                for at in range(0, len(content), FRAME_SIZE)
+            )
+        )
+
+    async def _put(self, *events: Event) -> None:
         if self._gone:
             raise ClientGone
         with trio.move_on_after(self._handler.limits.write_time) as taking:
-            await self._send(event)
+            for event in events:
+                if self._gone:
+                    raise ClientGone
+                await self._send(event)
         if taking.cancelled_caught:
             self._gone = True
             self._done = False

@@ -19,14 +19,15 @@ from hypercorn.events import Closed, Updated
 from hypercorn.events import Event as IoEvent
 from hypercorn.protocol.events import Body, InformationalResponse
 from hypercorn.protocol.events import Event as StreamEvent
-from hypercorn.protocol.h2 import BUFFER_HIGH_WATER, H2Protocol
+from hypercorn.protocol.h2 import H2Protocol
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, ConnectionState
 
 from octavo.http.server.asgi import Event, Scope
 from octavo.http.server.http2.body import Http2Body
-from octavo.http.server.http2.exchange import Http2Exchange
+from octavo.http.server.http2.exchange import FRAME_SIZE, Http2Exchange
 from octavo.http.server.http2.frame_budget import Flooding, FrameBudget
+from octavo.http.server.http2.pacing import Share
 from octavo.http.server.rejection import RequestRejected, malformed
 from octavo.http.server.target import check_host, read_target
 
@@ -49,13 +50,15 @@ class WaitingProtocol(H2Protocol):
         await super().stream_send(event)
         if isinstance(event, Body):
             buffer = self.stream_buffers.get(event.stream_id)
-            if buffer is not None and len(buffer.buffer) >= BUFFER_HIGH_WATER:
+            if buffer is not None and len(buffer.buffer) >= FRAME_SIZE:
                 await buffer.drain()
 
 
 # A client may cancel requests, but not most of them: starting them is expensive (CVE-2023-44487,
 # rapid reset).
 _RESETS = 100
+# The work of a frame of a response, in requests.
+_SENT_FRAME_COST = 1 / 8
 # The stream limit that h2 itself enforces.
 _H2_STREAM_LIMIT = 2**31 - 1
 _METHOD = re.compile(rb"[A-Z-]{1,32}")
@@ -73,9 +76,12 @@ class GuardedProtocol(WaitingProtocol):
         send: Callable[[IoEvent], Awaitable[None]],
         leave: Callable[[], None],
         budget: FrameBudget,
+        share: Share,
     ) -> None:
         self._leave = leave
         self._budget = budget
+        self._share = share
+        self._pacer = handler.pacer
         self._goaway_received = False
         self._handler = handler
         self._peer = peer
@@ -130,6 +136,9 @@ class GuardedProtocol(WaitingProtocol):
             self._leave()
 
     async def _send_data(self, stream_id: int) -> None:
+        # Many short responses are sent without a wait.
+        await trio.lowlevel.checkpoint()
+        self._pacer.charge(self._share, _SENT_FRAME_COST)
         await super()._send_data(stream_id)
         self.settle()
 
@@ -177,6 +186,7 @@ class GuardedProtocol(WaitingProtocol):
             self._handler, self._peer, scope, body, acknowledge, send, proceed, rejection
         )
         self._exchanges[stream_id] = exchange
+        self._pacer.open_stream(self._share)
         self._nursery.start_soon(self._run, stream_id, exchange)
 
         async def put(event: Event) -> None:
@@ -199,6 +209,7 @@ class GuardedProtocol(WaitingProtocol):
             whole = await exchange.run()
         finally:
             del self._exchanges[stream_id]
+            self._pacer.close_stream(self._share)
         await exchange.drop_body()
         if not whole:
             await self._reset_response(stream_id)
@@ -268,7 +279,11 @@ class GuardedProtocol(WaitingProtocol):
         self.settle()
 
     async def _open(self, event: h2.events.RequestReceived) -> None:
-        if self.leaving or len(self._exchanges) >= self._most_streams:
+        if (
+            self.leaving
+            or len(self._exchanges) >= self._most_streams
+            or not self._pacer.has_room(self._share)
+        ):
             # The request was not processed, so the client may repeat it on another connection.
             self._reset(event.stream_id, h2.errors.ErrorCodes.REFUSED_STREAM)
             return

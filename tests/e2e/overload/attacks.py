@@ -1,0 +1,253 @@
+"""Attackers, each a process of its own on raw sockets.
+
+``python -m tests.e2e.overload.attacks NAME ARGUMENTS`` prints ``begun`` and attacks until it is
+killed. What it sends is computed before.
+"""
+
+import json
+import select
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import cycle, islice
+from typing import NamedTuple
+
+from tests.e2e.overload import frames
+from tests.e2e.server import environment
+
+DOCUMENT = "/api/openapi.json"
+_MIB = 1024 * 1024
+
+
+class Target(NamedTuple):
+    """What is attacked, from where, and how much.
+
+    ``addresses`` are the last numbers of 127.0.0.x. ``keys`` and ``path`` are of the attackers'
+    own accounts.
+    """
+
+    port: int = 0
+    addresses: tuple[int, ...] = (1,)
+    connections: int = 1
+    streams: int = 100
+    per_second: float = 0
+    keys: tuple[str, ...] = ()
+    path: str = DOCUMENT
+
+
+@contextmanager
+def attacking(name: str, target: Target) -> Iterator[None]:
+    """Attack from a process of its own while the block runs."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", __name__, name, json.dumps(target)],
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "begun\n"
+            yield
+            assert process.poll() is None, "the attacker gave up"
+        finally:
+            process.kill()
+
+
+def _connect(target: Target, address: int) -> socket.socket | None:
+    """A connection that neither waits nor, once it is made, is waited for."""
+    plain = socket.socket()
+    plain.settimeout(2)
+    try:
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        plain.bind((f"127.0.0.{address}", 0))
+        plain.connect(("127.0.0.1", target.port))
+    except OSError:
+        plain.close()
+        return None
+    plain.setblocking(False)
+    return plain
+
+
+def _send(plain: socket.socket, data: bytes) -> bool:
+    """Send what the socket takes; False when the server has closed it."""
+    try:
+        plain.send(data)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _begun() -> None:
+    print("begun", flush=True)  # noqa: T201
+
+
+def _hold(
+    target: Target, opening: Callable[[int], bytes], again: bytes = b"", pause: float = 0.2
+) -> None:
+    """Keep all connections open, each begun with ``opening``; replace those that end."""
+    addresses = cycle(target.addresses)
+    numbers = iter(range(1 << 60))
+    _begun()
+    held: list[socket.socket] = []
+    while True:
+        missing = min(target.connections - len(held), 100)
+        for number, address in zip(islice(numbers, missing), addresses, strict=False):
+            plain = _connect(target, address)
+            if plain is not None:
+                if _send(plain, opening(number)):
+                    held.append(plain)
+                else:
+                    plain.close()
+        time.sleep(pause)
+        held = [plain for plain in held if _goes_on(plain, again)]
+
+
+def _goes_on(plain: socket.socket, again: bytes) -> bool:
+    poll = select.poll()
+    poll.register(plain, select.POLLRDHUP)
+    if poll.poll(0) or (again and not _send(plain, again)):
+        plain.close()
+        return False
+    return True
+
+
+def nothing(target: Target) -> None:
+    """Nothing at all, for comparison."""
+    _begun()
+    time.sleep(3600)
+
+
+def unread_streams(target: Target) -> None:
+    """HTTP/2 connections full of requests whose responses may have a byte."""
+    data = frames.opening(1) + frames.requests(target.streams, frames.head(target.path))
+    _hold(target, lambda _: data)
+
+
+def resets(target: Target) -> None:
+    """New HTTP/2 connections all the time, full of requests that are reset at once."""
+    data = frames.opening(65_535) + frames.resets(target.streams, frames.head(target.path))
+    addresses = cycle(target.addresses)
+    held: list[socket.socket] = []
+    _begun()
+    due = time.monotonic()
+    while True:
+        plain = _connect(target, next(addresses))
+        if plain is not None:
+            _send(plain, data)
+            held.append(plain)
+        if len(held) > target.connections:
+            held.pop(0).close()
+        due += 1 / target.per_second
+        time.sleep(max(0, due - time.monotonic()))
+
+
+def heads(target: Target) -> None:
+    """Heads that don't end, begun together."""
+    addresses = cycle(target.addresses)
+    held: list[socket.socket] = []
+    while len(held) < target.connections:
+        plain = _connect(target, next(addresses))
+        if plain is not None:
+            held.append(plain)
+    for plain in held:
+        _send(plain, b"GET / HTTP/1.1\r\nhost: a\r\n")
+    _begun()
+    while True:
+        time.sleep(1)
+
+
+def unread_responses(target: Target) -> None:
+    """HTTP/1.1 connections that request a large response and don't read it."""
+
+    def opening(number: int) -> bytes:
+        key = target.keys[number % len(target.keys)] if target.keys else ""
+        signed = f"authorization: Bearer {key}\r\n" if key else ""
+        return f"GET {target.path} HTTP/1.1\r\nhost: a\r\n{signed}\r\n".encode()
+
+    _hold(target, opening)
+
+
+def unread_large_streams(target: Target) -> None:
+    """HTTP/2 connections with open windows that request large responses and don't read."""
+
+    def opening(number: int) -> bytes:
+        key = target.keys[number % len(target.keys)]
+        block = frames.head(target.path, [("authorization", f"Bearer {key}")])
+        return frames.opening(2**31 - 1) + b"".join(
+            (frames.window(2**31 - 65_536), frames.requests(target.streams, block))
+        )
+
+    _hold(target, opening)
+
+
+def dripping_bodies(target: Target) -> None:
+    """Bodies of 8 MiB that are announced, and arrive a byte at a time."""
+
+    def opening(number: int) -> bytes:
+        lines = (
+            f"PUT {target.path} HTTP/1.1",
+            "host: a",
+            f"authorization: Bearer {target.keys[number % len(target.keys)]}",
+            "content-type: application/json",
+            'if-match: "00000000-0000-7000-8000-000000000000"',
+            f"content-length: {8 * _MIB}",
+        )
+        return "\r\n".join((*lines, "", '{"text":"')).encode()
+
+    _hold(target, opening, b"a")
+
+
+def full_bodies(target: Target) -> None:
+    """Bodies of 8 MiB that stop before their last bytes."""
+    addresses = cycle(target.addresses)
+    held: list[socket.socket] = []
+    for number in range(target.connections):
+        plain = _connect(target, next(addresses))
+        if plain is None:
+            continue
+        key = target.keys[number % len(target.keys)]
+        lines = (
+            f"PUT {target.path} HTTP/1.1",
+            "host: a",
+            f"authorization: Bearer {key}",
+            "content-type: application/json",
+            'if-match: "00000000-0000-7000-8000-000000000000"',
+            f"content-length: {8 * _MIB}",
+        )
+        plain.settimeout(5)
+        with suppress(OSError):
+            plain.sendall("\r\n".join((*lines, "", '{"text":"')).encode() + bytes(8 * _MIB - 1000))
+        held.append(plain)
+    _begun()
+    while True:
+        time.sleep(1)
+
+
+ATTACKS = (
+    nothing,
+    unread_streams,
+    resets,
+    heads,
+    unread_responses,
+    unread_large_streams,
+    dripping_bodies,
+    full_bodies,
+)
+
+
+def main() -> None:
+    chosen = {attack.__name__: attack for attack in ATTACKS}[sys.argv[1]]
+    given = json.loads(sys.argv[2])
+    target = Target(*given)
+    chosen(target)
+
+
+if __name__ == "__main__":
+    main()

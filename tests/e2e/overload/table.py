@@ -1,0 +1,43 @@
+"""The attacks, with the bounds that hold in their long and their short form."""
+
+import os
+
+from tests.e2e.overload.attacks import Target
+from tests.e2e.overload.siege import Attack, Bounds
+
+LONG_SECONDS = float(os.environ.get("OCTAVO_OVERLOAD_SECONDS", "0"))
+"""Seconds of an attack in its long form; 0 selects the short one."""
+_SHORT_SECONDS = 2.0
+_EIGHT = tuple(range(1, 9))
+_TWENTY = tuple(range(1, 21))
+_STREAMS = Target(connections=250, streams=100)
+_RESETS = Target(connections=50, streams=180, per_second=19)
+# Degraded, but never stalled.
+_SLOW = Bounds(health=2_000, saves=2_000)
+
+
+def _chosen(long: Attack, short: Target | None = None, seconds: float = _SHORT_SECONDS) -> Attack:
+    grace = 10 if LONG_SECONDS else 2
+    attack = long._replace(
+        options=(*long.options, "--grace", str(grace)), bounds=long.bounds._replace(stop=grace)
+    )
+    if LONG_SECONDS:
+        return attack._replace(seconds=LONG_SECONDS)
+    return attack._replace(target=short or long.target, seconds=seconds)
+
+
+ATTACKS = {
+    "nothing": _chosen(Attack("nothing", Target())),
+    "unread streams": _chosen(Attack("unread_streams", _STREAMS)),
+    "resets": _chosen(Attack("resets", _RESETS)),
+    "many resets": _chosen(Attack("resets", _RESETS._replace(per_second=100))),
+    "streams of eight addresses": _chosen(
+        Attack("unread_streams", _STREAMS._replace(addresses=_EIGHT, connections=400), _SLOW)
+    ),
+    "resets of eight addresses": _chosen(
+        Attack("resets", _RESETS._replace(addresses=_EIGHT, connections=400, per_second=100), _SLOW)
+    ),
+    "stop under unread streams": _chosen(Attack("unread_streams", _STREAMS, stopped=True)),
+    "stop under resets": _chosen(Attack("resets", _RESETS, stopped=True)),
+}
+"""By name; the first one is for comparison."""
