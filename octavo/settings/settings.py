@@ -330,7 +330,8 @@ class Settings(BaseSettings):
     )
     memory_per_client: Annotated[int, reads(count(8_388_608))] = Field(
         default=67_108_864,
-        description="bytes of them held in memory for one address (one /64 of IPv6)",
+        description="bytes of them held in memory for one account, or for one address (one /64 of "
+        "IPv6) without an account",
     )
 
     @classmethod

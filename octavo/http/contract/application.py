@@ -178,6 +178,11 @@ class Application:
         try:
             response = await self._respond(context)
             if response is not None:
+                call = context.call
+                if call is not None:
+                    context.writer.holder = call.holder
+                    if call.hold is not None:
+                        context.writer.permit_eviction(call.hold)
                 await context.writer.send(response)
         except BrokenContent as broken:
             problem = self._problem_of(broken)

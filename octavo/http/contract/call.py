@@ -92,6 +92,11 @@ class Call:
         """The client's address; None without one (a Unix socket)."""
         return client_of(self.scope)
 
+    @property
+    def holder(self) -> str | None:
+        """Whose memory it uses: the account's, or that of the client's address without one."""
+        return self.client if self.principal is None else self.principal.name
+
     def header(self, name: bytes) -> bytes | None:
         """Return the first value of the header ``name`` (in lower case); None without one."""
         return next((value for given, value in self.headers if given == name), None)

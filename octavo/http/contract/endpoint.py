@@ -12,6 +12,7 @@ from pydantic_core import PydanticSerializationError, SchemaSerializer
 
 from octavo.actors.core import unwrap
 from octavo.http.contract.bodies import ClientLeft, declared_size
+from octavo.http.contract.bodies.counted_body import CountedBody
 from octavo.http.contract.call import Authenticator, Call, Principal, RateLimiter
 from octavo.http.contract.declared_responses import DeclaredResponses
 from octavo.http.contract.memory_budget import COUNTED, STEP, MemoryBudget
@@ -29,6 +30,10 @@ _JSON: Header = (b"content-type", b"application/json")
 _PAGE: Header = (b"content-type", HtmlPage.MEDIA_TYPE.encode())
 AUTHENTICATED_SECONDS = 1.0
 """Seconds for which a caller stays authenticated while the body arrives."""
+_TYPICAL_OF = 8
+"""Responses that the typical size of those of an operation is computed from."""
+_MAKING = 2
+"""Copies of a response that are in memory while it is made: its texts, and the encoded document."""
 _NO_LENGTH = frozenset({204, 304})
 
 FailureProblem = Callable[[Exception], Problem | None]
@@ -67,6 +72,7 @@ class Endpoint:
         "_room",
         "_serializer",
         "_status",
+        "_typical",
         "_warnings",
         "operation",
     )
@@ -103,6 +109,7 @@ class Endpoint:
         self._headers = FixedHeaders([*cache_control, *security])
         self._json_headers = FixedHeaders([_JSON, *self._headers.each])
         self._status = operation.status
+        self._typical = 0.0
         response_type = operation.response_type
         self._model = response_type if isinstance(response_type, type) else None
         # The type checker has checked the members of a model; checking them again would cost each
@@ -134,10 +141,7 @@ class Endpoint:
             content = response.content
             if renewed is not None and content is not None and not isinstance(content, bytes):
                 return response._replace(content=renewed.chunks(content))
-            # Streams reserve memory piece by piece.
-            if type(content) is bytes and len(content) >= COUNTED:
-                held = self._memory.count if self.operation.must_respond else self._memory.hold
-                call.hold = held(call.client, len(content))
+            self._hold_response(call, content)
             return response
         except Problem as problem:
             self._declared.problem(problem)
@@ -151,6 +155,18 @@ class Endpoint:
             finally:
                 # Its traceback refers to this frame: a cycle would keep the request in memory.
                 del refusal
+
+    def _hold_response(self, call: Call, content: object) -> None:
+        """Reserve memory for the response. Raises `ServerBusy` without room."""
+        size = len(content) if type(content) is bytes else 0
+        self._typical += (size - self._typical) / _TYPICAL_OF
+        # Streams reserve memory piece by piece.
+        counted = size if size >= COUNTED else 0
+        if call.hold is not None:
+            call.hold.grow(counted)
+        elif counted:
+            held = self._memory.count if self.operation.must_respond else self._memory.hold
+            call.hold = held(call.holder, counted)
 
     async def perform(
         self, call: Call, values: Sequence[str], receive: Receive, exchange: Extension | None
@@ -173,6 +189,9 @@ class Endpoint:
             finally:
                 # Its traceback refers to this frame: a cycle would keep the request in memory.
                 del refusal
+        finally:
+            if call.hold is not None:
+                call.hold.release()
 
     def _refusal(self, error: Exception) -> Exception | None:
         """Return the problem to respond with, or `ClientLeft`; None if ``error`` is a bug."""
@@ -196,17 +215,21 @@ class Endpoint:
         if self._limiter is not None and operation.rate is not None:
             await self._limiter.admit(operation.rate, call)
         arguments = self._parameters.check(values, scope["query_string"], scope["headers"])
-        if self._room:
-            self._memory.require_room(call.client, self._room)
         body = self._body
+        if self._room:
+            self._memory.require_room(call.holder, self._room)
+        if self._typical >= COUNTED and not self.operation.must_respond and body is None:
+            # Otherwise many could be made at the same time, before the first one counts.
+            call.hold = self._memory.hold(call.holder, _MAKING * int(self._typical))
         if body is not None:
             if body.time is not None and exchange is not None:
                 exchange.allow(body.time)
             if self._large_body:
                 size = declared_size(scope["headers"], body.limit)
                 if size >= COUNTED:
-                    with self._memory.hold(call.client, size):
-                        arguments["body"] = await body.read(scope["headers"], receive)
+                    self._memory.require_room(call.holder, size)
+                    with CountedBody(self._memory, call.holder) as counted:
+                        arguments["body"] = await counted.read(body, scope["headers"], receive)
                         await self._authenticate_again(call, authenticated)
                         return await self._handle(call, arguments, exchange)
             arguments["body"] = await body.read(scope["headers"], receive)

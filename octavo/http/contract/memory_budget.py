@@ -1,8 +1,14 @@
-"""Limit the memory of requests and responses, in total and per client."""
+"""Limit the memory of requests and responses, in total and for each holder.
+
+A holder is an account, or the network of a client that has none: somebody else at the same address
+is another one. When there is no room, what makes no progress is evicted, and then what belongs to
+the holder of the most, if the new one would have less. So nobody is refused because of what others
+hold, while what they hold can be taken back: a body that has not arrived, a response that has not
+been read.
+"""
 
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import partial
 from types import TracebackType
 
 import trio
@@ -16,6 +22,8 @@ of connections and streams.
 """
 STEP = 4 * 1024 * 1024
 """Bytes that must be available before the next piece of a stream is requested."""
+STALLED_SECONDS = 5.0
+"""Seconds without progress, by 64 KiB, after which a hold may be evicted for any other."""
 TOTAL = 256 * 1024 * 1024
 PER_CLIENT = 64 * 1024 * 1024
 
@@ -25,24 +33,67 @@ class Hold:
 
     Attributes:
         size: number of bytes.
+        evicted: True once the bytes were taken back; the reservation stays empty.
     """
 
-    __slots__ = ("_change", "size")
+    __slots__ = ("_budget", "_evict", "_network", "evicted", "progressed_at", "size")
 
-    def __init__(self, change: Callable[[int], None], size: int) -> None:
-        self._change = change
+    def __init__(self, budget: "MemoryBudget", network: str, size: int) -> None:
+        self._budget = budget
+        self._network = network
+        self._evict: Callable[[], None] | None = None
+        self.progressed_at: Callable[[], float] = trio.current_time
+        self.evicted = False
         self.size = size
-        change(size)
+        budget._change(network, size)
 
     def resize(self, size: int) -> None:
         """Change the reservation to ``size`` bytes already in use, even beyond the limit."""
+        if self.evicted:
+            return
         more, self.size = size - self.size, size
-        self._change(more)
+        if more:
+            self._budget._change(self._network, more)
+
+    def grow(self, size: int) -> None:
+        """Change the reservation to ``size`` bytes. Raises `ServerBusy` without room for more."""
+        more = size - self.size
+        if self.evicted or (more > 0 and not self._budget._make_room(self._network, more)):
+            raise ServerBusy
+        self.resize(size)
+
+    def permit_eviction(
+        self, evict: Callable[[], None], progressed_at: Callable[[], float]
+    ) -> None:
+        """Let the budget take the bytes back with ``evict``, which must not wait.
+
+        ``progressed_at`` returns the time of the last progress.
+        """
+        self._evict, self.progressed_at = evict, progressed_at
+        self._budget._evictable.setdefault(self._network, {})[self] = None
+
+    def forbid_eviction(self) -> None:
+        """Keep the bytes until they are released."""
+        if self._evict is not None:
+            self._evict = None
+            mine = self._budget._evictable[self._network]
+            del mine[self]
+            if not mine:
+                del self._budget._evictable[self._network]
 
     def release(self) -> None:
         """Release the bytes. Further calls have no effect."""
+        self.forbid_eviction()
         if self.size:
             self.resize(0)
+
+    def evict(self) -> None:
+        """Take the bytes back."""
+        evict = self._evict
+        assert evict is not None
+        self.release()
+        self.evicted = True
+        evict()
 
     def __enter__(self) -> "Hold":
         return self
@@ -68,33 +119,44 @@ class _Waiter:
 class MemoryBudget:
     """The memory budget; it keeps no state of clients without a reservation.
 
-    Clients are grouped by `octavo.http.server.client_network`. A client without a reservation may
-    exceed ``per_client``, and one that is alone may exceed ``total``: every valid request can be
-    served, though not always at the same time as others.
+    A holder is an account, or the address of a client, which counts as its
+    `octavo.http.server.client_network`. A holder without a reservation may exceed ``per_client``,
+    and one that is alone may exceed ``total``: every valid request can be served, though not always
+    at the same time as others.
 
     Args:
         total: maximum bytes reserved.
-        per_client: maximum bytes reserved by one client.
+        per_client: maximum bytes reserved by one holder.
 
     Attributes:
         held: bytes reserved.
     """
 
-    __slots__ = ("_by_client", "_per_client", "_total", "_waiting", "held")
+    __slots__ = (
+        "_by_client",
+        "_evictable",
+        "_evicting",
+        "_per_client",
+        "_total",
+        "_waiting",
+        "held",
+    )
 
     def __init__(self, total: int = TOTAL, per_client: int = PER_CLIENT) -> None:
         self._total = total
         self._per_client = per_client
         self._by_client: dict[str, int] = {}
         self._waiting: dict[str, OrderedDict[_Waiter, None]] = {}
+        self._evictable: dict[str, dict[Hold, None]] = {}
+        self._evicting = False
         self.held = 0
 
     def hold(self, client: str | None, size: int) -> Hold:
-        """Reserve ``size`` bytes for the address ``client``. Raises `ServerBusy` without room."""
+        """Reserve ``size`` bytes for the holder ``client``. Raises `ServerBusy` without room."""
         network = client_network(client)
         # New requests leave room for the waiting ones, which they could starve otherwise.
         spare = STEP if self._waiting else 0
-        if not self._has_room(network, size, spare):
+        if not self._make_room(network, size, spare):
             raise ServerBusy
         return self._take(network, size)
 
@@ -104,7 +166,7 @@ class MemoryBudget:
 
     def require_room(self, client: str | None, size: int) -> None:
         """Raise `ServerBusy` unless ``size`` bytes could be reserved now."""
-        if self.held and not self._has_room(client_network(client), size):
+        if self.held and not self._make_room(client_network(client), size):
             raise ServerBusy
 
     async def wait(self, client: str | None, size: int) -> Hold:
@@ -114,7 +176,7 @@ class MemoryBudget:
         of one client are served in order, and clients in turn. When cancelled, nothing is reserved.
         """
         network = client_network(client)
-        if network not in self._waiting and self._has_room(network, size):
+        if network not in self._waiting and self._make_room(network, size):
             return self._take(network, size)
         waiter = _Waiter(size)
         self._waiting.setdefault(network, OrderedDict())[waiter] = None
@@ -138,8 +200,41 @@ class MemoryBudget:
     def _has_room_in_all(self, size: int) -> bool:
         return not self.held or self.held + size <= self._total
 
+    def _make_room(self, network: str, size: int, spare: int = 0) -> bool:
+        """Return whether there is room, after evictions if they are needed."""
+        if self._has_room(network, size, spare):
+            return True
+        if not self._evictable:
+            return False
+        now = trio.current_time()
+        # Otherwise those that wait would take what becomes free.
+        self._evicting, made = True, False
+        while not made and (victim := self._victim(network, size, now)) is not None:
+            victim.evict()
+            made = self._has_room(network, size, spare)
+        self._evicting = False
+        self._admit(keep=size if made else 0)
+        return made
+
+    def _victim(self, network: str, size: int, now: float) -> Hold | None:
+        """Return the hold to evict for ``size`` bytes of ``network``; None without one."""
+        mine = self._by_client.get(network, 0)
+        if mine and mine + size > self._per_client:
+            # What others hold is not in the way.
+            own = self._evictable.get(network)
+            return None if own is None else _stalled(own, now)
+        if not self._evictable:
+            return None
+        for name in sorted(self._evictable, key=self._by_client.__getitem__, reverse=True):
+            oldest = min(self._evictable[name], key=lambda hold: hold.progressed_at())
+            if name != network and self._by_client[name] > mine + size:
+                return oldest
+            if now - oldest.progressed_at() >= STALLED_SECONDS:
+                return oldest
+        return None
+
     def _take(self, network: str, size: int) -> Hold:
-        return Hold(partial(self._change, network), size)
+        return Hold(self, network, size)
 
     def _change(self, network: str, more: int) -> None:
         self.held += more
@@ -148,13 +243,13 @@ class MemoryBudget:
             self._by_client[network] = mine
         else:
             self._by_client.pop(network, None)
-        if more < 0 and self._waiting:
+        if more < 0 and self._waiting and not self._evicting:
             self._admit()
 
-    def _admit(self) -> None:
+    def _admit(self, keep: int = 0) -> None:
         for network in tuple(self._waiting):
             queue = self._waiting.pop(network)
-            while queue and self._has_room(network, next(iter(queue)).size):
+            while queue and self._has_room(network, next(iter(queue)).size, keep):
                 waiter, _ = queue.popitem(last=False)
                 waiter.hold = self._take(network, waiter.size)
                 waiter.admitted.set()
@@ -171,3 +266,8 @@ class MemoryBudget:
             del self._waiting[network]
         # The next waiter may need less.
         self._admit()
+
+
+def _stalled(holds: dict[Hold, None], now: float) -> Hold | None:
+    oldest = min(holds, key=lambda hold: hold.progressed_at())
+    return oldest if now - oldest.progressed_at() >= STALLED_SECONDS else None

@@ -7,7 +7,7 @@ from pydantic_core import to_json
 
 from octavo.http.contract.call import client_of
 from octavo.http.contract.error_format import ErrorFormat
-from octavo.http.contract.memory_budget import COUNTED, STEP, MemoryBudget
+from octavo.http.contract.memory_budget import COUNTED, STEP, Hold, MemoryBudget
 from octavo.http.contract.problems import Header, Problem
 from octavo.http.contract.reply import HtmlPage
 from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
@@ -105,12 +105,13 @@ class ResponseWriter:
         send: the ASGI callable.
         request_id: added to the response.
         memory: the budget of streamed pieces.
-        scope: the ASGI scope.
+        scope: the ASGI scope, of the client.
         events: the event types to send.
         exchange: the server's extension, which sends complete responses; None under other servers.
         head_only: send no body, as for HEAD (RFC 9110 section 9.3.2).
 
     Attributes:
+        holder: whose memory the response uses: the client's address, or an account.
         status: of the response; `CLIENT_LEFT` while nothing was sent.
         sent: number of body bytes sent.
     """
@@ -121,8 +122,8 @@ class ResponseWriter:
         "_head_only",
         "_memory",
         "_request_id",
-        "_scope",
         "_send",
+        "holder",
         "sent",
         "status",
     )
@@ -141,7 +142,7 @@ class ResponseWriter:
         self._send = send
         self._exchange = exchange
         self._memory = memory
-        self._scope = scope
+        self.holder = client_of(scope)
         self._head_only = head_only
         self._request_id: Header = (b"x-request-id", request_id.encode())
         self._events = events
@@ -152,6 +153,11 @@ class ResponseWriter:
     def begun(self) -> bool:
         """True once the response head was sent, after which no other response is possible."""
         return self.status != CLIENT_LEFT
+
+    def permit_eviction(self, hold: Hold) -> None:
+        """Let the budget cut the response off while it is sent, to take ``hold`` back."""
+        if self._exchange is not None and hold.size:
+            hold.permit_eviction(self._exchange.abort, self._exchange.progressed_at)
 
     async def send(self, response: PreparedResponse) -> None:
         """Send ``response``.
@@ -202,13 +208,14 @@ class ResponseWriter:
 
     async def _send_next(self, content: AsyncIterator[bytes], start: Event) -> bool:
         # Room is reserved first, since produced content uses memory in any case.
-        with await self._memory.wait(client_of(self._scope), STEP) as hold:
+        with await self._memory.wait(self.holder, STEP) as hold:
             chunk = await _next(content)
             if not self.begun:
                 await self._begin(start)
             if chunk is None:
                 return False
             hold.resize(len(chunk) if len(chunk) >= COUNTED else 0)
+            self.permit_eviction(hold)
             await self._send_body(chunk, more=True)
         return True
 
@@ -229,6 +236,7 @@ class ResponseWriter:
             if size < COUNTED:
                 await self._send(event)
             else:
-                with await self._memory.wait(client_of(self._scope), size):
+                with await self._memory.wait(self.holder, size) as hold:
+                    self.permit_eviction(hold)
                     await self._send(event)
             self.sent += size

@@ -102,6 +102,12 @@ class Extension(Protocol):
     def ignore_disconnect(self) -> None:
         """Let the application run to completion even if the client disconnects."""
 
+    def progressed_at(self) -> float:
+        """Return when the client last took 64 KiB of the response; now while none wait for it."""
+
+    def abort(self) -> None:
+        """Cut the response off, as for a client that does not read it."""
+
     def take_stream(self) -> trio.abc.HalfCloseableStream:
         """Take over the connection of a WebSocket request, from its first byte.
 

@@ -43,6 +43,12 @@ class ConnectionPort(Protocol):
     def allow(self, seconds: float) -> None:
         """Set the deadline of the whole request to ``seconds`` from now."""
 
+    def progressed_at(self) -> float:
+        """Return when the current write began, or now."""
+
+    def abort(self) -> None:
+        """Close the connection without waiting for the client."""
+
     @property
     def date(self) -> bytes:
         """The line of the date header."""

@@ -42,6 +42,7 @@ class CloseReason(Enum):
     DRAIN_TIMEOUT = auto()
     LINGER_TIMEOUT = auto()
     CLIENT_LEFT = auto()  # the client disconnected before its response
+    NO_ROOM = auto()  # others need the memory of a response that is not read
     SHUTDOWN = auto()  # the service stops and the connection was idle
 
 

@@ -12,6 +12,8 @@ _EIGHT = tuple(range(1, 9))
 _TWENTY = tuple(range(1, 21))
 _STREAMS = Target(connections=250, streams=100)
 _RESETS = Target(connections=50, streams=180, per_second=19)
+# The memory of large requests and responses is a setting: 256 MiB, and what makes them.
+_BUDGET = Bounds(memory=400)
 # Degraded, but never stalled.
 _SLOW = Bounds(health=2_000, saves=2_000)
 
@@ -38,6 +40,26 @@ ATTACKS = {
         Attack("resets", _RESETS._replace(addresses=_EIGHT, connections=400, per_second=100), _SLOW)
     ),
     "stop under unread streams": _chosen(Attack("unread_streams", _STREAMS, stopped=True)),
+    "unread documents": _chosen(
+        Attack("unread_responses", Target(addresses=_EIGHT, connections=2_000))
+    ),
+    "unread notes": _chosen(
+        Attack(
+            "unread_responses",
+            Target(addresses=_EIGHT, connections=2_000),
+            _BUDGET,
+            accounts=8,
+        )
+    ),
+    "unread notes over HTTP/2": _chosen(
+        Attack("unread_large_streams", Target(connections=20), _BUDGET, accounts=8, address=1)
+    ),
+    "dripping bodies": _chosen(
+        Attack("dripping_bodies", Target(connections=32), accounts=4, address=1)
+    ),
+    "full bodies": _chosen(
+        Attack("full_bodies", Target(connections=40), _BUDGET, accounts=5, address=1)
+    ),
     "stop under resets": _chosen(Attack("resets", _RESETS, stopped=True)),
 }
 """By name; the first one is for comparison."""

@@ -118,10 +118,11 @@ async def send_text(texts: Texts, size: int, *, announced: bool = True) -> Respo
         (COUNTED - 1, True, 0),
         (COUNTED, True, COUNTED),
         (LIMIT, True, LIMIT),
-        (100, False, LIMIT),
+        (100, False, 100),
+        (COUNTED, False, COUNTED),
     ],
 )
-async def test_body_holds_its_maximum_size_until_the_handler_returned(
+async def test_body_holds_what_has_arrived_until_the_handler_returned(
     size: int, announced: bool, held: int
 ) -> None:
     texts = Texts()
@@ -172,6 +173,8 @@ async def test_memory_of_a_body_that_never_arrives_is_released(leaves: bool) -> 
 
     async def receive() -> Event:
         held.append(texts.budget.held)
+        if len(held) == 1:
+            return {"type": "http.request", "body": bytes(1000), "more_body": True}
         if not leaves:
             scope.cancel()
             await trio.lowlevel.checkpoint()
@@ -179,7 +182,31 @@ async def test_memory_of_a_body_that_never_arrives_is_released(leaves: bool) -> 
 
     with scope:
         await texts.application()(scope_of("POST", "/api/take", headers), receive, never_sent)
-    assert (held, texts.budget.held) == ([LIMIT], 0)
+    assert (held, texts.budget.held) == ([0, 1000], 0)
+
+
+async def test_stalled_body_gives_way_to_another_one() -> None:
+    texts = Texts(MemoryBudget(2 * COUNTED, 2 * COUNTED))
+    stalled = Response()
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % (2 * COUNTED))]
+    events = iter([{"type": "http.request", "body": bytes(COUNTED + 1), "more_body": True}])
+
+    async def receive() -> Event:
+        for event in events:
+            return event
+        await trio.sleep_forever()
+        raise AssertionError
+
+    async with trio.open_nursery() as nursery:
+        scope = scope_of("POST", "/api/take", headers)
+        scope["client"] = ("192.0.2.8", 1)
+        nursery.start_soon(texts.application(), scope, receive, stalled.take)
+        await trio.testing.wait_all_tasks_blocked()
+        assert texts.budget.held == COUNTED + 1
+        assert (await send_text(texts, COUNTED)).status == 204
+    assert (stalled.status, stalled.code) == (503, "server_busy")
+    assert texts.held == [COUNTED]
+    assert texts.budget.held == 0
 
 
 async def never_sent(event: Event) -> None:
@@ -289,3 +316,15 @@ async def test_page_of_another_application_waits_for_memory() -> None:
             assert response.body == b""
     assert (response.ended, response.body) == (True, TEXT.encode())
     assert budget.held == 0
+
+
+async def test_large_responses_are_counted_while_they_are_made() -> None:
+    texts = Texts(MemoryBudget(4 * STEP, STEP))
+    application = texts.application()
+    for _ in range(30):
+        assert (await ask(application, "GET", "/api/give")).status == 200
+    with texts.budget.hold(CLIENT, STEP - COUNTED):
+        # The text and its document together have no room, though the document alone would.
+        assert (await ask(application, "GET", "/api/give")).status == 503
+    assert (await ask(application, "GET", "/api/give")).status == 200
+    assert texts.budget.held == 0

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from octavo.http.contract.memory_budget import STEP, Hold, MemoryBudget
+from octavo.http.contract.memory_budget import STALLED_SECONDS, STEP, Hold, MemoryBudget
 from octavo.http.contract.problems import ServerBusy
 
 TOTAL, PER_CLIENT = 100, 40
@@ -187,3 +187,103 @@ async def test_newcomer_does_not_overtake_waiters() -> None:
         full.pop().release()
     with budget.hold(CLIENTS[2], STEP // 4):
         pass
+
+
+class Evictable:
+    """Holds that can be taken back, with the time of their last progress."""
+
+    def __init__(self) -> None:
+        self.budget = MemoryBudget(TOTAL, PER_CLIENT)
+        self.evicted: list[str] = []
+
+    def hold(self, name: str, client: str, size: int, progressed_at: float) -> Hold:
+        hold = self.budget.hold(client, size)
+        hold.permit_eviction(lambda: self.evicted.append(name), lambda: progressed_at)
+        return hold
+
+
+async def test_stalled_hold_is_evicted_first_among_those_of_the_largest_holder(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    await trio.sleep(100)
+    there = Evictable()
+    holds = [
+        there.hold("small", "a", 20, 50),
+        there.hold("moving", "b", 20, 100),
+        there.hold("stalled", "b", 20, 80),
+        there.hold("older", "c", 38, 10),
+    ]
+    with there.budget.hold("d", 10):
+        assert there.evicted == ["stalled"]
+        assert there.budget.held == 88
+    holds[2].resize(1_000)
+    holds[2].release()
+    assert holds[2].evicted
+    assert there.budget.held == 78
+
+
+async def test_moving_hold_is_evicted_for_a_holder_that_has_less_and_not_for_one_with_more(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    there = Evictable()
+    for client in ("a", "b"):
+        there.hold(client, client, 40, trio.current_time())
+    there.hold("c", "c", 15, trio.current_time())
+    with pytest.raises(ServerBusy):
+        there.budget.hold("c", 26)
+    assert there.evicted == []
+    with there.budget.hold("d", 10):
+        assert there.evicted == ["a"]
+
+
+async def test_holder_at_its_own_limit_evicts_its_stalled_holds_alone(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    there = Evictable()
+    there.hold("mine", "a", 40, 0)
+    there.hold("other", "b", 40, 0)
+    with pytest.raises(ServerBusy):
+        there.budget.hold("a", 10)
+    await trio.sleep(STALLED_SECONDS)
+    with there.budget.hold("a", 10):
+        assert there.evicted == ["mine"]
+
+
+async def test_hold_that_may_no_longer_be_evicted_is_kept(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    there = Evictable()
+    for client in ("a", "b"):
+        there.hold(client, client, 40, -100).forbid_eviction()
+    with pytest.raises(ServerBusy):
+        there.budget.hold("c", 30)
+    assert there.evicted == []
+
+
+async def test_what_is_evicted_goes_to_the_one_it_was_evicted_for_not_to_waiters() -> None:
+    there = Evictable()
+    for client in ("a", "b"):
+        there.hold(client, client, 40, trio.current_time())
+    last = there.hold("c", "c", 20, trio.current_time())
+
+    async def wait() -> None:
+        with await there.budget.wait("a", 40):
+            assert there.budget.held <= TOTAL
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait)
+        await trio.testing.wait_all_tasks_blocked()
+        last.grow(21)
+        assert there.evicted == ["a"]
+        assert last.size == 21
+        last.release()
+
+
+async def test_growth_without_room_is_refused_and_changes_nothing() -> None:
+    budget = MemoryBudget(TOTAL, PER_CLIENT)
+    with budget.hold("a", 30) as hold, budget.hold("b", 40), budget.hold("c", 25):
+        with pytest.raises(ServerBusy):
+            hold.grow(36)
+        assert (hold.size, budget.held) == (30, 95)
+        hold.grow(35)
+    assert budget.held == 0

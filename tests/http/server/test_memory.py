@@ -203,9 +203,9 @@ async def test_body_without_memory_is_refused_before_it_arrives(framing: bytes) 
     head = b"POST /api/write HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n"
     async with serving(texts(budget), PATIENT) as server:
         async with server.client() as slow, server.client() as refused:
-            await slow.send(head + b"content-length: 8000000\r\n\r\n{")
+            await slow.send(head + b"content-length: 8000000\r\n\r\n" + bytes(7_999_999))
             await trio.testing.wait_all_tasks_blocked(0.1)
-            assert budget.held == 8_000_000
+            assert budget.held == 7_999_999
             busy = await refused.ask(head + framing + b"\r\n\r\n")
             assert (busy.status, busy["retry-after"], busy["connection"]) == (503, "1", "close")
             other = await other_client(server)
@@ -213,6 +213,48 @@ async def test_body_without_memory_is_refused_before_it_arrives(framing: bytes) 
             length = b"content-length: %d\r\n\r\n" % len(body)
             assert (await other.ask(head + length + body)).body == b'{"text":"100000"}'
             await other.stream.aclose()
+        with trio.fail_after(5):
+            while budget.held:
+                await trio.testing.wait_all_tasks_blocked(0.05)
+
+
+async def test_announced_body_holds_nothing_until_it_arrives() -> None:
+    budget = MemoryBudget(16 * MIB, 8 * MIB)
+    head = b"POST /api/write HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n"
+    async with serving(texts(budget), PATIENT) as server, server.client() as slow:
+        await slow.send(head + b"content-length: 8000000\r\n\r\n{")
+        await trio.testing.wait_all_tasks_blocked(0.1)
+        assert budget.held == 1
+        async with server.client() as same:
+            body = b'{"text":"%b"}' % (b"x" * 7_000_000)
+            length = b"content-length: %d\r\n\r\n" % len(body)
+            assert (await same.ask(head + length + body)).body == b'{"text":"7000000"}'
+
+
+@pytest.mark.parametrize("version", ["1.1", "2"])
+async def test_unread_responses_give_way_to_those_of_another_client(version: str) -> None:
+    budget = MemoryBudget(32 * MIB, 32 * MIB)
+    async with serving(texts(budget), PATIENT) as server:
+        unread = []
+        for _ in range(3):
+            stream = await trio.open_tcp_stream("127.0.0.1", server.port)
+            if version == "2":
+                connection = await http2_client(server, Client(stream))
+                ask(connection, "/api/large")
+                await stream.send_all(connection.data_to_send())
+            else:
+                await stream.send_all(LARGE)
+            unread.append(stream)
+        await trio.testing.wait_all_tasks_blocked(0.1)
+        assert budget.held > 24 * MIB
+        other = await other_client(server)
+        response = await other.ask(LARGE)
+        assert (response.status, len(response.body)) == (200, 8 * MIB + len('{"text":""}'))
+        await trio.testing.wait_all_tasks_blocked(0.1)
+        # One of the three was enough.
+        assert 16 * MIB < budget.held < 17 * MIB
+        for each in (*unread, other.stream):
+            await trio.aclose_forcefully(each)
         with trio.fail_after(5):
             while budget.held:
                 await trio.testing.wait_all_tasks_blocked(0.05)

@@ -169,6 +169,16 @@ class Http1Connection:
         """Set the deadline of the whole request to ``seconds`` from now."""
         self.request_deadline = trio.current_time() + seconds
 
+    def progressed_at(self) -> float:
+        """Return when the current write began, or now."""
+        if self.write_deadline == math.inf:
+            return trio.current_time()
+        return self.write_deadline - self.limits.write_time
+
+    def abort(self) -> None:
+        """Close the connection without waiting for the client."""
+        self.terminate(CloseReason.NO_ROOM)
+
     @property
     def date(self) -> bytes:
         """The line of the date header."""

@@ -111,6 +111,14 @@ class Http1Exchange:
         if not self.taken_over:
             self._connection.allow(seconds)
 
+    def progressed_at(self) -> float:
+        """Return when the client last took 64 KiB of the response; now while none wait for it."""
+        return self._connection.progressed_at()
+
+    def abort(self) -> None:
+        """Cut the response off, as for a client that does not read it."""
+        self._connection.abort()
+
     def ignore_disconnect(self) -> None:
         """Let the application run to completion even if the client disconnects."""
         self.finishes = True

@@ -61,6 +61,7 @@ class Http2Exchange:
         self._seen = True
         self._waiting_for_body = False
         self._id_accepted = True
+        self._putting_since: float | None = None
 
     @property
     def request_id(self) -> str:
@@ -78,6 +79,15 @@ class Http2Exchange:
     def allow(self, seconds: float) -> None:
         """Set the deadline of the whole request to ``seconds`` from now."""
         self._cancel.deadline = trio.current_time() + seconds
+
+    def progressed_at(self) -> float:
+        """Return when the client last took 64 KiB of the response; now while none wait for it."""
+        return trio.current_time() if self._putting_since is None else self._putting_since
+
+    def abort(self) -> None:
+        """Cut the response off, as for a client that does not read it."""
+        self._gone, self._done = True, False
+        self._cancel.cancel(reason="others need the memory")
 
     def ignore_disconnect(self) -> None:
         """Let the application run to completion even if the client disconnects."""
@@ -258,11 +268,13 @@ class Http2Exchange:
     async def _put(self, *events: Event) -> None:
         if self._gone:
             raise ClientGone
+        self._putting_since = trio.current_time()
         with trio.move_on_after(self._handler.limits.write_time) as taking:
             for event in events:
                 if self._gone:
                     raise ClientGone
                 await self._send(event)
+        self._putting_since = None
         if taking.cancelled_caught:
             self._gone = True
             self._done = False
