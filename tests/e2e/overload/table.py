@@ -40,6 +40,15 @@ ATTACKS = {
         Attack("resets", _RESETS._replace(addresses=_EIGHT, connections=400, per_second=100), _SLOW)
     ),
     "stop under unread streams": _chosen(Attack("unread_streams", _STREAMS, stopped=True)),
+    "heads": _chosen(
+        Attack(
+            "heads",
+            Target(addresses=_TWENTY, connections=5_000),
+            Bounds(stall=200),
+            options=("--head-time", "10" if LONG_SECONDS else "1"),
+        ),
+        Target(addresses=_EIGHT, connections=1_500),
+    ),
     "unread documents": _chosen(
         Attack("unread_responses", Target(addresses=_EIGHT, connections=2_000))
     ),
