@@ -272,7 +272,8 @@ class WebSocketStreamAdapter(trio.abc.Stream):
         self._room.set()
 
     async def _send_close(self, closing: Closing) -> None:
-        if self.close_sent or self._torn:
+        # A send in progress is torn only if it fails; the frame follows it.
+        if self.close_sent or (self._torn and not self._lock.locked()):
             return
         self._pending_close = closing
         try:
