@@ -46,7 +46,7 @@ from octavo.settings import Settings
 from octavo.settings.addresses import Bind, is_local, local_origin
 
 # How long the cut-off at the end of the grace time may itself take.
-CUT_OFF_SECONDS = 0.5
+CUT_OFF_SECONDS = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -242,7 +242,7 @@ async def serve_http(
                 server_options(settings, log_request, now=now, new_id=new_id),
                 shutdown=shutdown.wait,
                 # The cut-off of what is left ends within the grace time as well.
-                grace=grace - min(CUT_OFF_SECONDS, grace / 10),
+                grace=grace - min(CUT_OFF_SECONDS, grace / 4),
                 certificate=_certificate(settings),
             )
         )

@@ -83,6 +83,8 @@ class _Absent(NamedTuple):
     errors: ErrorFormat | None
 
 
+_MADE_AT_ONCE = 4
+"""Large responses that are made at the same time: encoding each holds the event loop."""
 _LOGGER = logging.getLogger(__name__)
 _NOTHING = "There is nothing at this path."
 
@@ -136,8 +138,18 @@ class Application:
         contract_of([*map(type, groups), *absent], served_operations_of)
         known = dict(authenticators or {})
         self._memory = budget = MemoryBudget() if memory is None else memory
+        making = MemoryBudget(_MADE_AT_ONCE, _MADE_AT_ONCE // 2)
         endpoints = [
-            _endpoint(operation, group, known, rate_limiter, budget, failure_problem, strict=strict)
+            _endpoint(
+                operation,
+                group,
+                known,
+                rate_limiter,
+                budget,
+                making,
+                failure_problem,
+                strict=strict,
+            )
             for group in groups
             for operation in served_operations_of(type(group))
         ]
@@ -318,6 +330,7 @@ def _endpoint(
     authenticators: Mapping[Security, Authenticator],
     limiter: RateLimiter | None,
     memory: MemoryBudget,
+    making: MemoryBudget,
     failure_problem: FailureProblem,
     *,
     strict: bool,
@@ -333,6 +346,7 @@ def _endpoint(
         authenticator=authenticator if operation.security is not Security.NONE else None,
         limiter=limiter,
         memory=memory,
+        making=making,
         failure_problem=failure_problem,
         strict=strict,
     )

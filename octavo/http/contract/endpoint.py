@@ -30,8 +30,8 @@ _JSON: Header = (b"content-type", b"application/json")
 _PAGE: Header = (b"content-type", HtmlPage.MEDIA_TYPE.encode())
 AUTHENTICATED_SECONDS = 1.0
 """Seconds for which a caller stays authenticated while the body arrives."""
-_TYPICAL_OF = 8
-"""Responses that the typical size of those of an operation is computed from."""
+_FORGOTTEN = 8
+"""The part of the expected size of a response that each smaller one takes away."""
 _MAKING = 2
 """Copies of a response that are in memory while it is made: its texts, and the encoded document."""
 _NO_LENGTH = frozenset({204, 304})
@@ -49,6 +49,8 @@ class Endpoint:
         authenticator: for its security; None when it has none.
         limiter: for its rate class; None when it has none.
         memory: the budget of large bodies and responses.
+        making: the number of large responses that are made at the same time, as a budget: others
+            wait, those of one holder in order and holders in turn.
         failure_problem: returns the problem for a failure of a dependency, None for any other
             error.
         strict: raise `UndeclaredResponseError` where the handler violates the declaration.
@@ -58,6 +60,7 @@ class Endpoint:
         "_authenticator",
         "_body",
         "_declared",
+        "_expected",
         "_failure_problem",
         "_handler",
         "_headers",
@@ -65,6 +68,7 @@ class Endpoint:
         "_large_body",
         "_limiter",
         "_locked_out",
+        "_making",
         "_memory",
         "_model",
         "_null",
@@ -72,7 +76,6 @@ class Endpoint:
         "_room",
         "_serializer",
         "_status",
-        "_typical",
         "_warnings",
         "operation",
     )
@@ -85,6 +88,7 @@ class Endpoint:
         authenticator: Authenticator | None,
         limiter: RateLimiter | None,
         memory: MemoryBudget,
+        making: MemoryBudget,
         failure_problem: FailureProblem,
         strict: bool,
     ) -> None:
@@ -93,6 +97,7 @@ class Endpoint:
         self._authenticator = authenticator
         self._limiter = limiter
         self._memory = memory
+        self._making = making
         self._failure_problem = failure_problem
         self._locked_out = (
             operation.security is Security.SESSION_OR_KEY and operation.locked is Locked.REFUSED
@@ -109,7 +114,7 @@ class Endpoint:
         self._headers = FixedHeaders([*cache_control, *security])
         self._json_headers = FixedHeaders([_JSON, *self._headers.each])
         self._status = operation.status
-        self._typical = 0.0
+        self._expected = 0
         response_type = operation.response_type
         self._model = response_type if isinstance(response_type, type) else None
         # The type checker has checked the members of a model; checking them again would cost each
@@ -159,7 +164,7 @@ class Endpoint:
     def _hold_response(self, call: Call, content: object) -> None:
         """Reserve memory for the response. Raises `ServerBusy` without room."""
         size = len(content) if type(content) is bytes else 0
-        self._typical += (size - self._typical) / _TYPICAL_OF
+        self._expected = max(size, self._expected - self._expected // _FORGOTTEN)
         # Streams reserve memory piece by piece.
         counted = size if size >= COUNTED else 0
         if call.hold is not None:
@@ -218,9 +223,11 @@ class Endpoint:
         body = self._body
         if self._room:
             self._memory.require_room(call.holder, self._room)
-        if self._typical >= COUNTED and not self.operation.must_respond and body is None:
+        if self._expected >= COUNTED and not self.operation.must_respond and body is None:
             # Otherwise many could be made at the same time, before the first one counts.
-            call.hold = self._memory.hold(call.holder, _MAKING * int(self._typical))
+            call.hold = self._memory.hold(call.holder, _MAKING * self._expected)
+            with await self._making.wait(call.holder, 1):
+                return await self._handle(call, arguments, exchange)
         if body is not None:
             if body.time is not None and exchange is not None:
                 exchange.allow(body.time)

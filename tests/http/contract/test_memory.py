@@ -1,5 +1,6 @@
 """The memory that requests and responses use in the application."""
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
@@ -37,6 +38,8 @@ class Texts:
     budget: MemoryBudget = field(default_factory=lambda: MemoryBudget(2 * STEP, STEP))
     held: list[int] = field(default_factory=list)
     go_on: trio.Event = field(default_factory=trio.Event)
+    being_made: "Counter[str | None]" = field(default_factory=Counter)
+    most: dict[str, int] = field(default_factory=dict)
 
     @operation(
         id="take",
@@ -74,6 +77,25 @@ class Texts:
     async def change(self, call: Call) -> Text:
         self.held.append(self.budget.held)
         await self.go_on.wait()
+        return Text(text=TEXT)
+
+    @operation(
+        id="weigh",
+        method="GET",
+        path="/api/weigh",
+        tag="t",
+        summary="Weigh",
+        security=Security.NONE,
+    )
+    async def weigh(self, call: Call) -> Text:
+        self.being_made[call.client] += 1
+        one, every = self.being_made[call.client], self.being_made.total()
+        self.most = {
+            "one": max(one, self.most.get("one", 0)),
+            "all": max(every, self.most.get("all", 0)),
+        }
+        await trio.testing.wait_all_tasks_blocked()
+        self.being_made[call.client] -= 1
         return Text(text=TEXT)
 
     @operation(
@@ -328,3 +350,17 @@ async def test_large_responses_are_counted_while_they_are_made() -> None:
         assert (await ask(application, "GET", "/api/give")).status == 503
     assert (await ask(application, "GET", "/api/give")).status == 200
     assert texts.budget.held == 0
+
+
+async def test_few_large_responses_are_made_at_the_same_time_and_fewer_for_one_client() -> None:
+    texts = Texts(MemoryBudget())
+    application = texts.application()
+    assert (await ask(application, "GET", "/api/weigh")).status == 200
+    responses = [Response() for _ in range(30)]
+    async with trio.open_nursery() as nursery:
+        for number, response in enumerate(responses):
+            scope = scope_of("GET", "/api/weigh")
+            scope["client"] = (f"192.0.2.{number % 3}", 1)
+            nursery.start_soon(application, scope, never, response.take)
+    assert {response.status for response in responses} == {200}
+    assert texts.most == {"one": 2, "all": 4}
