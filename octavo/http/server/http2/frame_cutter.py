@@ -39,7 +39,7 @@ class FrameCutter:
                 step = min(self._skip, end - at, begin + _SIZE - at)
                 self._skip -= step
             else:
-                step = min(_HEAD - len(self._head), end - at)
+                step = min(_HEAD - len(self._head), end - at, begin + _SIZE - at)
                 self._head += data[at : at + step]
                 if len(self._head) == _HEAD:
                     work += self._read_head()

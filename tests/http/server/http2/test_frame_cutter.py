@@ -1,7 +1,7 @@
 """The bytes of a client in portions: nothing is lost, and a portion is little work."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.http.server.http2.frame_cutter import FrameCutter
@@ -15,6 +15,7 @@ def works(data: bytes) -> list[float]:
     return [work for _, work in FrameCutter().portions(PREFACE + data)]
 
 
+@settings(deadline=None)
 @given(
     data=st.binary(max_size=100_000),
     sizes=st.lists(st.integers(1, 5_000), min_size=1, max_size=50),
@@ -54,3 +55,11 @@ def test_empty_frames_are_little_work_each() -> None:
 def test_large_head_is_more_work_than_a_small_one() -> None:
     large = frames.request(1, bytes(8 * 1024))
     assert works(large) == [pytest.approx(9)]
+
+
+def test_head_of_a_frame_at_the_end_of_a_portion_is_read_across_it() -> None:
+    data = frames.frame(0, 0, 1, bytes(16_384 - len(PREFACE) - 9 - 4)) + frames.request(3, HEAD)
+    found = list(FrameCutter().portions(PREFACE + data))
+    assert len(found[0][0]) == 16_384
+    assert b"".join(portion for portion, _ in found) == PREFACE + data
+    assert sum(work for _, work in found) > 1
