@@ -83,7 +83,7 @@ class _Absent(NamedTuple):
     errors: ErrorFormat | None
 
 
-_MADE_AT_ONCE = 4
+_MADE_AT_ONCE = 2
 """Large responses that are made at the same time: encoding each holds the event loop."""
 _LOGGER = logging.getLogger(__name__)
 _NOTHING = "There is nothing at this path."

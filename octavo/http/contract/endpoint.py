@@ -142,7 +142,14 @@ class Endpoint:
             renewed = RenewedTime(exchange, operation.time)
             receive = renewed.receive(receive)
         try:
-            response = self._encode(await self._serve(call, values, receive, exchange))
+            result = await self._serve(call, values, receive, exchange)
+            if self._is_large and call.hold is None:
+                # Another one has shown the size since this one began.
+                with await self._making.wait(call.holder, 1):
+                    response = self._encode(result)
+            else:
+                response = self._encode(result)
+            del result
             content = response.content
             if renewed is not None and content is not None and not isinstance(content, bytes):
                 return response._replace(content=renewed.chunks(content))
@@ -160,6 +167,12 @@ class Endpoint:
             finally:
                 # Its traceback refers to this frame: a cycle would keep the request in memory.
                 del refusal
+
+    @property
+    def _is_large(self) -> bool:
+        """Whether a response is expected to count, of an operation that may be refused for it."""
+        operation = self.operation
+        return self._expected >= COUNTED and operation.body is None and not operation.must_respond
 
     def _hold_response(self, call: Call, content: object) -> None:
         """Reserve memory for the response. Raises `ServerBusy` without room."""
@@ -223,7 +236,7 @@ class Endpoint:
         body = self._body
         if self._room:
             self._memory.require_room(call.holder, self._room)
-        if self._expected >= COUNTED and not self.operation.must_respond and body is None:
+        if self._is_large:
             # Otherwise many could be made at the same time, before the first one counts.
             call.hold = self._memory.hold(call.holder, _MAKING * self._expected)
             with await self._making.wait(call.holder, 1):
