@@ -7,11 +7,13 @@ killed. What it sends is computed before.
 import json
 import select
 import socket
+import ssl
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import cycle, islice
 from typing import NamedTuple
 
@@ -36,6 +38,7 @@ class Target(NamedTuple):
     per_second: float = 0
     keys: tuple[str, ...] = ()
     path: str = DOCUMENT
+    tls: bool = False
 
 
 @contextmanager
@@ -66,6 +69,8 @@ def _connect(target: Target, address: int) -> socket.socket | None:
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         plain.bind((f"127.0.0.{address}", 0))
         plain.connect(("127.0.0.1", target.port))
+        if target.tls:
+            plain = _trusting("h2").wrap_socket(plain)
     except OSError:
         plain.close()
         return None
@@ -73,11 +78,21 @@ def _connect(target: Target, address: int) -> socket.socket | None:
     return plain
 
 
+@cache
+def _trusting(*protocols: str) -> ssl.SSLContext:
+    """Trust any certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.set_alpn_protocols(list(protocols))
+    return context
+
+
 def _send(plain: socket.socket, data: bytes) -> bool:
     """Send what the socket takes; False when the server has closed it."""
     try:
         plain.send(data)
-    except BlockingIOError:
+    except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
         return True
     except OSError:
         return False

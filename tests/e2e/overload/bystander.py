@@ -6,18 +6,23 @@ response that does not come within `LONGEST` seconds counts as one that took as 
 
 import json
 import secrets
+import ssl
 import subprocess
 import sys
 import threading
 import time
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, NamedTuple
 
 from tests.e2e.server import environment
 
 LONGEST = 30.0
 NOTE_SIZE = 100_000
+TRUSTING = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""Trusts any certificate."""
+TRUSTING.check_hostname = False
+TRUSTING.verify_mode = ssl.CERT_NONE
 _HEALTH_PAUSE = 0.01
 _SAVE_PAUSE = 0.02
 
@@ -30,6 +35,7 @@ class Load(NamedTuple):
     key: str
     path: str
     revision: str
+    tls: bool = False
 
 
 @dataclass
@@ -100,9 +106,13 @@ class _Worker:
         self._connection = self._connect()
 
     def _connect(self) -> HTTPConnection:
-        return HTTPConnection(
-            "127.0.0.1", self._load.port, timeout=LONGEST, source_address=(self._load.address, 0)
-        )
+        source = (self._load.address, 0)
+        port = self._load.port
+        if self._load.tls:
+            return HTTPSConnection(
+                "127.0.0.1", port, timeout=LONGEST, source_address=source, context=TRUSTING
+            )
+        return HTTPConnection("127.0.0.1", port, timeout=LONGEST, source_address=source)
 
     def health(self) -> None:
         while not self._ended.wait(_HEALTH_PAUSE):

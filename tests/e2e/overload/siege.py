@@ -9,10 +9,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import httpx
+import trustme
+
 from tests.e2e.octavo_process import Octavo, data_folder, running
 from tests.e2e.overload.attacks import DOCUMENT, Target, attacking
-from tests.e2e.overload.bystander import NOTE_SIZE, Bystander, Load, mutation
+from tests.e2e.overload.bystander import NOTE_SIZE, TRUSTING, Bystander, Load, mutation
 from tests.e2e.people import Person, client, join, settle
+from tests.e2e.server import PATIENCE
 
 _SAMPLE = 0.05
 LARGE_NOTE = 1_000_000
@@ -60,16 +64,40 @@ def scene(attack: Attack) -> Iterator[Scene]:
     with ExitStack() as stack:
         folder = stack.enter_context(data_folder())
         options = ("--http2", "true", *attack.options)
+        tls = attack.target.tls
+        if tls:
+            options = (*options, *_certificate(folder.parent))
         octavo = stack.enter_context(running(folder, *options))
         victim = settle(octavo)
         # What is computed once, at the first request for it, is no effect of an attack.
-        with client(octavo.url) as http:
+        with _client(octavo) as http:
             assert http.get(DOCUMENT).status_code == http.get("/sign-in").status_code == 200
-        load = Load(octavo.port, f"127.0.0.{attack.address}", victim.key, *_note(octavo, victim))
+        load = Load(
+            octavo.port, f"127.0.0.{attack.address}", victim.key, *_note(octavo, victim), tls
+        )
         target = attack.target._replace(port=octavo.port)
         if attack.accounts:
             target = _with_accounts(octavo, folder, target, attack.accounts)
         yield Scene(octavo, load, target)
+
+
+def _certificate(folder: Path) -> tuple[str, ...]:
+    """Options with a new certificate."""
+    issued = trustme.CA().issue_cert("127.0.0.1")
+    chain, key = folder / "chain.pem", folder / "key.pem"
+    chain.write_bytes(b"".join(pem.bytes() for pem in issued.cert_chain_pems))
+    issued.private_key_pem.write_to_path(str(key))
+    return ("--tls-certificate", str(chain), "--tls-key", str(key))
+
+
+def _client(octavo: Octavo, person: Person | None = None) -> httpx.Client:
+    url = octavo.url
+    if "--tls-key" in octavo.options:
+        url = url.replace("http:", "https:")
+    headers = {} if person is None else person.by_key
+    return httpx.Client(
+        base_url=url, headers=headers, timeout=PATIENCE, verify=TRUSTING, trust_env=False
+    )
 
 
 def _with_accounts(octavo: Octavo, folder: Path, target: Target, accounts: int) -> Target:
@@ -90,7 +118,7 @@ def _with_accounts(octavo: Octavo, folder: Path, target: Target, accounts: int) 
 
 def _note(octavo: Octavo, person: Person, size: int = NOTE_SIZE) -> tuple[str, str]:
     """The path of a new note of ``person`` in a new workspace, and its revision."""
-    with client(octavo.url, person) as http:
+    with _client(octavo, person) as http:
         workspace = http.post("/api/workspaces", json={"name": "Own"}).json()["id"]
         given = {"path": "own.md", "text": "x" * size, "mutationId": mutation()}
         made = http.post(f"/api/workspaces/{workspace}/files", json=given)

@@ -7,7 +7,7 @@ from tests.e2e.overload.siege import Attack, Bounds
 
 LONG_SECONDS = float(os.environ.get("OCTAVO_OVERLOAD_SECONDS", "0"))
 """Seconds of an attack in its long form; 0 selects the short one."""
-_SHORT_SECONDS = 2.0
+_SHORT_SECONDS = 1.5
 _EIGHT = tuple(range(1, 9))
 _TWENTY = tuple(range(1, 21))
 _STREAMS = Target(connections=250, streams=100)
@@ -19,7 +19,7 @@ _SLOW = Bounds(health=2_000, saves=2_000)
 
 
 def _chosen(long: Attack, short: Target | None = None, seconds: float = _SHORT_SECONDS) -> Attack:
-    grace = 10 if LONG_SECONDS else 4
+    grace = 10 if LONG_SECONDS else 3
     attack = long._replace(
         options=(*long.options, "--grace", str(grace)), bounds=long.bounds._replace(stop=grace)
     )
@@ -31,6 +31,7 @@ def _chosen(long: Attack, short: Target | None = None, seconds: float = _SHORT_S
 _LONG_ONLY = {
     "nothing": _chosen(Attack("nothing", Target())),
     "resets": _chosen(Attack("resets", _RESETS)),
+    "many resets under TLS": _chosen(Attack("resets", _RESETS._replace(tls=True, per_second=100))),
 }
 ATTACKS = {
     **(_LONG_ONLY if LONG_SECONDS else {}),
@@ -42,6 +43,7 @@ ATTACKS = {
     "resets of eight addresses": _chosen(
         Attack("resets", _RESETS._replace(addresses=_EIGHT, connections=400, per_second=100), _SLOW)
     ),
+    "unread streams under TLS": _chosen(Attack("unread_streams", _STREAMS._replace(tls=True))),
     "heads": _chosen(
         Attack(
             "heads",

@@ -136,11 +136,11 @@ class GuardedProtocol(WaitingProtocol):
             self._leave()
 
     async def _send_data(self, stream_id: int) -> None:
-        # Many short responses are sent without a wait.
-        await trio.lowlevel.checkpoint()
-        self._pacer.charge(self._share, _SENT_FRAME_COST)
         await super()._send_data(stream_id)
+        self._pacer.charge(self._share, _SENT_FRAME_COST)
         self.settle()
+        # Many frames are sent without a wait.
+        await trio.lowlevel.checkpoint()
 
     async def end(self) -> None:
         """Cancel the requests in progress, except those that must finish, and wake all senders."""

@@ -15,6 +15,7 @@ from octavo.http.server.asgi import Receive, Scope, Send
 from octavo.http.server.http2.pacing import Pacer, Share
 from octavo.http.server.limits import Limits
 from tests.fakes.http_server import QUICK, Client, Server, routed, serving
+from tests.http.server.conftest import Authority
 from tests.http.server.test_error_boundary import http2_client, read_responses, request
 
 LIMITS = replace(
@@ -171,6 +172,24 @@ async def test_connection_over_the_limit_gets_goaway_and_another_address_is_serv
             await client.send(connection.data_to_send())
             assert (await read_responses(connection, client, 1))[number][0] == "200"
         await other.stream.aclose()
+
+
+async def test_connection_over_the_limit_gets_goaway_under_tls(authority: Authority) -> None:
+    limits = replace(QUICK, http2_connections_per_client=1)
+    tls = authority.context("h2")
+    async with (
+        serving(limits=limits, certificate=authority.certificate, tls=tls) as server,
+        server.client() as first,
+        server.client() as second,
+    ):
+        held = await http2_client(server, first)
+        number = request(held, "/well")
+        await first.send(held.data_to_send())
+        assert (await read_responses(held, first, 1))[number][0] == "200"
+        refused = await http2_client(server, second)
+        events = refused.receive_data(await second.rest())
+        [end] = [each for each in events if isinstance(each, h2.events.ConnectionTerminated)]
+        assert end.error_code == h2.errors.ErrorCodes.ENHANCE_YOUR_CALM
 
 
 @pytest.mark.parametrize("connections", [1, 4])
