@@ -4,7 +4,7 @@ import logging
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 from hypercorn.config import Config
@@ -14,15 +14,16 @@ from octavo.http.server.asgi import Application, SocketAddress
 from octavo.http.server.error_boundary import contained, only
 from octavo.http.server.http1.connection import Http1Connection, Http2Detected
 from octavo.http.server.http1.head import Headers
-from octavo.http.server.http2.connection import TOO_MANY, Http2Connection
-from octavo.http.server.http2.pacing import Pacer
 from octavo.http.server.limits import Limits
 from octavo.http.server.proxies import ForwardedHeader, Network, Peer, client_of, is_within
 from octavo.http.server.rejection import ClientGone, RequestRejected
 from octavo.http.server.rejection_writer import RejectedRequest, RejectionWriter
 from octavo.http.server.response import date_line
-from octavo.http.server.transport import Transport, plain_transport, tls_transport
-from octavo.http.server.watchdog import CloseReason, Watchdog, Watched
+from octavo.http.server.transport import plain_transport, tls_transport
+from octavo.http.server.watchdog import CloseReason, Watchdog
+
+if TYPE_CHECKING:
+    from octavo.http.server.http2.connections import Http2Connections
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +61,6 @@ class ConnectionHandler:
         self.application = application
         self.limits = limits
         self.new_id = options.new_id
-        self.http2 = options.http2
         self.stopping = trio.Event()
         self.state: Mapping[str, Any] = {}
         self._options = options
@@ -68,7 +68,7 @@ class ConnectionHandler:
             limits.connections, limits.connections_per_client, options.trusted_proxies
         )
         self.watchdog = Watchdog(limits, self._update_date)
-        self.pacer = Pacer(limits)
+        self.http2 = self._http2_connections() if options.http2 else None
         self._handshakes: set[trio.CancelScope] = set()
         self.date = b""
         self.rejections = RejectionWriter(
@@ -88,7 +88,8 @@ class ConnectionHandler:
         """Enforce the deadlines of all connections, and pace HTTP/2, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.watchdog.run)
-            nursery.start_soon(self.pacer.run)
+            if self.http2 is not None:
+                nursery.start_soon(self.http2.run)
 
     def stop(self) -> None:
         """Close idle connections, and the others after their current request.
@@ -167,33 +168,20 @@ class ConnectionHandler:
         if not is_http2:
             connection = Http1Connection(self, transport, peer)
             try:
-                await self._watched(connection, connection.run)
+                with self.watchdog.watching(connection):
+                    await connection.run()
             except Http2Detected as begins:
                 received = begins.received
             else:
                 return
-        await self._serve_http2(transport, peer, config, received)
+        assert self.http2 is not None
+        await self.http2.serve(transport, peer, config, received)
 
-    async def _serve_http2(
-        self, transport: Transport, peer: Peer, config: Config, received: bytes
-    ) -> None:
-        client = None if peer.client is None else peer.client[0]
-        share = self.pacer.enter(client, trusted=peer.trusted)
-        if share is None:
-            await _send_last(transport, TOO_MANY, self.limits.linger_time)
-            return
-        try:
-            http2 = Http2Connection(self, transport, peer, config, share)
-            await self._watched(http2, lambda: http2.run(received))
-        finally:
-            self.pacer.leave(share)
+    def _http2_connections(self) -> "Http2Connections":
+        # Few servers need its modules: proxies speak HTTP/1 to them.
+        from octavo.http.server.http2.connections import Http2Connections  # noqa: PLC0415
 
-    async def _watched(self, connection: Watched, run: Callable[[], Any]) -> None:
-        self.watchdog.add(connection)
-        try:
-            await run()
-        finally:
-            self.watchdog.remove(connection)
+        return Http2Connections(self)
 
     def _reject_connection(self, stream: Stream, peer: Peer) -> None:
         """Send the error response for too many connections, without blocking."""
@@ -230,18 +218,6 @@ class ConnectionHandler:
 
     def _update_date(self) -> None:
         self.date = date_line(int(self._options.now()))
-
-
-async def _send_last(transport: Transport, data: bytes, seconds: float) -> None:
-    """Send the last bytes of a connection, as far as the client takes them in time."""
-    # Closing with unread bytes would reset the connection and discard them.
-    transport.receive_now()
-    try:
-        data = data[transport.send_now(data) :]
-        with trio.move_on_after(seconds):
-            await transport.send(memoryview(data))
-    except ClientGone:
-        return
 
 
 def _name(peer: Peer) -> str:

@@ -7,7 +7,8 @@ for a response.
 
 import math
 import select
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import Enum, auto
 from typing import Protocol
 
@@ -119,6 +120,15 @@ class Watchdog:
             self._tick()
         self._watched.add(connection)
         self._work.set()
+
+    @contextmanager
+    def watching(self, connection: Watched) -> Iterator[None]:
+        """Watch ``connection`` during the block."""
+        self.add(connection)
+        try:
+            yield
+        finally:
+            self.remove(connection)
 
     def _tick(self) -> None:
         self.now = trio.current_time()

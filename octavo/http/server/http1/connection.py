@@ -233,7 +233,7 @@ class Http1Connection:
                 return
             self.request_deadline = self._watchdog.now + self.limits.request_time
             if raw == _PREFACE and not self._requests:
-                if not self._handler.http2:
+                if self._handler.http2 is None:
                     raise RequestRejected(
                         "http_version_not_supported", "Use HTTP/1.1: HTTP/2 is disabled."
                     )

@@ -14,7 +14,7 @@ from hypercorn.events import Event as IoEvent
 from octavo.http.server.http2.frame_budget import Flooding, FrameBudget
 from octavo.http.server.http2.frame_cutter import FrameCutter
 from octavo.http.server.http2.output import Http2Output
-from octavo.http.server.http2.pacing import Share
+from octavo.http.server.http2.pacing import Pacer, Share
 from octavo.http.server.http2.protocol import GuardedProtocol
 from octavo.http.server.rejection import ClientGone
 from octavo.http.server.transport import Transport
@@ -23,13 +23,6 @@ from octavo.http.server.watchdog import CloseReason, ConnectionState
 if TYPE_CHECKING:
     from octavo.http.server.connection_handler import ConnectionHandler
     from octavo.http.server.proxies import Peer
-
-
-TOO_MANY = (
-    # SETTINGS, then GOAWAY with ENHANCE_YOUR_CALM: no request was processed.
-    bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)) + bytes((0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11))
-)
-"""What a client gets that has too many connections (RFC 9113 section 7)."""
 
 
 class Http2Connection:
@@ -43,6 +36,7 @@ class Http2Connection:
         transport: Transport,
         peer: "Peer",
         config: Config,
+        pacer: Pacer,
         share: Share,
     ) -> None:
         self.handler = handler
@@ -59,6 +53,7 @@ class Http2Connection:
         self.left_at: float | None = None
         self._transport = transport
         self._config = config
+        self._pacer = pacer
         self._share = share
         self._protocol: GuardedProtocol | None = None
         self._scope = trio.CancelScope()
@@ -82,7 +77,7 @@ class Http2Connection:
                 await self._send_goaway()
 
     async def _serve(self, nursery: trio.Nursery, received: bytes) -> None:
-        pacer, share, cutter = self.handler.pacer, self._share, FrameCutter()
+        pacer, share, cutter = self._pacer, self._share, FrameCutter()
         await pacer.turn(share)
         self._protocol = protocol = GuardedProtocol(
             self.handler,
@@ -92,6 +87,7 @@ class Http2Connection:
             self.send,
             self._leave,
             self._budget,
+            pacer,
             share,
         )
         try:

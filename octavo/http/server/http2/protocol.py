@@ -27,7 +27,7 @@ from octavo.http.server.asgi import Event, Scope
 from octavo.http.server.http2.body import Http2Body
 from octavo.http.server.http2.exchange import FRAME_SIZE, Http2Exchange
 from octavo.http.server.http2.frame_budget import Flooding, FrameBudget
-from octavo.http.server.http2.pacing import Share
+from octavo.http.server.http2.pacing import Pacer, Share
 from octavo.http.server.rejection import RequestRejected, malformed
 from octavo.http.server.target import check_host, read_target
 
@@ -76,12 +76,13 @@ class GuardedProtocol(WaitingProtocol):
         send: Callable[[IoEvent], Awaitable[None]],
         leave: Callable[[], None],
         budget: FrameBudget,
+        pacer: Pacer,
         share: Share,
     ) -> None:
         self._leave = leave
         self._budget = budget
         self._share = share
-        self._pacer = handler.pacer
+        self._pacer = pacer
         self._goaway_received = False
         self._handler = handler
         self._peer = peer
