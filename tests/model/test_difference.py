@@ -1,5 +1,6 @@
 """Differences of texts: ranges that hold all that differs, at the finest unit's boundaries."""
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from octavo.model import difference
 from octavo.model.difference import (
+    WORD_GRAMMAR,
     DiffRange,
     Unit,
     common_prefix,
@@ -92,3 +94,10 @@ def test_unique_lines_are_anchors_where_too_many_lines_differ(
     found = diff_ranges("".join(old), "".join(new), whole("".join(old), "".join(new)), ("line",))
     assert ["".join(new)[each.new_start : each.new_end] for each in found] == ["more\n", ""]
     assert "".join(old)[found[1].old_start : found[1].old_end] == "".join(old[3000:3010])
+
+
+@given(
+    st.text(st.sampled_from(" \t\r\n%&;#x0fAz_-.!~`[]\\漢か\u0300\u200d\ufe0f😀ß\x00\x7f\u3000"))
+)
+def test_words_of_are_what_the_grammar_splits_into(text: str) -> None:
+    assert words_of(text) == re.findall(WORD_GRAMMAR, text)
