@@ -15,30 +15,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import cycle, islice
-from typing import NamedTuple
 
-from tests.e2e.overload import frames
+from tests.e2e.overload import costly_requests, frames
+from tests.e2e.overload.target import Target, begun
 from tests.e2e.server import environment
 
-DOCUMENT = "/api/openapi.json"
 _MIB = 1024 * 1024
-
-
-class Target(NamedTuple):
-    """What is attacked, from where, and how much.
-
-    ``addresses`` are the last numbers of 127.0.0.x. ``keys`` and ``path`` are of the attackers'
-    own accounts.
-    """
-
-    port: int = 0
-    addresses: tuple[int, ...] = (1,)
-    connections: int = 1
-    streams: int = 100
-    per_second: float = 0
-    keys: tuple[str, ...] = ()
-    path: str = DOCUMENT
-    tls: bool = False
 
 
 @contextmanager
@@ -99,17 +81,13 @@ def _send(plain: socket.socket, data: bytes) -> bool:
     return True
 
 
-def _begun() -> None:
-    print("begun", flush=True)  # noqa: T201
-
-
 def _hold(
     target: Target, opening: Callable[[int], bytes], again: bytes = b"", pause: float = 0.2
 ) -> None:
     """Keep all connections open, each begun with ``opening``; replace those that end."""
     addresses = cycle(target.addresses)
     numbers = iter(range(1 << 60))
-    _begun()
+    begun()
     held: list[socket.socket] = []
     while True:
         missing = min(target.connections - len(held), 100)
@@ -135,7 +113,7 @@ def _goes_on(plain: socket.socket, again: bytes) -> bool:
 
 def nothing(target: Target) -> None:
     """Nothing at all, for comparison."""
-    _begun()
+    begun()
     time.sleep(3600)
 
 
@@ -150,7 +128,7 @@ def resets(target: Target) -> None:
     data = frames.opening(65_535) + frames.resets(target.streams, frames.head(target.path))
     addresses = cycle(target.addresses)
     held: list[socket.socket] = []
-    _begun()
+    begun()
     due = time.monotonic()
     while True:
         plain = _connect(target, next(addresses))
@@ -173,7 +151,7 @@ def heads(target: Target) -> None:
             held.append(plain)
     for plain in held:
         _send(plain, b"GET / HTTP/1.1\r\nhost: a\r\n")
-    _begun()
+    begun()
     while True:
         time.sleep(1)
 
@@ -240,7 +218,7 @@ def full_bodies(target: Target) -> None:
         with suppress(OSError):
             plain.sendall("\r\n".join((*lines, "", '{"text":"')).encode() + bytes(8 * _MIB - 1000))
         held.append(plain)
-    _begun()
+    begun()
     while True:
         time.sleep(1)
 
@@ -254,6 +232,11 @@ ATTACKS = (
     unread_large_streams,
     dripping_bodies,
     full_bodies,
+    costly_requests.links_read,
+    costly_requests.large_changesets,
+    costly_requests.moves,
+    costly_requests.unknown_members,
+    costly_requests.many_operations,
 )
 
 

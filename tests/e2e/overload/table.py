@@ -2,8 +2,8 @@
 
 import os
 
-from tests.e2e.overload.attacks import Target
 from tests.e2e.overload.siege import Attack, Bounds
+from tests.e2e.overload.target import Target
 
 LONG_SECONDS = float(os.environ.get("OCTAVO_OVERLOAD_SECONDS", "0"))
 """Seconds of an attack in its long form; 0 selects the short one."""
@@ -16,6 +16,8 @@ _RESETS = Target(connections=50, streams=180, per_second=19)
 _BUDGET = Bounds(memory=400)
 # Degraded, but never stalled.
 _SLOW = Bounds(health=2_000, saves=2_000)
+# One account that works as hard as it may.
+_BUSY = Bounds(health=300, saves=300, typical=50, memory=400)
 
 
 def _chosen(long: Attack, short: Target | None = None, seconds: float = _SHORT_SECONDS) -> Attack:
@@ -32,6 +34,7 @@ _LONG_ONLY = {
     "nothing": _chosen(Attack("nothing", Target())),
     "resets": _chosen(Attack("resets", _RESETS)),
     "many resets under TLS": _chosen(Attack("resets", _RESETS._replace(tls=True, per_second=100))),
+    "700,000 members": _chosen(Attack("unknown_members", Target(connections=4), _BUSY, accounts=1)),
 }
 ATTACKS = {
     **(_LONG_ONLY if LONG_SECONDS else {}),
@@ -72,6 +75,12 @@ ATTACKS = {
     ),
     "full bodies": _chosen(
         Attack("full_bodies", Target(connections=40), _BUDGET, accounts=5, address=1)
+    ),
+    "400 links rewritten": _chosen(Attack("moves", Target(), _BUSY, accounts=1)),
+    "24,000 links read": _chosen(Attack("links_read", Target(connections=16), _BUSY, accounts=1)),
+    "changesets of 7 MB": _chosen(Attack("large_changesets", Target(), _BUSY, accounts=1)),
+    "330,000 operations": _chosen(
+        Attack("many_operations", Target(connections=4), _BUSY, accounts=1)
     ),
 }
 """By name; nothing at all is for comparison."""
