@@ -28,6 +28,7 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InsufficientScope, InvalidRequest, NotFound
+from octavo.http.contract.slices import converted
 from octavo.model.accounts.access_limits import READ, WRITE
 from octavo.model.files.changeset import (
     MAX_OPERATIONS,
@@ -226,14 +227,14 @@ class ChangesetOperations:
             texts = await self._texts.contents(call, workspace_id, named)
             images = await self._images.find(call, workspace_id, attached)
         except (FilePurged, InvalidRequest, TooManyFiles, UploadMissing):
-            operations = tuple(_operation(each, {}, {}) for each in body.operations)
+            operations = await _operations(body, {}, {})
             before = await self._texts.accepted_before(
                 call, workspace_id, body.mutation_id, operations
             )
             if before is None:
                 raise
-            return changeset_result(before)
-        operations = tuple(_operation(each, texts, images) for each in body.operations)
+            return await changeset_result(before)
+        operations = await _operations(body, texts, images)
         repeated = first_repeated(operations)
         if repeated is not None:
             message = "Another operation of this changeset is on the same file: combine them."
@@ -241,7 +242,7 @@ class ChangesetOperations:
         receipt = await self._submitter.push(
             call, str(path.workspace_id), operations, body.mutation_id
         )
-        return changeset_result(receipt)
+        return await changeset_result(receipt)
 
     @operation(
         id="getReceipt",
@@ -268,7 +269,21 @@ class ChangesetOperations:
             paths = await self._store.read(head_paths(workspace_id, file_ids))
             seen = [o for o in receipt.outcomes if within.covers(paths.get(o.head.file_id, ""))]
             receipt = visible_receipt(call, replace(receipt, outcomes=tuple(seen)))
-        return changeset_result(receipt)
+        return await changeset_result(receipt)
+
+
+async def _operations(
+    body: ChangesetInput,
+    texts: Mapping[FileId, NoteText],
+    images: Mapping[ObjectId, UploadedImage],
+) -> tuple[ChangeOperation, ...]:
+    made = await converted(body.operations, lambda each: _operation(each, texts, images), _size)
+    return tuple(made)
+
+
+def _size(given: AnyOperation) -> int:
+    text = getattr(given, "text", MISSING)
+    return len(text) if isinstance(text, str) else 0
 
 
 def _operation(

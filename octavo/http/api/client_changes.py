@@ -231,7 +231,7 @@ class ClientChangeOperations:
         for _ in range(ATTEMPTS):
             outlook = await self._outlook(workspace_id, changes, "/since")
             if before is not None:
-                return _result(before, outlook)
+                return await _result(before, outlook)
             try:
                 operations = await self._undo.operations(workspace_id, outlook)
                 if not operations:
@@ -250,7 +250,7 @@ class ClientChangeOperations:
                 if not isinstance(refused.refusal, OUTDATED_BY):
                     raise
             else:
-                return _result(receipt, outlook)
+                return await _result(receipt, outlook)
         raise WorkspaceBusy(_BUSY, retry_after=1)
 
     async def _outlook(
@@ -326,8 +326,8 @@ def _kept(kept: Sequence[KeptFile]) -> list[KeptFileSchema]:
     ]
 
 
-def _result(receipt: Receipt, outlook: UndoOutlook) -> UndoResult:
-    done = changeset_result(receipt)
+async def _result(receipt: Receipt, outlook: UndoOutlook) -> UndoResult:
+    done = await changeset_result(receipt)
     return UndoResult.model_construct(
         mutation_id=done.mutation_id,
         position=done.position,

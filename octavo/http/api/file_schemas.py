@@ -12,6 +12,7 @@ from octavo.http.contract.contract_model import (
     base64_of,
     timestamp,
 )
+from octavo.http.contract.slices import converted
 from octavo.model.documents.document import DocumentUpdate, StoredDocument
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.path import Kind
@@ -194,12 +195,12 @@ def note_document(document: StoredDocument) -> NoteDocumentSchema:
     )
 
 
-def changeset_result(receipt: Receipt) -> ChangesetResultSchema:
-    """Return a receipt in its API form."""
+async def changeset_result(receipt: Receipt) -> ChangesetResultSchema:
+    """Return a receipt in its API form; when cancelled, nothing has changed."""
     return ChangesetResultSchema.model_construct(
         mutation_id=receipt.mutation_id,
         position=receipt.position,
-        changes=[file_change(outcome) for outcome in receipt.outcomes],
+        changes=await converted(receipt.outcomes, file_change),
     )
 
 

@@ -1,9 +1,6 @@
 """Links between files: of a note, to a file, and unresolved."""
 
-from collections.abc import Sequence
 from typing import Literal
-
-import trio
 
 from octavo.actors.jobs.indexing import read_links
 from octavo.http.api.access import Access
@@ -14,6 +11,7 @@ from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import Cursor, ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import NotFound
+from octavo.http.contract.slices import converted
 from octavo.model.accounts.access_limits import READ
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.store import Script, Store, StoreFull, StoreUnavailable
@@ -27,9 +25,6 @@ from octavo.store.scripts.link_queries import (
     unresolved_links,
 )
 from octavo.store.transaction import T
-
-_SLICE = 500
-"""Links of a note that are represented before others run: about two milliseconds."""
 
 
 class OutgoingLinkDocument(ContractModel):
@@ -118,7 +113,7 @@ class LinkOperations:
         if found is None:
             raise NotFound
         page, following = _page(found.incoming, query.limit)
-        outgoing = await _all_outgoing(found.outgoing)
+        outgoing = await converted(found.outgoing, _outgoing)
         return FileLinksSchema(outgoing=outgoing, incoming=page, next=following)
 
     @operation(
@@ -157,15 +152,6 @@ def _after(given: str | None) -> tuple[str, int]:
 def _page(links: list[FoundLink], limit: int) -> tuple[list[FoundLinkDocument], str | None]:
     page, following = split_page(links, limit, lambda each: (each.file_id, str(each.number)))
     return list(map(_found, page)), following
-
-
-async def _all_outgoing(links: Sequence[OutgoingLink]) -> list[OutgoingLinkDocument]:
-    made: list[OutgoingLinkDocument] = []
-    for at in range(0, len(links), _SLICE):
-        if at:
-            await trio.lowlevel.checkpoint()
-        made += map(_outgoing, links[at : at + _SLICE])
-    return made
 
 
 def _outgoing(link: OutgoingLink) -> OutgoingLinkDocument:

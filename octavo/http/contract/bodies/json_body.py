@@ -2,6 +2,7 @@
 
 from typing import Generic, TypeVar
 
+import trio
 from pydantic import BaseModel, ValidationError
 from pydantic_core import MISSING, from_json
 
@@ -17,6 +18,7 @@ from octavo.http.contract.bodies.json_bounds import check_count
 from octavo.http.contract.bodies.media_type import in_utf8, parse_media_type
 from octavo.http.contract.bodies.strict_json import NotStrict, check_strict
 from octavo.http.contract.problems import InvalidRequest
+from octavo.http.contract.slices import SLICE_SIZE
 from octavo.http.server.asgi import Receive
 
 M = TypeVar("M", bound=BaseModel)
@@ -45,19 +47,23 @@ class JsonBody(Generic[M]):
             refuse_media_type(self.media_types)
         body = await whole_body(receive, self.limit)
         await check_count(body)
-        return self.parse(body)
+        document = self._document(body)
+        if len(body) >= SLICE_SIZE:
+            await trio.lowlevel.checkpoint()
+        _require_strict(document, body)
+        return document
 
     def parse(self, body: bytes) -> M:
         """Return the document in ``body``. Raises `InvalidRequest`."""
+        document = self._document(body)
+        _require_strict(document, body)
+        return document
+
+    def _document(self, body: bytes) -> M:
         try:
             document: M = self._validate(body, by_alias=True, by_name=False)
         except ValidationError as error:
             raise _refusal(error, body) from None
-        if not _plain(document, body):
-            try:
-                check_strict(body.decode())
-            except NotStrict as fault:
-                raise InvalidRequest(errors=fault.errors) from None
         return document
 
 
@@ -79,6 +85,14 @@ def is_json(content_type: bytes | None) -> bool:
         return False
     kind, _, name = media_type.essence.partition("/")
     return kind == "application" and (name == "json" or name.endswith("+json"))
+
+
+def _require_strict(document: BaseModel, body: bytes) -> None:
+    if not _plain(document, body):
+        try:
+            check_strict(body.decode())
+        except NotStrict as fault:
+            raise InvalidRequest(errors=fault.errors) from None
 
 
 def _plain(document: BaseModel, body: bytes) -> bool:

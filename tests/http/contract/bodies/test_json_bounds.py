@@ -31,7 +31,7 @@ def marks_of(value: object) -> int:
 
 @pytest.fixture(name="small")
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_bounds, "SLICE", 3)
+    monkeypatch.setattr(json_bounds, "SLICE_SIZE", 3)
     monkeypatch.setattr(json_bounds, "MOST_VALUES", 5)
 
 
@@ -90,7 +90,7 @@ async def test_long_text_with_many_commas_is_read_in_slices() -> None:
         nursery.start_soon(other)
         await check_count(body)
         nursery.cancel_scope.cancel()
-    assert ran >= len(body) // json_bounds.SLICE
+    assert ran >= len(body) // json_bounds.SLICE_SIZE
 
 
 async def test_largest_changeset_has_less_than_half_of_what_is_allowed() -> None:
