@@ -34,6 +34,8 @@ not keep its owner from revoking it.
 
 RATES: Mapping[str, RouteRates] = {
     "sign-in": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
+    # Of a browser that has signed in to the account before: strangers don't count against it.
+    "known-device": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
     # Of somebody who has signed in: attempts of strangers don't count against it.
     "password": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
     "password-reset-request": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
@@ -74,7 +76,7 @@ class Attempts:
     def admit_account(self, route: str, account: Address | AccountId | str) -> None:
         """Count an attempt for the address of an account, whether or not it exists, or its id.
 
-        For a published link, it is the digest of the token.
+        For a published link, it is the digest of the token; for a known device, its number.
 
         Raises as `admit_client`.
         """

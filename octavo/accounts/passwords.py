@@ -1,7 +1,8 @@
 """Hash and verify passwords with argon2id in worker processes, with bounded memory.
 
 Each hash takes its memory (64 MiB by default) and its time, even for unauthenticated callers.
-Therefore few run concurrently, few wait, and further callers are refused. They run in processes of
+Therefore few run concurrently, few wait, and further callers are refused. Whoever is known has
+places that strangers can't take, and waits for what runs alone. They run in processes of
 the lowest priority: hashes take the processor time that everything else leaves.
 """
 
@@ -9,7 +10,7 @@ import math
 import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import astuple
 from typing import ParamSpec, Protocol, TypeVar
 
@@ -25,6 +26,8 @@ from octavo.workers import WorkerPool
 HASH_SECONDS = 45.0
 """Seconds that a hash may take: it has the time that everything else leaves."""
 _SHORTEST_RETRY, _LONGEST_RETRY = 2, 60
+KNOWN_WAITING = 16
+"""More callers that may wait if they are known, beyond all others."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -81,6 +84,7 @@ class Passwords:
         self._new_entropy = new_entropy
         self._dummy = dummy_hash(cost)
         self._limiter = trio.CapacityLimiter(at_once)
+        self._strangers = trio.CapacityLimiter(at_once)
         self._run = run
         self._capacity = at_once + waiting
         self._in_use = 0
@@ -100,36 +104,38 @@ class Passwords:
         async with self._slot():
             return await self._run(encoded_hash, form, entropy, *astuple(self._cost))
 
-    async def verify(self, password: str, encoded: str | None) -> bool:
+    async def verify(self, password: str, encoded: str | None, *, known: bool = False) -> bool:
         """Return whether ``password`` has the hash ``encoded``.
 
         For an account that does not exist, ``encoded`` is None: the result is False, after the same
-        time. Raises and is cancelled as `hash`.
+        time. ``known``: whether the caller has proved before who it is. Raises and is cancelled as
+        `hash`.
         """
         form = hashed_form(password)
         if form is None:
             return False
-        async with self._slot():
+        async with self._slot(known=known):
             return await self._run(matches, form, encoded or self._dummy)
 
     def outdated(self, encoded: str) -> bool:
         """Return whether the cost of ``encoded`` differs from that of new hashes."""
         return outdated(encoded, self._cost)
 
-    def require_room(self) -> None:
-        """Raise `TooManyAttempts` when too many callers wait.
+    def require_room(self, *, known: bool = False) -> None:
+        """Raise `TooManyAttempts` when too many callers wait; more of them may if they are known.
 
         Called before an attempt is counted: whose password was not looked at has made none.
         """
-        if self._in_use >= self._capacity:
+        if self._in_use >= self._capacity + (KNOWN_WAITING if known else 0):
             raise TooManyAttempts(self._retry_after())
 
     @asynccontextmanager
-    async def _slot(self) -> AsyncIterator[None]:
-        self.require_room()
+    async def _slot(self, *, known: bool = False) -> AsyncIterator[None]:
+        self.require_room(known=known)
         self._in_use += 1
         try:
-            async with self._limiter:
+            # Strangers wait for each other first, so that few of them wait before somebody known.
+            async with nullcontext() if known else self._strangers, self._limiter:
                 began = trio.current_time()
                 yield
                 self._seconds = trio.current_time() - began

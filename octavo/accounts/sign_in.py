@@ -81,18 +81,31 @@ class SignIn:
         self._life = life
 
     async def sign_in(
-        self, address: Address, password: str, device: str, client: str | None
+        self,
+        address: Address,
+        password: str,
+        device: str,
+        client: str | None,
+        *,
+        known: bytes | None = None,
     ) -> SignedIn:
         """Start a session of the account with ``address`` if ``password`` is correct.
+
+        ``known`` is the browser if it has signed in to the address before (`KnownDevices`): its
+        attempts are its own, and go before those of strangers.
 
         It takes the same time if no account has the address. Raises `InvalidCredentials`, also for
         a disabled account, `TooManyAttempts` and `StoreUnavailable`. If cancelled, a session whose
         token is lost may have started; it expires by inactivity.
         """
-        self._passwords.require_room()
-        self._attempts.admit_account("sign-in", address)
+        self._passwords.require_room(known=known is not None)
+        if known is None:
+            self._attempts.admit_account("sign-in", address)
+        else:
+            self._attempts.admit_account("known-device", known.hex())
         stored = await self._store.read(accounts.password_at(address))
-        matches = await self._passwords.verify(password, None if stored is None else stored.encoded)
+        encoded = None if stored is None else stored.encoded
+        matches = await self._passwords.verify(password, encoded, known=known is not None)
         if stored is None or not matches or not stored.account.open:
             self._audit.refused.note(
                 InvalidCredentials.code,

@@ -340,6 +340,7 @@ def _rates(settings: Settings) -> dict[str, RouteRates]:
     return {
         **RATES,
         "sign-in": sign_in,
+        "known-device": sign_in,
         "registration": registration,
         "password-reset-request": sign_in,
         "password-reset": RouteRates(client=sign_in.client),

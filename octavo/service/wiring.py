@@ -8,6 +8,7 @@ import trio
 
 from octavo.accounts.installation import Installation
 from octavo.accounts.invitations import Invitations
+from octavo.accounts.known_devices import KnownDevices
 from octavo.accounts.members import Members
 from octavo.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
 from octavo.accounts.own_credentials import OwnKeys, OwnSessions
@@ -299,6 +300,7 @@ def _identity(parts: Components, origin: str) -> _Identity:
     signing_in = SignIn(
         store, credentials, passwords, attempts, maker, audit=audit, now=now, life=life
     )
+    devices = KnownDevices(store, now=now, new_entropy=new_entropy)
     registration = Registration(
         store,
         passwords,
@@ -340,9 +342,9 @@ def _identity(parts: Components, origin: str) -> _Identity:
     own_consent = OwnConsent(store, credentials, legal, audit=audit, now=now)
     portal = Portal(store, parts.portal, now=now, new_token=new_entropy)
     groups = [
-        AuthOperations(signing_in, own_password, life=life, origin=origin, legal=legal),
+        AuthOperations(signing_in, devices, own_password, life=life, origin=origin, legal=legal),
         PasswordResetOperations(password_reset, origin=origin),
-        RegistrationOperations(registration, life=life, origin=origin, legal=legal),
+        RegistrationOperations(registration, devices, life=life, origin=origin, legal=legal),
         AccountOperations(OwnAccount(store, now=now), removal, own_consent, portal, legal),
         SessionOperations(own_sessions, life=life),
         KeyOperations(own_keys, now=now),

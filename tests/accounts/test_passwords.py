@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 import pytest
@@ -130,6 +131,39 @@ async def test_hashes_over_the_queue_limit_are_refused_with_a_retry_time() -> No
                 await kept.verify(PASSWORD, None)
             assert refused.value.retry_after >= 1
     assert not await kept.verify(PASSWORD, None)
+
+
+async def test_known_caller_goes_before_strangers_who_fill_the_queue() -> None:
+    kept = passwords(at_once=1, waiting=8)
+    ended: list[str] = []
+
+    async def verify(name: str, *, known: bool = False) -> None:
+        await kept.verify(PASSWORD, None, known=known)
+        ended.append(name)
+
+    async with trio.open_nursery() as nursery:
+        with occupied(kept):
+            for _ in range(9):
+                nursery.start_soon(verify, "stranger")
+            await trio.testing.wait_all_tasks_blocked()
+            with pytest.raises(TooManyAttempts):
+                kept.require_room()
+            kept.require_room(known=True)
+            nursery.start_soon(partial(verify, "known", known=True))
+            await trio.testing.wait_all_tasks_blocked()
+    assert ended.index("known") <= 1
+    assert len(ended) == 10
+
+
+async def test_known_callers_are_limited_as_well() -> None:
+    kept = passwords(at_once=1, waiting=0)
+    async with trio.open_nursery() as nursery:
+        with occupied(kept):
+            for _ in range(17):
+                nursery.start_soon(partial(kept.verify, PASSWORD, None, known=True))
+            await trio.testing.wait_all_tasks_blocked()
+            with pytest.raises(TooManyAttempts):
+                kept.require_room(known=True)
 
 
 async def test_hash_cancelled_while_waiting_frees_its_slot() -> None:

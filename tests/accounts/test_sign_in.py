@@ -27,8 +27,8 @@ async def test_sign_in_while_the_account_changes_is_refused(
     await identity.execute("DELETE FROM sessions")
     verify = identity.passwords.verify
 
-    async def change_behind(password: str, encoded: str | None) -> bool:
-        matches = await verify(password, encoded)
+    async def change_behind(password: str, encoded: str | None, *, known: bool = False) -> bool:
+        matches = await verify(password, encoded, known=known)
         await identity.execute(change)
         return matches
 
@@ -52,9 +52,9 @@ async def test_sign_in_to_an_unknown_address_still_verifies_a_password(
     asked: list[str | None] = []
     verify = identity.passwords.verify
 
-    async def listened(password: str, encoded: str | None) -> bool:
+    async def listened(password: str, encoded: str | None, *, known: bool = False) -> bool:
         asked.append(encoded)
-        return await verify(password, encoded)
+        return await verify(password, encoded, known=known)
 
     identity.passwords.verify = listened  # type: ignore[method-assign]
     with pytest.raises(InvalidCredentials):

@@ -23,6 +23,11 @@ class Response:
     body: bytes = b""
     ended: bool = False
 
+    def cookies(self) -> dict[str, str]:
+        """Return the headers that set cookies, by the names of these."""
+        values = [value.decode() for given, value in self.headers if given == b"set-cookie"]
+        return {value.partition("=")[0]: value for value in values}
+
     def header(self, name: str) -> str | None:
         """Return the header ``name``, which may occur once at most."""
         values = [value.decode() for given, value in self.headers if given == name.encode()]

@@ -17,6 +17,7 @@ from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import CACHE_SECONDS, Credentials
 from octavo.accounts.installation import Installation
 from octavo.accounts.invitations import invite
+from octavo.accounts.known_devices import KnownDevices
 from octavo.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
 from octavo.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.accounts.password_reset import PasswordReset, create_reset_token
@@ -126,6 +127,9 @@ class IdentityFixture:
             audit=self.audit,
             now=sources.now,
             life=LIFE,
+        )
+        self.devices = KnownDevices(
+            store, now=sources.now, new_entropy=PredictableSources().new_entropy
         )
         self.registration = Registration(
             store,

@@ -85,6 +85,7 @@ class UsersApi:
         self.groups: list[object] = [
             AuthOperations(
                 identity.signing_in,
+                identity.devices,
                 identity.own_password,
                 life=LIFE,
                 origin=ORIGIN,
@@ -92,7 +93,11 @@ class UsersApi:
             ),
             PasswordResetOperations(identity.password_reset, origin=ORIGIN),
             RegistrationOperations(
-                identity.registration, life=LIFE, origin=ORIGIN, legal=identity.legal
+                identity.registration,
+                identity.devices,
+                life=LIFE,
+                origin=ORIGIN,
+                legal=identity.legal,
             ),
             AccountOperations(
                 identity.own_account,
@@ -219,7 +224,5 @@ def bearer(secret: str) -> tuple[bytes, bytes]:
 
 
 def cookie_set_by(response: Response) -> tuple[bytes, bytes]:
-    """The cookie that a browser sends after ``response``."""
-    header = response.header("set-cookie")
-    assert header is not None
-    return (b"cookie", header.partition(";")[0].encode())
+    """The cookie of the session that begins with ``response``."""
+    return (b"cookie", response.cookies()["__Host-octavo"].partition(";")[0].encode())

@@ -11,8 +11,9 @@ from octavo.accounts.argon2id import Argon2
 from octavo.accounts.attempts import RATES, Attempts
 from octavo.accounts.audit import RefusedAttempts
 from octavo.accounts.invitations import FIRST_INVITATION_LASTS
-from octavo.accounts.passwords import HASH_SECONDS, Passwords
+from octavo.accounts.passwords import HASH_SECONDS, KNOWN_WAITING, Passwords
 from octavo.attachments import image_work
+from octavo.http.api.device_cookie import DEVICE_COOKIE_SECONDS
 from octavo.http.api.oauth import REGISTRATIONS
 from octavo.http.api.session_cookie import cleared_cookie
 from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
@@ -75,6 +76,8 @@ QUOTED = [
         f"{image_work.MAX_SECONDS} seconds of processor time"
     ),
     f"After {HASH_SECONDS:g} seconds a process is killed",
+    f"{KNOWN_WAITING} places in the queue that others can't take",
+    f"says so for {DEVICE_COOKIE_SECONDS // DAY:g} days",
     (
         f"429 after {OF_ACCOUNT.count} attempts for an address or {SIGN_IN.client.count} from a "
         f"client within {SIGN_IN.client.period:g} seconds"

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 from pydantic_core import MISSING
 
+from octavo.accounts.known_devices import KnownDevices
 from octavo.accounts.own_account import OwnPassword
 from octavo.accounts.sign_in import SignIn
 from octavo.http.api.auth_protocol import (
@@ -18,6 +19,7 @@ from octavo.http.api.auth_protocol import (
     user_of,
 )
 from octavo.http.api.authentication import refuse_other_origin, require_origin
+from octavo.http.api.device_cookie import device_cookie, device_tokens
 from octavo.http.api.fields import NewPassword
 from octavo.http.api.refusals import refused_with
 from octavo.http.api.session_cookie import SET_COOKIE, cleared_cookie, session_cookie, session_token
@@ -110,6 +112,7 @@ class AuthOperations:
 
     Args:
         signing_in: the use case that begins and ends them.
+        devices: recognizes browsers that have signed in before.
         own_password: the use case that changes passwords.
         life: their lifetime.
         origin: of the installation, such as ``https://notes.example.org``.
@@ -119,6 +122,7 @@ class AuthOperations:
     def __init__(
         self,
         signing_in: SignIn,
+        devices: KnownDevices,
         own_password: OwnPassword,
         *,
         life: SessionLife,
@@ -126,6 +130,7 @@ class AuthOperations:
         legal: LegalDocuments = NO_DOCUMENTS,
     ) -> None:
         self._signing_in = signing_in
+        self._devices = devices
         self._own_password = own_password
         self._life = life
         self._origin = origin
@@ -150,10 +155,19 @@ class AuthOperations:
         with protocol_errors():
             require_origin(call.headers, self._origin)
             address = self._checked(body)
+            max_age = int(self._life.absolute) if body.remember_me else None
+            tokens = device_tokens(call.headers)
             signed_in = await self._signing_in.sign_in(
-                address, body.password, device_of(call.header(b"user-agent")), call.client
+                address,
+                body.password,
+                device_of(call.header(b"user-agent")),
+                call.client,
+                known=await self._devices.recognize(tokens, address),
             )
-        max_age = int(self._life.absolute) if body.remember_me else None
+            cookies = [session_cookie(signed_in.token, max_age)]
+            if body.remember_me:
+                # A shared computer need not know who used it.
+                cookies.append(device_cookie(await self._devices.remember(tokens, address)))
         url = body.callback_url
         return Reply(
             AuthSession(
@@ -161,7 +175,7 @@ class AuthOperations:
                 url=MISSING if url is None else url,
                 user=user_of(signed_in.account),
             ),
-            (session_cookie(signed_in.token, max_age),),
+            tuple(cookies),
         )
 
     def _checked(self, body: AuthPasswordSignIn) -> Address:

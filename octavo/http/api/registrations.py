@@ -5,12 +5,14 @@ from typing import Annotated
 
 from pydantic import Field
 
+from octavo.accounts.known_devices import KnownDevices
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SignedIn
 from octavo.http.api.account import AccountSchema, account_schema
 from octavo.http.api.auth_protocol import AUTH_PROBLEMS
 from octavo.http.api.authentication import require_origin
 from octavo.http.api.consent import ConsentInput, versions_of
+from octavo.http.api.device_cookie import device_cookie, device_tokens
 from octavo.http.api.fields import EmailAddress, NewPassword, label
 from octavo.http.api.refusals import refusals_as_problems, refused_with
 from octavo.http.api.session_cookie import SET_COOKIE, session_cookie
@@ -57,6 +59,7 @@ class RegistrationOperations:
 
     Args:
         registration: the use case that creates them.
+        devices: recognizes the browser at its next sign-in.
         life: the lifetime of their sessions.
         origin: of the installation, such as ``https://notes.example.org``.
         legal: the documents that people must accept.
@@ -65,12 +68,14 @@ class RegistrationOperations:
     def __init__(
         self,
         registration: Registration,
+        devices: KnownDevices,
         *,
         life: SessionLife,
         origin: str,
         legal: LegalDocuments = NO_DOCUMENTS,
     ) -> None:
         self._registration = registration
+        self._devices = devices
         self._life = life
         self._origin = origin
         self._legal = legal
@@ -96,11 +101,12 @@ class RegistrationOperations:
     async def register(self, call: Call, body: RegistrationInput) -> Reply[AccountSchema]:
         """Create the account and begin its first session."""
         made = await self._make(body, call.headers, call.client)
-        cookie = session_cookie(made.token, int(self._life.absolute))
+        tokens = await self._devices.remember(device_tokens(call.headers), made.account.address)
+        cookies = (session_cookie(made.token, int(self._life.absolute)), device_cookie(tokens))
         decisions = Decisions(made.account.role, made.account.state, StorageLimit(), Controls())
         usage = AccountUsage(0, NOTHING, month_of(made.account.created_at / 1000))
         created = AccountDetails(made.account, Preferences(), decisions, usage)
-        return Reply(account_schema(created, self._legal), (cookie,))
+        return Reply(account_schema(created, self._legal), cookies)
 
     async def _make(
         self, body: RegistrationInput, headers: Sequence[Header], client: str | None

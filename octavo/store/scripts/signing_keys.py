@@ -1,4 +1,4 @@
-"""Secrets of the installation that sign what readers of published links get."""
+"""Secrets of the installation: of what readers of published links get, and of known devices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from octavo.store.transaction import Script, Transaction
 
-Purpose = Literal["report", "ticket"]
+Purpose = Literal["device", "report", "ticket"]
 
 
 class SigningKey(NamedTuple):

@@ -10,7 +10,7 @@ from tests.fakes.users_api import ADDRESS, ORIGIN
 async def test_person_signs_in_and_arrives_at_the_workspaces(house: Installation) -> None:
     ann = await house.person()
     assert (ann.status, ann.page.headings) == (200, ["Workspaces"])
-    assert set(ann.cookies) == {"__Host-octavo"}
+    assert set(ann.cookies) == {"__Host-octavo", "__Host-octavo-device"}
 
 
 async def test_sign_in_leads_back_to_the_page_that_was_asked_for(house: Installation) -> None:
@@ -100,7 +100,7 @@ async def test_signing_out_ends_the_session_and_says_so(ann: PageReader) -> None
     session = dict(ann.cookies)
     page = await ann.submit("Sign out")
     assert (ann.path, page.alerts) == ("/sign-in", ["You are signed out."])
-    assert ann.cookies == {}
+    assert set(ann.cookies) == {"__Host-octavo-device"}
     ann.cookies = session
     await ann.open("/account")
     assert ann.path.startswith("/sign-in")

@@ -1,0 +1,125 @@
+"""Strangers who try passwords from many addresses don't keep a person from signing in."""
+
+import json
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from http.client import HTTPConnection, HTTPException
+
+from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
+from tests.e2e.overload.report import record
+from tests.e2e.overload.table import LONG_SECONDS
+from tests.e2e.people import PASSWORD, settle
+from tests.e2e.server import PATIENCE
+
+ATTACKERS = 48
+"""Addresses, each with one connection; from each, 60 attempts are admitted."""
+TRIES = 9 if LONG_SECONDS else 3
+"""Attempts with the right password; a known browser has 10."""
+LONGEST = 15.0
+"""Seconds of one; the hashes have the lowest priority on a busy machine."""
+
+
+class _Browser:
+    """Signs in from one address, and keeps the cookie by which it is recognized, if it may."""
+
+    def __init__(self, octavo: Octavo, client: str, *, keeps: bool = True) -> None:
+        self._keeps = keeps
+        self._connection = HTTPConnection(
+            "127.0.0.1", octavo.port, timeout=PATIENCE, source_address=(client, 0)
+        )
+        self.device = ""
+
+    def sign_in(self, address: str, password: str) -> int:
+        """Return the status of an attempt."""
+        headers = {"content-type": "application/json", "origin": PUBLIC}
+        if self.device:
+            headers["cookie"] = self.device
+        body = json.dumps({"email": address, "password": password})
+        self._connection.request("POST", "/api/auth/sign-in/email", body, headers)
+        response = self._connection.getresponse()
+        response.read()
+        for cookie in response.headers.get_all("set-cookie", []):
+            if self._keeps and cookie.startswith("__Host-octavo-device="):
+                self.device = cookie.partition(";")[0]
+        return response.status
+
+    def abort(self) -> None:
+        """Give up the request that waits, in another thread, and all further ones."""
+        self._connection.auto_open = 0
+        if self._connection.sock is not None:
+            with suppress(OSError):
+                self._connection.sock.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+@contextmanager
+def _flood(octavo: Octavo, address: str) -> Iterator[Counter[int]]:
+    """Try passwords for ``address``, and for others so that the hashes are busy."""
+    statuses: Counter[int] = Counter()
+    ended, busy = threading.Event(), threading.Event()
+    browsers = [_Browser(octavo, f"127.0.1.{number + 1}") for number in range(ATTACKERS)]
+
+    def attack(number: int, browser: _Browser) -> None:
+        for attempt in range(10_000):
+            tried = address if (attempt + number) % 2 else f"a{number}-{attempt}@example.org"
+            try:
+                status = browser.sign_in(tried, "not the password")
+            except (OSError, HTTPException):
+                status = 0
+            statuses[status] += 1
+            if status == 429:
+                busy.set()
+            if ended.wait(0.01):
+                break
+        browser.close()
+
+    threads = [threading.Thread(target=attack, args=given) for given in enumerate(browsers)]
+    for thread in threads:
+        thread.start()
+    try:
+        assert busy.wait(PATIENCE)
+        yield statuses
+    finally:
+        ended.set()
+        for browser in browsers:
+            browser.abort()
+        for thread in threads:
+            thread.join()
+
+
+def test_known_browser_signs_in_while_strangers_try_passwords_of_its_address() -> None:
+    with data_folder() as folder, running(folder) as octavo:
+        ann = settle(octavo)
+        known, unknown = _Browser(octavo, "127.0.0.9"), _Browser(octavo, "127.0.0.10", keeps=False)
+        with closing(known), closing(unknown):
+            assert known.sign_in(ann.address, PASSWORD) == 200
+            found: list[int] = []
+            times: list[float] = []
+            with _flood(octavo, ann.address) as statuses:
+                for _ in range(TRIES):
+                    begun = time.monotonic()
+                    found.append(known.sign_in(ann.address, PASSWORD))
+                    times.append(time.monotonic() - begun)
+                # Without the cookie, her attempts are those of anybody, of which few are admitted.
+                others = (unknown.sign_in(ann.address, PASSWORD) for _ in range(11))
+                assert 429 in others
+        if LONG_SECONDS:
+            record(
+                "sign-in flood",
+                {
+                    "saves p50": round(1000 * sorted(times)[len(times) // 2]),
+                    "saves max": round(1000 * max(times)),
+                    "refused": sum(status != 200 for status in found),
+                },
+            )
+    assert found == [200] * TRIES
+    assert max(times) < LONGEST
+    # The queue of hashes was full, and attempts were made.
+    assert statuses[429] > statuses[401] > 0
