@@ -1,22 +1,25 @@
-"""The figures of the last long run, which ``python -m tests.e2e.overload.report`` prints."""
+"""Write the figures of the last long run into docs/security.md: ``python -m`` this module."""
 
 import json
+import os
+import platform
+import sys
 from typing import Any
 
 from tests.project.source import ROOT
 
+BEGIN = "<!-- Written by `make siege`; do not edit. -->"
+END = "<!-- End of what `make siege` writes. -->"
 _FILE = ROOT / "build" / "overload.json"
-_COLUMNS = (
-    "health p50",
-    "health p99",
-    "health max",
-    "saves p50",
-    "saves p99",
-    "saves max",
-    "refused",
-    "memory",
-    "stop",
-)
+_PAGE = ROOT / "docs" / "security.md"
+_COLUMNS = {
+    "health, ms": ("health p50", "health p99"),
+    "saves, ms": ("saves p50", "saves p99"),
+    "longest, ms": ("health max", "saves max"),
+    "refused": ("refused",),
+    "memory, MiB": ("memory",),
+    "stop, s": ("stop",),
+}
 
 
 def record(name: str, figures: dict[str, Any]) -> None:
@@ -27,13 +30,28 @@ def record(name: str, figures: dict[str, Any]) -> None:
     _FILE.write_text(json.dumps(found, indent=2) + "\n")
 
 
-def table() -> str:
-    """The figures as a table in Markdown: milliseconds, MiB, seconds."""
+def written(page: str, figures: dict[str, dict[str, Any]], machine: str) -> str:
+    """Return ``page`` with ``figures`` in the place of those of an earlier run."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
     lines = [f"| attack | {' | '.join(_COLUMNS)} |", "|---" * (len(_COLUMNS) + 1) + "|"]
-    for name, figures in _read().items():
-        cells = (str(figures.get(column, "")) for column in _COLUMNS)
+    for name, measured in figures.items():
+        cells = (_cell(measured, columns) for columns in _COLUMNS.values())
         lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    table = "\n".join(lines)
+    return f"{before}{BEGIN}\n\n{machine}\n\n{table}\n\n{END}{after}"
+
+
+def _cell(measured: dict[str, Any], columns: tuple[str, ...]) -> str:
+    return " / ".join(f"{measured[column]:,}" for column in columns if column in measured)
+
+
+def _machine() -> str:
+    processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count()
+    return (
+        f"Measured with {processors} processors, of which the attackers and the bystander take"
+        f" their part, and Python {platform.python_version()}:"
+    )
 
 
 def _read() -> dict[str, dict[str, Any]]:
@@ -44,4 +62,6 @@ def _read() -> dict[str, dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    print(table())  # noqa: T201
+    figures = _read()
+    assert figures, f"{_FILE} has no figures: run the attacks in their long form first"
+    _PAGE.write_text(written(_PAGE.read_text(), figures, _machine()))
