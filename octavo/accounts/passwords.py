@@ -68,6 +68,10 @@ class Passwords:
         cost: the cost of new hashes; hashes of other costs can be verified.
         at_once: the number of concurrent hashes; None for one per four processors.
         waiting: the maximum number of callers that wait.
+
+    Attributes:
+        capacity: how many callers there may be; more only if they are known.
+        in_use: how many there are.
     """
 
     def __init__(
@@ -86,8 +90,8 @@ class Passwords:
         self._limiter = trio.CapacityLimiter(at_once)
         self._strangers = trio.CapacityLimiter(at_once)
         self._run = run
-        self._capacity = at_once + waiting
-        self._in_use = 0
+        self.capacity = at_once + waiting
+        self.in_use = 0
         self._seconds = 0.0
 
     async def hash(self, password: str) -> str:
@@ -126,13 +130,13 @@ class Passwords:
 
         Called before an attempt is counted: whose password was not looked at has made none.
         """
-        if self._in_use >= self._capacity + (KNOWN_WAITING if known else 0):
+        if self.in_use >= self.capacity + (KNOWN_WAITING if known else 0):
             raise TooManyAttempts(self._retry_after())
 
     @asynccontextmanager
     async def _slot(self, *, known: bool = False) -> AsyncIterator[None]:
         self.require_room(known=known)
-        self._in_use += 1
+        self.in_use += 1
         try:
             # Strangers wait for each other first, so that few of them wait before somebody known.
             async with nullcontext() if known else self._strangers, self._limiter:
@@ -140,11 +144,11 @@ class Passwords:
                 yield
                 self._seconds = trio.current_time() - began
         finally:
-            self._in_use -= 1
+            self.in_use -= 1
 
     def _retry_after(self) -> int:
         """Return the seconds until those who wait now have had their turn."""
-        turns = self._in_use / self._limiter.total_tokens
+        turns = self.in_use / self._limiter.total_tokens
         expected = math.ceil(turns * self._seconds)
         return max(_SHORTEST_RETRY, min(expected, _LONGEST_RETRY))
 

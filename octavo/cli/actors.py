@@ -12,7 +12,8 @@ from octavo.control.client import ControlFailed, ask
     "actors",
     cls=Command,
     help="Show the tree of the actors of the service that runs with this data folder: "
-    "what each is, its state, and what it has handled.",
+    "what each is, its state, and what it has handled; and what is used of the limits that keep "
+    "it available.",
     epilog=example("octavo actors --data-dir /var/lib/octavo"),
 )
 @takes_settings("data_dir")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from octavo.http.contract.request_log import RequestLog, RequestRecord
 from octavo.http.server import Limits, RejectedRequest, ServerOptions, raise_file_limit
+from octavo.http.server.usage import ServerUsage
 from octavo.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -13,14 +14,16 @@ _log = logging.getLogger(__name__)
 def server_options(
     settings: Settings,
     log_request: RequestLog,
+    usage: ServerUsage,
     *,
     now: Callable[[], float],
     new_id: Callable[[], str],
 ) -> ServerOptions:
     """Return the server options for ``settings``; rejected requests are logged like others.
 
-    ``now`` returns seconds since 1970; ``new_id`` generates the ids of requests without one. Raises
-    the open-file limit of this process as far as permitted.
+    ``usage`` tells what is used of the limits. ``now`` returns seconds since 1970; ``new_id``
+    generates the ids of requests without one. Raises the open-file limit of this process as far as
+    permitted.
     """
     room = raise_file_limit(settings.connections)
     if room < settings.connections:
@@ -77,4 +80,5 @@ def server_options(
         http2=settings.http2,
         proxy_header="forwarded" if settings.proxy_header == "forwarded" else "x-forwarded",
         log_rejected=log_rejected,
+        usage=usage,
     )

@@ -29,6 +29,7 @@ from octavo.http.contract.request_log import RequestLog, request_log
 from octavo.http.server import Certificate, check_certificate, serve
 from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.http.server.listener import open_listener
+from octavo.http.server.usage import ServerUsage
 from octavo.http.server_options import server_options
 from octavo.log import Log, LogFormat, configure
 from octavo.model.accounts.audit import AuditEntry
@@ -40,6 +41,7 @@ from octavo.service.engine import StoreEngine, open_engine
 from octavo.service.entropy import jitter, new_id, now
 from octavo.service.invitations import first_invitation
 from octavo.service.legal import Legal, read_legal
+from octavo.service.limits_in_use import render_limits
 from octavo.service.readiness import ReadinessProbe
 from octavo.service.wiring import wire_application
 from octavo.settings import Settings
@@ -175,7 +177,7 @@ def build_tree(
     async def control(worker: WorkerContext) -> None:
         commands: Commands = {
             ACCOUNT: account_command(parts),
-            "actors": lambda: render_tree(root.tree()),
+            "actors": lambda: f"{render_tree(root.tree())}\n\n{limits()}",
             "public_url": lambda: settings.public_url,
             "engine": lambda: "sqlite" if settings.database is None else "postgresql",
             "blobs": lambda: "object store" if settings.blobs else "folder",
@@ -187,10 +189,13 @@ def build_tree(
     parts = add_components(root, settings, engine, folders, legal, log_audit=audit_log(log.write))
     object_store = folders.blobs if settings.blobs else None
     probe = ReadinessProbe(engine, settings.data_dir, phase.stopping, object_store=object_store)
+    usage = ServerUsage()
+    memory = MemoryBudget(settings.memory, settings.memory_per_client)
+    limits = partial(render_limits, settings, usage, memory, parts.passwords)
     application = wire_application(
         parts,
         public_url=settings.public_url,
-        memory=MemoryBudget(settings.memory, settings.memory_per_client),
+        memory=memory,
         readiness=probe.look,
         started=phase.started,
         log_request=log_request,
@@ -204,6 +209,7 @@ def build_tree(
                 application,
                 listener=listener,
                 log_request=log_request,
+                usage=usage,
                 shutdown=worker.stopping,
             )
             phase.url = await nursery.start(serve_until_stopped)
@@ -220,33 +226,42 @@ async def serve_http(
     *,
     listener: socket.socket,
     log_request: RequestLog,
+    usage: ServerUsage,
     shutdown: trio.Event,
     task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Return HTTP on ``listener`` until ``shutdown`` is set, then stop gracefully.
 
     Started with the address served, as a URL. After ``shutdown`` idle connections close immediately
-    and requests in flight have what the drain time left of ``settings.grace`` seconds. The
+    and requests in flight have what the drain time left of ``settings.grace`` seconds, up to a
+    second less. The
     listener stays the caller's, so a restart serves the same port.
     Cancelling closes every connection.
     """
     # A start that is called off must not touch the listener, which may be closed by then.
     await trio.lowlevel.checkpoint_if_cancelled()
-    grace = settings.grace - settings.drain
     async with trio.open_nursery() as nursery:
         [url] = await nursery.start(
             partial(
                 serve,
                 application,
                 [listener],
-                server_options(settings, log_request, now=now, new_id=new_id),
+                server_options(settings, log_request, usage, now=now, new_id=new_id),
                 shutdown=shutdown.wait,
-                # The cut-off of what is left ends within the grace time as well.
-                grace=grace - min(CUT_OFF_SECONDS, grace / 4),
+                grace=_for_requests(settings),
                 certificate=_certificate(settings),
             )
         )
         task_status.started(url)
+
+
+def _for_requests(settings: Settings) -> float:
+    """Return the seconds that requests in flight have after the drain time.
+
+    The cut-off of what is left then ends within the grace time as well.
+    """
+    grace = settings.grace - settings.drain
+    return grace - min(CUT_OFF_SECONDS, grace / 4)
 
 
 def _certificate(settings: Settings) -> Certificate | None:
@@ -267,7 +282,10 @@ async def _stop_on_signal(
         if not phase.started.is_set():
             phase.starting.cancel(reason="a signal asked for the stop")
         phase.stopping.set()
-        _log.info("Octavo is stopping; requests in flight have up to %g seconds", settings.grace)
+        _log.info(
+            "Octavo is stopping; requests in flight have up to %g seconds",
+            settings.drain + _for_requests(settings),
+        )
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_end_on_next, signals)
             await trio.sleep(settings.drain)

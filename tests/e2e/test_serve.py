@@ -253,9 +253,17 @@ def test_actors_shows_the_tree_of_the_server_of_its_folder() -> None:
         with start(folder=server.folder, command="actors", stdout=subprocess.PIPE) as process:
             found, output = process.communicate(timeout=PATIENCE)
         assert (process.returncode, output) == (0, "")
-        root, *parts = found.splitlines()
+        tree, limits = found.split("\n\n")
+        root, *parts = tree.splitlines()
         assert root == "octavo (supervisor, running)"
         assert {"control (worker, running)", "http (worker, running)"} <= {p[3:] for p in parts}
+        assert re.sub(" {2,}", "  ", limits).splitlines() == [
+            "limits",
+            "  connections  0 of 10,000",
+            "  memory of large requests and responses  0.0 MiB of 256 MiB",
+            "  of one account or address  0.0 MiB of 64 MiB",
+            "  passwords being checked or waiting  0 of 33",
+        ]
         assert server.stop() == (0, "")
         with start(folder=server.folder, command="actors") as process:
             _, output = process.communicate(timeout=PATIENCE)

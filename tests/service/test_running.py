@@ -14,6 +14,7 @@ from octavo.http.api.service import Readiness, ServiceOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.request_log import RequestRecord
 from octavo.http.server.listener import open_listener
+from octavo.http.server.usage import ServerUsage
 from octavo.log import Log, Sink
 from octavo.service import running
 from octavo.service.running import serve_http
@@ -67,6 +68,7 @@ async def test_serve_http_restarted_serves_on_the_same_listener() -> None:
                         HEALTH,
                         listener=listener,
                         log_request=unlogged,
+                        usage=ServerUsage(),
                         shutdown=trio.Event(),
                         task_status=task_status,
                     )
@@ -86,6 +88,7 @@ async def test_serve_http_shutdown_returns_and_leaves_the_listener_open() -> Non
                     HEALTH,
                     listener=listener,
                     log_request=unlogged,
+                    usage=ServerUsage(),
                     shutdown=shutdown,
                     task_status=task_status,
                 )
@@ -104,6 +107,7 @@ async def test_serve_http_cancelled_before_it_began_does_not_touch_the_listener(
                 HEALTH,
                 listener=listener,
                 log_request=unlogged,
+                usage=ServerUsage(),
                 shutdown=trio.Event(),
             )
         assert scope.cancelled_caught

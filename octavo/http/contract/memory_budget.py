@@ -151,6 +151,11 @@ class MemoryBudget:
         self._evicting = False
         self.held = 0
 
+    @property
+    def most_of_one(self) -> int:
+        """The bytes reserved by the holder of the most."""
+        return max(self._by_client.values(), default=0)
+
     def hold(self, client: str | None, size: int) -> Hold:
         """Reserve ``size`` bytes for the holder ``client``. Raises `ServerBusy` without room."""
         network = client_network(client)

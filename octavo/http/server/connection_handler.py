@@ -20,6 +20,7 @@ from octavo.http.server.rejection import ClientGone, RequestRejected
 from octavo.http.server.rejection_writer import RejectedRequest, RejectionWriter
 from octavo.http.server.response import date_line
 from octavo.http.server.transport import plain_transport, tls_transport
+from octavo.http.server.usage import ServerUsage
 from octavo.http.server.watchdog import CloseReason, Watchdog
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ class ServerOptions:
     ``now`` returns the wall clock in seconds since 1970; ``new_id`` generates request ids. The
     header ``proxy_header`` is trusted from the networks of ``trusted_proxies``. ``problem_base`` is
     the public address that problem types begin with. ``log_rejected`` receives every request
-    that the server itself rejects. Without ``http2`` only HTTP/1 is served.
+    that the server itself rejects. Without ``http2`` only HTTP/1 is served. ``usage`` tells what
+    is used of the limits.
     """
 
     now: Callable[[], float]
@@ -48,6 +50,7 @@ class ServerOptions:
     problem_base: str = ""
     http2: bool = False
     log_rejected: Callable[[RejectedRequest], None] = field(default=lambda rejected: None)
+    usage: ServerUsage = field(default_factory=ServerUsage)
 
 
 class ConnectionHandler:
@@ -69,6 +72,10 @@ class ConnectionHandler:
         )
         self.watchdog = Watchdog(limits, self._update_date)
         self.http2 = self._http2_connections() if options.http2 else None
+        options.usage.connections = lambda: self.open
+        options.usage.most_connections = limits.connections
+        if self.http2 is not None:
+            options.usage.http2_requests = self.http2.requests
         self._handshakes: set[trio.CancelScope] = set()
         self.date = b""
         self.rejections = RejectionWriter(

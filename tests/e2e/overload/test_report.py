@@ -1,12 +1,14 @@
 """The figures of a run replace those of an earlier one, and nothing else of the page."""
 
+from typing import Any
+
 from tests.e2e.overload.report import BEGIN, END, written
 from tests.project.source import ROOT
 
 
 def test_figures_replace_those_of_an_earlier_run() -> None:
     page = f"# Before\n\n{BEGIN}\n\nOld.\n\n{END}\n\nAfter.\n"
-    figures = {
+    figures: dict[str, dict[str, Any]] = {
         "streams": {"health p50": 1, "health p99": 2, "saves p50": 3, "saves p99": 4_000},
         "sign-in flood": {"saves p50": 7, "refused": 0, "memory": 5, "stop": 0.5},
     }

@@ -28,6 +28,10 @@ class Http2Connections:
         self._handler = handler
         self._pacer = Pacer(handler.limits)
 
+    def requests(self) -> int:
+        """Return the number of requests in progress."""
+        return self._pacer.streams
+
     async def run(self) -> None:
         """Give turns to the connections until cancelled."""
         await self._pacer.run()

@@ -78,12 +78,15 @@ class Pacer:
 
     Trusted proxies, and peers without an address, carry many clients: only the limits for all
     apply to them.
+
+    Attributes:
+        streams: the number of requests in progress.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._all = _Bucket(limits.http2_requests_per_second, trio.current_time())
-        self._streams = 0
+        self.streams = 0
         self._shares: dict[str | None, Share] = {}
         # Without a connection, kept until they have nothing to pay for.
         self._left: OrderedDict[str | None, Share] = OrderedDict()
@@ -125,18 +128,18 @@ class Pacer:
     def has_room(self, share: Share) -> bool:
         """Return whether another request of ``share`` may be in progress."""
         limits = self._limits
-        if self._streams >= limits.http2_streams:
+        if self.streams >= limits.http2_streams:
             return False
         return share.network is None or share.streams < limits.http2_streams_per_client
 
     def open_stream(self, share: Share) -> None:
         """Count a request in progress."""
-        self._streams += 1
+        self.streams += 1
         share.streams += 1
 
     def close_stream(self, share: Share) -> None:
         """Count a request as ended."""
-        self._streams -= 1
+        self.streams -= 1
         share.streams -= 1
 
     def charge(self, share: Share, work: float) -> None:
