@@ -125,9 +125,11 @@ async def http2_client(server: Server, client: Client) -> h2.connection.H2Connec
     return connection
 
 
-def request(connection: h2.connection.H2Connection, path: str, *, end: bool = True) -> int:
+def request(
+    connection: h2.connection.H2Connection, path: str, *, end: bool = True, method: str = "POST"
+) -> int:
     number = connection.get_next_available_stream_id()
-    headers = [(":method", "POST"), (":path", path), (":scheme", "http"), (":authority", "a")]
+    headers = [(":method", method), (":path", path), (":scheme", "http"), (":authority", "a")]
     connection.send_headers(number, headers, end_stream=end)
     return number
 

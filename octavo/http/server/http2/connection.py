@@ -86,6 +86,7 @@ class Http2Connection:
             nursery,
             self.send,
             self._leave,
+            lambda: self._output.empty,
             self._budget,
             pacer,
             share,

@@ -29,8 +29,9 @@ class Http2Exchange:
     """One request on one stream; the application finds it in its scope, as with HTTP/1.1.
 
     ``acknowledge`` is called with the number of bytes of the ``body`` that the application took,
-    ``proceed`` asks the client to send its body; ``rejection`` is what the server must respond
-    instead of the application.
+    ``proceed`` asks the client to send its body; ``complete`` sends a whole small response at once
+    and returns True, or False where that is not possible now; ``rejection`` is what the server must
+    respond instead of the application.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Http2Exchange:
         acknowledge: Callable[[int], Awaitable[None]],
         send: Callable[[Event | None], Awaitable[None]],
         proceed: Callable[[], Awaitable[None]],
+        complete: Callable[[int, Headers, bytes], Awaitable[bool]],
         rejection: RequestRejected | None,
     ) -> None:
         self._handler = handler
@@ -51,6 +53,7 @@ class Http2Exchange:
         self._acknowledge = acknowledge
         self._send = send
         self._proceed = proceed
+        self._complete = complete
         self._expects = (b"expect", b"100-continue") in scope["headers"]
         self._rejection = rejection
         self._cancel = trio.CancelScope()
@@ -237,7 +240,24 @@ class Http2Exchange:
         """Send a complete response; errors and cancellation are those of `send`."""
         every = [*headers, *fixed.each]
         await self.send({"type": "http.response.start", "status": status, "headers": every})
+        if len(body) <= FRAME_SIZE and await self._respond_at_once(body):
+            return
         await self.send({"type": "http.response.body", "body": body})
+
+    async def _respond_at_once(self, body: bytes) -> bool:
+        start = self._start
+        headers = [*start["headers"]]
+        if not any(name == b"content-length" for name, _ in headers):
+            # `send` adds it.
+            return False
+        bodiless = self._scope["method"] == "HEAD" or start["status"] in (204, 304)
+        if not bodiless and (b"content-length", b"%d" % len(body)) not in headers:
+            return False
+        self._started = self._done = True
+        if await self._complete(start["status"], headers, b"" if bodiless else body):
+            return True
+        self._started = self._done = False
+        return False
 
     def _read_length(self, start: Event, whole: int | None) -> None:
         headers = start["headers"]

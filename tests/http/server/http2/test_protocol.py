@@ -6,11 +6,14 @@ from dataclasses import replace
 import h2.connection
 import h2.errors
 import h2.events
+import h2.exceptions
+import h2.settings
 import pytest
 import trio
 import trio.testing
 
-from octavo.http.server.asgi import Receive, Scope, Send
+from octavo.http.server.asgi import Receive, Scope, Send, extension_of
+from octavo.http.server.response import FixedHeaders
 from tests.fakes.http_server import QUICK, Client, respond, routed, serving
 from tests.http.server.test_error_boundary import http2_client, read_responses, request
 
@@ -322,3 +325,52 @@ async def test_large_body_in_ordinary_frames_costs_no_budget() -> None:
                         )
                 await client.send(connection.data_to_send())
         assert left == 0
+
+
+async def whole(scope: Scope, receive: Receive, send: Send) -> None:
+    """Respond in one call, as operations do."""
+    extension = extension_of(scope)
+    assert extension is not None
+    await extension.respond(200, [(b"content-length", b"5")], FixedHeaders([]), b"whole")
+
+
+async def events_of_response(method: str = "GET", window: int = 65_535) -> list[h2.events.Event]:
+    """The events of a response that is sent in one call, to a client with this window."""
+    found: list[h2.events.Event] = []
+    async with serving(whole, QUICK) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        connection.update_settings({h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: window})
+        await client.send(connection.data_to_send())
+        number = request(connection, "/", method=method)
+        await client.send(connection.data_to_send())
+        while not any(isinstance(event, h2.events.StreamEnded) for event in found):
+            data = await client.stream.receive_some(65536)
+            assert data, "the connection ended before its response"
+            for event in connection.receive_data(data):
+                if getattr(event, "stream_id", None) == number:
+                    found.append(event)
+                if isinstance(event, h2.events.DataReceived):
+                    with suppress(h2.exceptions.StreamClosedError):
+                        connection.increment_flow_control_window(100, number)
+            await client.send(connection.data_to_send())
+    return found
+
+
+async def test_small_response_ends_with_its_content() -> None:
+    response, data, _ = await events_of_response()
+    assert isinstance(response, h2.events.ResponseReceived)
+    assert isinstance(data, h2.events.DataReceived)
+    assert (data.data, data.stream_ended is not None) == (b"whole", True)
+
+
+async def test_small_response_to_head_has_its_length_and_no_content() -> None:
+    response, *_ = await events_of_response("HEAD")
+    assert isinstance(response, h2.events.ResponseReceived)
+    assert dict(response.headers)[b"content-length"] == b"5"
+    assert response.stream_ended is not None
+
+
+async def test_small_response_waits_for_a_window_that_is_smaller() -> None:
+    events = await events_of_response(window=3)
+    data = [event.data for event in events if isinstance(event, h2.events.DataReceived)]
+    assert (data[0], b"".join(data)) == (b"who", b"whole")
