@@ -1,7 +1,7 @@
 """A process without its actors: the supervisor, the writes to a disk, and how it ends."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
@@ -13,6 +13,7 @@ from octavo.actors.group_commit import GroupCommit, storage_spec
 from tests.simulation.disk import Disk, Unreliable
 from tests.simulation.weather import FaultSchedule
 
+Violation = Callable[[str], None]
 AT_ONCE = Backoff(first=0, jitter=0)
 
 
@@ -81,6 +82,11 @@ class BareProcess:
         for scope in self._calls:
             scope.cancel(reason="the process is gone")
         self._scope.cancel(reason="the process is gone")
+
+    @property
+    def ending(self) -> bool:
+        """Whether it was asked to end, or killed."""
+        return self._stop.is_set() or self._scope.cancel_called
 
     @contextmanager
     def connected(self) -> Iterator[trio.CancelScope]:

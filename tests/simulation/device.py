@@ -6,7 +6,7 @@ from random import Random
 import trio
 
 from octavo.actors.testing import History, Status
-from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, Push
+from octavo.actors.workspace.messages import ChangesetRefused, HeadOf
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
@@ -16,12 +16,14 @@ from octavo.model.refusal import HeadMoved
 from octavo.store.scripts.feed import FeedSlice, feed
 from octavo.store.scripts.files import StoredFile
 from tests.simulation.asking import Asking, NothingDone, Unsettled
+from tests.simulation.bare_process import Violation
 from tests.simulation.disk import ANN
 from tests.simulation.drafting import FILES, Drafts
 from tests.simulation.editor import Editor
 from tests.simulation.image_user import PICTURES, ImageUser
 from tests.simulation.ledger import SHARED, Ledger
-from tests.simulation.process import Process, Violation
+from tests.simulation.pipelining import PIPELINES, PipelineUser
+from tests.simulation.process import Process
 from tests.simulation.sending import Sender
 from tests.simulation.specification import (
     Accepted,
@@ -36,7 +38,9 @@ from tests.simulation.specification import (
 
 WORKSPACES = (WorkspaceId("v"), WorkspaceId("w"))
 """Those that the specification covers."""
-ALL_WORKSPACES = (*WORKSPACES, SHARED, PICTURES)
+ALL_WORKSPACES = (*WORKSPACES, SHARED, PICTURES, PIPELINES)
+PIPELINING = 0.15
+"""The turns spent on pipelines, of those in no other workspace."""
 
 
 class Mirror:
@@ -83,6 +87,7 @@ class Device:
             *place, lambda receipt: self.receipts.append((PICTURES, receipt)), PICTURES
         )
         self.images = ImageUser(*place, to_pictures)
+        self.pipelines = PipelineUser(*place, self.receipts)
         self._sent: list[tuple[Sent, Changeset]] = []
 
     async def turn(self, random: Random) -> None:
@@ -92,6 +97,9 @@ class Device:
             return
         if self.picturing and random.random() < self.picturing:
             await self.images.turn(random)
+            return
+        if random.random() < PIPELINING:
+            await self.pipelines.turn(random)
             return
         workspace_id = random.choice(WORKSPACES)
         drawn = random.random()
@@ -128,6 +136,7 @@ class Device:
     async def _push(self, sent: Sent, changeset: Changeset, random: Random) -> bool:
         """Push, and return whether the outcome is known."""
         workspace_id = WorkspaceId(sent.workspace)
+        self.ledger.record(changeset)
         with self.history.record(
             self.name,
             sent,
@@ -137,10 +146,8 @@ class Device:
             seen=_reason,
             suppress=True,
         ) as call:
-            push = Push(changeset)
             receipt = await self.asking.ask(
-                random,
-                lambda process, limit: process.directory.ask(workspace_id, push, timeout=limit),
+                random, lambda process, limit: process.push(workspace_id, changeset, limit)
             )
             call.ok(Accepted(receipt.position, tuple(each.outcome for each in receipt.outcomes)))
             self.receipts.append((workspace_id, receipt))

@@ -109,7 +109,7 @@ class Unreliable:
         return outcomes
 
     def _strikes(self) -> bool:
-        return self.faults.armed and self.random.random() < self.faults.storms
+        return self.faults.strikes(self.random)
 
 
 async def found(disk: Disk, workspaces: Sequence[WorkspaceId]) -> None:

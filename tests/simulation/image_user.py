@@ -27,9 +27,10 @@ from octavo.store.scripts.files import revisions_of
 from octavo.store.scripts.images import StoredContent, content_of
 from tests.fakes.image_files import PNG_SIGNATURE
 from tests.simulation.asking import Asking, NothingDone, Unsettled
+from tests.simulation.bare_process import Violation
 from tests.simulation.disk import ANN
 from tests.simulation.ledger import Ledger
-from tests.simulation.process import Process, Violation
+from tests.simulation.process import Process
 from tests.simulation.sending import NOTHING, Sender
 
 PICTURES = WorkspaceId("y")

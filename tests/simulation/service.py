@@ -128,7 +128,7 @@ class Service:
             name: Device(
                 name,
                 self._history,
-                Asking(self._places.pick, self._weather),
+                Asking(self._places.pick, self._weather, self._violations.append),
                 self._ledger,
                 EDITING if together else 0,
                 PICTURING if images else 0,
@@ -265,10 +265,10 @@ class Service:
         if self._blobs is not None:
             await self._collect_all(self._blobs)
         for process in self._places.processes:
-            if process.watcher.told != self._disk.committed:
-                self._violations.append(
-                    f"{process.name} told {process.watcher.told} of {self._disk.committed}"
-                )
+            self._violations.extend(process.audience.faults_at_rest())
+            told = process.audience.listeners[0].told
+            if told != self._disk.committed:
+                self._violations.append(f"{process.name} told {told} of {self._disk.committed}")
         for device in self._devices.values():
             for workspace_id in self._workspaces:
                 for _ in range(PATIENCE):

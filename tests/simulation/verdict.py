@@ -16,6 +16,8 @@ from tests.simulation.index_faults import faults_of_indexes
 from tests.simulation.invariants import faults_of, faults_of_device, faults_of_past
 from tests.simulation.kept import Kept, KeptReceipt, feed_of, kept
 from tests.simulation.ledger import SHARED, Ledger
+from tests.simulation.pipelining import PIPELINES, faults_of_pipelines
+from tests.simulation.sent_faults import faults_of_sent
 from tests.simulation.specification import Accepted, Rejected, Request, Sent, Specification
 
 
@@ -56,8 +58,11 @@ async def judge(
     for each in workspaces:
         found += await faults_of_past(disk, each)
     for each in everything:
+        found += faults_of_sent(each, ledger)
         for device in devices:
             found += faults_of_device(each, device)
+            if each.workspace_id == PIPELINES:
+                found += faults_of_pipelines(each, device.pipelines)
     for each in everything:
         if each.workspace_id != SHARED:
             continue
