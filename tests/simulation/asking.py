@@ -13,6 +13,7 @@ from octavo.actors.jobs.indexing import CATCH_UP_SECONDS
 from octavo.actors.testing import current_schedule
 from octavo.actors.workspace.messages import CommitFailed
 from octavo.store import StoreUnavailable
+from octavo.store.scripts.blobs import BlobCollected
 from tests.simulation.bare_process import BareProcess
 from tests.simulation.weather import FaultSchedule
 
@@ -95,6 +96,7 @@ class Asking(Generic[P]):
                     self.violated(f"a quarantine has ended, and a request fails: {cause}")
             elif not (
                 isinstance(failure, _Interrupted)
+                or isinstance(cause, BlobCollected)
                 or process.ending
                 or self.faults.harm != harm
                 or trio.current_time() - begun > limit - 1e-6

@@ -186,16 +186,16 @@ def forget_what_shrinks(patch: pytest.MonkeyPatch) -> None:
 
 
 BROKEN: Mapping[Break, str] = {
-    reply_before_commit: "acknowledged (but lost|at another position)",
+    reply_before_commit: "and announced|acknowledged (but lost|at another position)",
     storage_replies_before_commit: "before it was committed",
     announce_before_commit: "before it was committed",
-    never_announce_what_was_read: r"p\d told .* of",
-    forget_announcements: r"p\d told .* of",
-    ignore_receipts: "duplicate mutation",
+    never_announce_what_was_read: r"and announced|p\d told .* of",
+    forget_announcements: r"was told .* late|p\d told .* of",
+    ignore_receipts: "duplicate mutation|has the receipt",
     refuse_without_receipts: "not linearizable",
-    ignore_the_fence: "duplicate position",
+    ignore_the_fence: "duplicate position|and its receipt tells",
     lose_the_take_back: "not linearizable",
-    trust_what_was_known_before_a_failure: "not linearizable",
+    trust_what_was_known_before_a_failure: "not linearizable|and announced",
     forget_what_shrinks: "bytes, and .* are counted",
     trust_to_be_alone: r"not linearizable|p\d told .* of",
 }

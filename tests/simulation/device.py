@@ -1,10 +1,14 @@
 """A device: it reads and writes, sometimes gives up, and retries."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 import trio
 
+from octavo.actors.jobs.indexing import catch_up
 from octavo.actors.testing import History, Status
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf
 from octavo.model.files.changeset import Changeset
@@ -13,8 +17,12 @@ from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
 from octavo.model.identity import AccountId, FileId, Position, WorkspaceId
 from octavo.model.refusal import HeadMoved
+from octavo.store import Script
 from octavo.store.scripts.feed import FeedSlice, feed
 from octavo.store.scripts.files import StoredFile
+from octavo.store.scripts.fulltext_index import erase_removed_words
+from octavo.store.scripts.index_backlog import LINKS, WORDS, FileIndex
+from octavo.store.scripts.sweeping import sweep
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.bare_process import Violation
 from tests.simulation.disk import ANN
@@ -39,8 +47,10 @@ from tests.simulation.specification import (
 WORKSPACES = (WorkspaceId("v"), WorkspaceId("w"))
 """Those that the specification covers."""
 ALL_WORKSPACES = (*WORKSPACES, SHARED, PICTURES, PIPELINES)
-PIPELINING = 0.15
+PIPELINING = 0.2
 """The turns spent on pipelines, of those in no other workspace."""
+INDEXING = 0.6
+"""The pipelines after which their files are indexed."""
 
 
 class Mirror:
@@ -100,8 +110,14 @@ class Device:
             return
         if random.random() < PIPELINING:
             await self.pipelines.turn(random)
+            if random.random() < INDEXING:
+                await self._index([PIPELINES], random)
             return
         workspace_id = random.choice(WORKSPACES)
+        drawn = random.random()
+        if drawn < 0.04:
+            await self._keep_house(random)
+            return
         drawn = random.random()
         receipts = [each for each in self.receipts if each[0] in WORKSPACES]
         if drawn < 0.1:
@@ -126,6 +142,29 @@ class Device:
                     break
             if random.random() < 0.5:
                 await self._list(workspace_id, random)
+
+    async def _keep_house(self, random: Random) -> None:
+        """Do what the background jobs do: remove what is left of purged files, or index."""
+        if random.random() < 0.5:
+            await self._index(ALL_WORKSPACES, random)
+            return
+        for script in (sweep(), erase_removed_words()):
+
+            async def write(process: Process, _: float, script: Script[bool] = script) -> bool:
+                return await process.store.write(script)
+
+            with suppress(NothingDone, Unsettled):
+                await self.asking.ask(random, write)
+
+    async def _index(self, workspaces: Sequence[WorkspaceId], random: Random) -> None:
+        indexes: tuple[FileIndex[Any], ...] = (LINKS, WORDS)
+        for index in indexes:
+
+            async def update(process: Process, _: float, index: FileIndex[Any] = index) -> bool:
+                return await catch_up(process.store, index, workspaces)
+
+            with suppress(NothingDone, Unsettled):
+                await self.asking.ask(random, update)
 
     async def push_everywhere(self, random: Random) -> None:
         """Read each workspace, and change it."""

@@ -8,6 +8,7 @@ from random import Random
 from typing import TypeVar
 
 from octavo.actors.testing import InjectedCrash
+from octavo.attachments.blob_writer import GRACE_SECONDS
 from octavo.model.files.changeset import (
     AttachImage,
     ChangeOperation,
@@ -211,9 +212,14 @@ class ImageUser:
 
     async def _ask(self, random: Random, ask: Callable[[Process], Awaitable[R]]) -> R:
         async def send(process: Process, _: float) -> R:
+            begun = process.images.now()
             try:
                 return await ask(process)
-            except (BlobsUnavailable, BlobCollected, InjectedCrash) as error:
+            except BlobCollected as error:
+                if process.images.now() < begun + GRACE_SECONDS:
+                    self._violated(f"{error!r} within its grace")
+                raise Unsettled from error
+            except (BlobsUnavailable, InjectedCrash) as error:
                 raise Unsettled from error
 
         return await self._asking.ask(random, send)

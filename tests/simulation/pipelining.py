@@ -6,7 +6,7 @@ that it knows which of its changes are legal, and which text each file has after
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from random import Random
@@ -96,6 +96,7 @@ class PipelineUser:
         self._files: dict[FileId, _Known] = {}
         self._numbers = 0
         self._pipelines = 0
+        self._doomed: FileId | None = None
         self.sent: list[SentPush] = []
 
     async def turn(self, random: Random) -> None:
@@ -105,6 +106,10 @@ class PipelineUser:
             SentPush(self._pipelines, self._draft(random)) for _ in range(random.randint(2, 6))
         ]
         self.sent += pushes
+        again = [each for each in self.sent if each.status == "accepted" and _is_edit(each)][-3:]
+        if again and random.random() < 0.9:
+            # What was accepted is legal again, and must not be done again.
+            pushes.insert(random.randrange(2), replace(random.choice(again)))
         with suppress(NothingDone, Unsettled):
             await self._asking.ask(random, partial(self._send, pushes))
 
@@ -171,6 +176,8 @@ class PipelineUser:
         return self._ledger.send(mutation, operations, random)
 
     def _some_file(self, random: Random) -> FileId:
+        if self._doomed is not None:
+            return self._doomed
         known = [each for each, file in self._files.items() if file.state != "purged"]
         if not known or random.random() < 0.2:
             self._numbers += 1
@@ -197,8 +204,11 @@ class PipelineUser:
                 # That is refused.
                 return PurgeFile(file_id)
             known.state = "deleted"
+            if random.random() < 0.6:
+                self._doomed = file_id
             return DeleteFile(file_id, ANY)
-        drawn = random.random()
+        drawn = 1.0 if file_id == self._doomed else random.random()
+        self._doomed = None
         if drawn < 0.1:
             # That is refused.
             return UpdateFile(file_id, ANY, text)
@@ -207,6 +217,11 @@ class PipelineUser:
             return RestoreFile(file_id, ANY, random.choice([None, path]))
         known.state = "purged"
         return PurgeFile(file_id)
+
+
+def _is_edit(sent: SentPush) -> bool:
+    operation = sent.changeset.operations[0]
+    return isinstance(operation, UpdateFile) and operation.path is None
 
 
 # The verdict
@@ -251,6 +266,8 @@ def _faults_of_answers(kept: Kept, user: PipelineUser) -> Iterator[str]:
 
 def _apply(changeset: Changeset, states: dict[FileId, State]) -> bool:
     """Change the states of files as a changeset does; return whether it is legal."""
+    expected: State | None
+    after: State
     for operation in changeset.operations:
         before = states.get(operation.file_id)
         match operation:

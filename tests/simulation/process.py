@@ -57,6 +57,7 @@ class Process(BareProcess):
         directory: the actors of the workspaces.
         hub: sends the notices.
         audience: listens to everything.
+        documents: those in memory.
     """
 
     def __init__(
@@ -77,18 +78,19 @@ class Process(BareProcess):
         self._images: ProcessImages | None = None
         if blobs is not None:
             self._images = ProcessImages(self._root, self.store, blobs, faults, random, new_id)
+        self.documents = inline_documents(
+            limits=options.limits,
+            client=client_of(new_id()),
+            max_bytes=random.choice([0, 1 << 24]),
+            check_text=refuse_poison,
+        )
         spec = workspaces(
             self.store,
             now=now,
             new_id=new_id,
             announce=self.audience.announce,
             shared=options.shared,
-            documents=inline_documents(
-                limits=options.limits,
-                client=client_of(new_id()),
-                max_bytes=random.choice([0, 1 << 24]),
-                check_text=refuse_poison,
-            ),
+            documents=self.documents,
             purged=self._wake,
         )
         self.directory = self._root.add(
@@ -97,9 +99,9 @@ class Process(BareProcess):
                 max_awake=random.choice([1, 3]),
                 idle_timeout=0.5,
                 mailbox_capacity=random.choice([1, 100]),
-                batch_limit=random.choice([2, 64]),
+                batch_limit=random.choice([2, 4, 64]),
                 backoff=AT_ONCE,
-                quarantine=QuarantineRule(crashes=random.choice([3, 1000]), first=0.5),
+                quarantine=QuarantineRule(crashes=random.choice([1, 1, 3, 1000]), first=0.5),
                 start_timeout=math.inf,
                 drain_timeout=math.inf,
                 stopping_timeout=math.inf,

@@ -20,11 +20,13 @@ from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS
 from octavo.actors.testing import History, current_schedule, scenario_random
 from octavo.actors.workspace.messages import HeadOf
 from octavo.attachments.uploading import LIFETIME_SECONDS
+from octavo.documents import DocumentCache
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import WorkspaceId
 from octavo.store.scripts import index_backlog, link_view
 from tests.simulation.asking import Asking
 from tests.simulation.blob_disk import BlobDisk, DiskWithBlobs
+from tests.simulation.coincidences import watch
 from tests.simulation.device import ALL_WORKSPACES, Device
 from tests.simulation.disk import Disk, found
 from tests.simulation.drafting import FILES
@@ -94,11 +96,13 @@ async def simulate(
         drawn = Random(f"indexing of {current_schedule()}")
         patch.setattr(index_backlog, "_MAX_FILES", drawn.choice([1, 2, 100]))
         patch.setattr(link_view, "MAX_FILES", drawn.choice([0, 1, 100]))
+        seen: dict[str, None] = {}
+        watch(patch, lambda sight: seen.update({sight: None}))
         service = Service(random, folder, together=together, images=images)
         stack.callback(service.close)
         await service.run(turns)
         await service.judge()
-        for sight in service.sights():
+        for sight in (*service.sights(), *seen):
             sighted(sight)
 
 
@@ -120,9 +124,10 @@ class Service:
         self._ids = count()
         self._ends: list[str] = []
         self._rooms = count()
+        self._caches: list[DocumentCache] = []
         self._blobs = BlobDisk(self._violations.append, random.choice(SPEEDS)) if images else None
         self._disk = self._open(self._room() / "octavo.db" if folder else None)
-        number = random.choice([1, 2] if together else [1, 1, 2])
+        number = random.choice([1, 2])
         self._places = Places(random, number, self._process, reachable_to_the_end=True)
         self._devices = {
             name: Device(
@@ -161,7 +166,8 @@ class Service:
                 users.start_soon(self._suffer, nursery)
             self._weather.armed = False
             await self._come_to_rest()
-            await self._places.stop_all()
+            stopped = await self._places.stop_all()
+            self._caches = [process.documents.cache for process in stopped]
 
     async def judge(self) -> None:
         """Judge the finished run; raise what `judge` does."""
@@ -173,6 +179,7 @@ class Service:
             self._ledger,
             self._limits,
             self._violations,
+            self._caches,
         )
 
     def sights(self) -> Iterator[str]:

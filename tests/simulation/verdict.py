@@ -4,14 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from octavo.actors.testing import History, HistoryEntry, Status, check_linearizable
+from octavo.documents import DocumentCache
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import RevisionId, WorkspaceId
-from octavo.store import Store
-from octavo.store.scripts.sweeping import sweep
 from tests.histories.feed_order import check_order
 from tests.histories.operations import Commit, Operation
 from tests.simulation.device import WORKSPACES, Device
+from tests.simulation.disk import Disk
 from tests.simulation.document_faults import faults_of_documents
+from tests.simulation.forgetting import faults_of_cache, faults_of_purged, sweep_all
 from tests.simulation.index_faults import faults_of_indexes
 from tests.simulation.invariants import faults_of, faults_of_device, faults_of_past
 from tests.simulation.kept import Kept, KeptReceipt, feed_of, kept
@@ -29,25 +30,25 @@ class Violated(AssertionError):
 
 
 async def judge(
-    disk: Store,
+    disk: Disk,
     history: History[Request],
     devices: Sequence[Device],
     names: Sequence[WorkspaceId],
     ledger: Ledger,
     limits: DocumentLimits,
     violations: Sequence[str],
+    caches: Sequence[DocumentCache],
 ) -> None:
     """Judge a finished run; ``violations`` are those found while it was running.
 
     ``names`` are the existing workspaces, ``ledger`` has what was written into documents, whose
-    limits are ``limits``.
+    limits are ``limits``; ``caches`` are those of the processes at the end.
 
     Raises `Violated`, and `OrderViolated` and `NotLinearizable` of the kit.
     """
     if violations:
         raise Violated(violations)
-    while await disk.write(sweep()):
-        pass
+    await sweep_all(disk)
     everything = [await disk.read(kept(workspace_id)) for workspace_id in names]
     workspaces = everything[: len(WORKSPACES)]
     check_order(
@@ -67,6 +68,9 @@ async def judge(
         if each.workspace_id != SHARED:
             continue
         found += await faults_of_documents(disk, each, ledger, devices, limits)
+    found += await faults_of_purged(disk, everything, ledger)
+    for cache in caches:
+        found += faults_of_cache(cache, everything)
     found += await faults_of_indexes(disk, everything)
     if found:
         raise Violated(found)
