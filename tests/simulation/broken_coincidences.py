@@ -190,7 +190,7 @@ BROKEN_COINCIDENCES: Mapping[Break, str] = {
     keep_the_links_of_purged_notes: "link_(index|targets|sources) has .* of purged files",
     keep_the_documents_of_purged_notes: "documents has .* of purged files",
     keep_the_keys_of_links: "the index has the link_(targets|sources)|the (unresolved )?links",
-    turn_away_several_pushes: "without a fault: .* too many at once",
+    turn_away_several_pushes: "without a fault: .*too many at once",
     keep_the_words_of_former_names: "the index has the words",
     leave_messages_in_quarantine: "a request took",
     stamp_revisions_in_seconds: "was sent at .* is from after",
