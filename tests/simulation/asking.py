@@ -92,8 +92,7 @@ class Asking(Generic[P]):
         except (NothingDone, Unsettled) as failure:
             cause = failure.__cause__
             if isinstance(cause, ActorQuarantined):
-                if cause.retry_after <= 0:
-                    self.violated(f"a quarantine has ended, and a request fails: {cause}")
+                process.quarantines.require_ended(str(cause).split()[0], cause.retry_after)
             elif not (
                 isinstance(failure, _Interrupted)
                 or isinstance(cause, BlobCollected)

@@ -195,8 +195,8 @@ BROKEN: Mapping[Break, str] = {
     ignore_receipts: "duplicate mutation|has the receipt",
     refuse_without_receipts: "not linearizable",
     ignore_the_fence: "duplicate position|and its receipt tells",
-    lose_the_take_back: "not linearizable|, live at .*, reads",
-    trust_what_was_known_before_a_failure: "not linearizable|and announced|the path of",
+    lose_the_take_back: "not linearizable|, live at .*, reads|is not legal",
+    trust_what_was_known_before_a_failure: "not linearizable|announced|the path of|not legal",
     forget_what_shrinks: "bytes, and .* are counted",
     trust_to_be_alone: r"not linearizable|p\d told .* of",
 }

@@ -21,7 +21,7 @@ from octavo.store import Script
 from octavo.store.scripts.feed import FeedSlice, feed
 from octavo.store.scripts.files import StoredFile
 from octavo.store.scripts.fulltext_index import erase_removed_words
-from octavo.store.scripts.index_backlog import LINKS, WORDS, FileIndex
+from octavo.store.scripts.index_backlog import LINKS, WORDS, FileIndex, workspaces_to_index
 from octavo.store.scripts.sweeping import sweep
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.bare_process import Violation
@@ -161,7 +161,13 @@ class Device:
         for index in indexes:
 
             async def update(process: Process, _: float, index: FileIndex[Any] = index) -> bool:
-                return await catch_up(process.store, index, workspaces)
+                before = dict(process.disk.committed)
+                done = await catch_up(process.store, index, workspaces)
+                if done and process.disk.committed == before:
+                    left = await process.disk.read(workspaces_to_index(index, workspaces))
+                    if left and process.disk.committed == before:
+                        self.violated(f"the {index.name} of {left} have not caught up")
+                return done
 
             with suppress(NothingDone, Unsettled):
                 await self.asking.ask(random, update)

@@ -22,8 +22,9 @@ from octavo.model.files.changeset import (
     PurgeFile,
     RestoreFile,
     UpdateFile,
+    content_of,
 )
-from octavo.model.files.content import note_text
+from octavo.model.files.content import NoteText, note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import FileId, MutationId, WorkspaceId
 from tests.simulation.asking import Asking, NothingDone, Unsettled
@@ -39,6 +40,10 @@ PATIENCE = 1.0
 
 State = Literal["live", "deleted", "purged"]
 Status = Literal["accepted", "refused", "not executed", "unknown"]
+
+
+Files = dict[FileId, tuple[State, str]]
+"""Files with the first word of the text of each, which is unique."""
 
 
 class AnyHead(frozenset[str]):
@@ -66,7 +71,8 @@ class _Known:
     """A file as its device believes that it is."""
 
     state: State
-    number: int
+    name: str
+    linked: FileId | None = None
 
 
 class PipelineUser:
@@ -105,6 +111,7 @@ class PipelineUser:
         pushes = [
             SentPush(self._pipelines, self._draft(random)) for _ in range(random.randint(2, 6))
         ]
+        pushes += [SentPush(self._pipelines, each) for each in self._move_what_is_linked(random)]
         self.sent += pushes
         again = [each for each in self.sent if each.status == "accepted" and _is_edit(each)][-3:]
         if again and random.random() < 0.9:
@@ -175,6 +182,32 @@ class PipelineUser:
                 operations.append(self._operation(other, random))
         return self._ledger.send(mutation, operations, random)
 
+    def _text(self, linked: FileId | None) -> tuple[NoteText, FileId | None]:
+        """Return a text that links to a file, and the file."""
+        self._numbers += 1
+        name = "nowhere" if linked is None else self._files[linked].name
+        return note_text(f"w{self._numbers}{self.name}x [[{name}]]\n"), linked
+
+    def _move_what_is_linked(self, random: Random) -> Iterator[Changeset]:
+        """Write a note that links to another, and move the other at once."""
+        pairs = [
+            (each, file.linked)
+            for each, file in self._files.items()
+            if file.state == "live"
+            and file.linked not in (None, each)
+            and self._files[file.linked].state == "live"
+        ]
+        if not pairs or random.random() < 0.5:
+            return
+        writer, linked = random.choice(pairs)
+        text, _ = self._text(linked)
+        name = f"n{self._numbers}{self.name}"
+        self._files[linked].name = name
+        move = UpdateFile(linked, ANY, path=f"{self.name}/{name}.md", rewrite_links=True)
+        for operation in (UpdateFile(writer, ANY, text), move):
+            mutation = MutationId(f"{self.name}z{len(self._ledger.sent)}")
+            yield self._ledger.send(mutation, [operation], random)
+
     def _some_file(self, random: Random) -> FileId:
         if self._doomed is not None:
             return self._doomed
@@ -189,17 +222,19 @@ class PipelineUser:
         self._numbers += 1
         number = self._numbers
         path = f"{self.name}/n{number}{self.name}.md"
-        linked = f"n{random.randint(1, number)}{self.name}"
-        text = note_text(f"w{number}{self.name}x [[{linked}]]\n")
+        live = [each for each, file in self._files.items() if file.state == "live"]
+        text, linked = self._text(random.choice(live[-3:]) if live else None)
         if known is None:
-            self._files[file_id] = _Known("live", number)
+            self._files[file_id] = _Known("live", f"n{number}{self.name}", linked)
             return CreateFile(file_id, path, text)
         if known.state == "live":
             drawn = random.random()
             if drawn < 0.35:
+                known.linked = linked
                 return UpdateFile(file_id, ANY, text)
             if drawn < 0.6:
-                return UpdateFile(file_id, ANY, path=path, rewrite_links=random.random() < 0.3)
+                known.name = f"n{number}{self.name}"
+                return UpdateFile(file_id, ANY, path=path, rewrite_links=random.random() < 0.6)
             if drawn < 0.65:
                 # That is refused.
                 return PurgeFile(file_id)
@@ -238,18 +273,21 @@ def faults_of_pipelines(kept: Kept, user: PipelineUser) -> Iterator[str]:
         first, second = before.changeset.mutation_id, after.changeset.mutation_id
         if before.pipeline == after.pipeline and positions[first] >= positions[second]:
             yield f"{second} was sent after {first}, and came first: {positions}"
-    states: dict[FileId, State] = {}
+    states: Files = {}
     for each in sorted(executed, key=lambda each: positions[each.changeset.mutation_id]):
         if not _apply(each.changeset, states):
             yield f"{each} was accepted, and is not legal"
-    for file_id, state in states.items():
-        if kept.heads[file_id].state != state:
-            yield f"{kept.heads[file_id]} should be {state}"
+    for file_id, (state, word) in states.items():
+        head = kept.heads[file_id]
+        if head.state != state:
+            yield f"{head} should be {state}"
+        elif state != "purged" and word not in kept.text_of(head):
+            yield f"{head} reads {kept.text_of(head)!r} without {word}"
     yield from _faults_of_answers(kept, user)
 
 
 def _faults_of_answers(kept: Kept, user: PipelineUser) -> Iterator[str]:
-    states: dict[FileId, State] = {}
+    states: Files = {}
     certain = True
     for each in user.sent:
         was_executed = each.changeset.mutation_id in kept.receipts
@@ -264,12 +302,12 @@ def _faults_of_answers(kept: Kept, user: PipelineUser) -> Iterator[str]:
             _apply(each.changeset, states)
 
 
-def _apply(changeset: Changeset, states: dict[FileId, State]) -> bool:
+def _apply(changeset: Changeset, states: Files) -> bool:
     """Change the states of files as a changeset does; return whether it is legal."""
     expected: State | None
     after: State
     for operation in changeset.operations:
-        before = states.get(operation.file_id)
+        before, word = states.get(operation.file_id, (None, ""))
         match operation:
             case CreateFile():
                 expected, after = None, "live"
@@ -283,5 +321,6 @@ def _apply(changeset: Changeset, states: dict[FileId, State]) -> bool:
                 expected, after = "deleted", "purged"
         if before != expected:
             return False
-        states[operation.file_id] = after
+        content = content_of(operation)
+        states[operation.file_id] = after, content.text.split()[0] if content else word
     return True

@@ -55,6 +55,7 @@ class Process(BareProcess):
 
     Attributes:
         directory: the actors of the workspaces.
+        disk: its disk.
         hub: sends the notices.
         audience: listens to everything.
         documents: those in memory.
@@ -69,6 +70,7 @@ class Process(BareProcess):
         options: ProcessOptions,
     ) -> None:
         super().__init__(name, disk, faults, random)
+        self.disk = disk
         new_id, blobs = options.new_id, options.blobs
         self.hub = NoticeHub[Frame](lambda workspace_id, position: (workspace_id, position))
         self._root.add(WorkerSpec("notices", self._tell))
@@ -93,6 +95,8 @@ class Process(BareProcess):
             documents=self.documents,
             purged=self._wake,
         )
+        rule = QuarantineRule(crashes=random.choice([1, 1, 3, 1000]), first=0.5)
+        self.quarantines.rule, self.quarantines.violated = rule, options.violated
         self.directory = self._root.add(
             replace(
                 spec,
@@ -101,7 +105,7 @@ class Process(BareProcess):
                 mailbox_capacity=random.choice([1, 100]),
                 batch_limit=random.choice([2, 4, 64]),
                 backoff=AT_ONCE,
-                quarantine=QuarantineRule(crashes=random.choice([1, 1, 3, 1000]), first=0.5),
+                quarantine=rule,
                 start_timeout=math.inf,
                 drain_timeout=math.inf,
                 stopping_timeout=math.inf,

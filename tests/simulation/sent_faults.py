@@ -67,21 +67,17 @@ def _expected(
         if content is not None:
             yield "digest", content.digest
             yield "size", content.size
-        elif before is not None and not _may_bring_content(operation):
+        elif before is not None and not any(map(_may_bring_content, changeset.operations)):
             yield "digest", before.digest
             yield "size", before.size
             yield "content_id", before.content_id
 
 
 def _may_bring_content(operation: ChangeOperation) -> bool:
-    """Return whether an operation without a text changes the content all the same."""
-    match operation:
-        case UpdateFile():
-            return operation.rewrite_links
-        case RestoreFile():
-            return operation.image is not None
-        case _:
-            return False
+    """Return whether an operation without a text may change the content all the same."""
+    if isinstance(operation, RestoreFile):
+        return operation.image is not None
+    return isinstance(operation, UpdateFile) and operation.rewrite_links
 
 
 def _path_of(operation: ChangeOperation) -> str | None:

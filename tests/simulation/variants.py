@@ -17,6 +17,7 @@ import pytest
 from octavo.actors.testing import ScheduleFailure, explore
 from tests.fakes import readable_ids
 from tests.simulation.broken import BROKEN
+from tests.simulation.broken_at_random import BROKEN_AT_RANDOM, BROKEN_UPLOADS
 from tests.simulation.broken_coincidences import BROKEN_COINCIDENCES
 from tests.simulation.broken_documents import BROKEN_DOCUMENTS
 from tests.simulation.broken_images import BROKEN_IMAGES
@@ -48,6 +49,8 @@ _TABLES: tuple[tuple[Use, Mapping[Break, str]], ...] = (
     ("documents", BROKEN_DOCUMENTS),
     ("images", BROKEN_IMAGES),
     ("notes", BROKEN_COINCIDENCES),
+    ("documents", BROKEN_AT_RANDOM),
+    ("images", BROKEN_UPLOADS),
 )
 VARIANTS = [
     Variant(broken, message, use) for use, table in _TABLES for broken, message in table.items()
