@@ -16,9 +16,10 @@ from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.messages import CommitFailed, Push
 from octavo.model.files import plan
+from octavo.model.files.retention import prunable
 from octavo.model.identity import Position, WorkspaceId
 from octavo.store import StoreUnavailable
-from octavo.store.scripts import changesets, index_removal, link_index
+from octavo.store.scripts import changesets, history_pruning, index_removal, link_index
 from octavo.store.sqlite.transaction import SqliteTransaction
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -178,6 +179,31 @@ def leave_out_the_origin(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(plan._ChangesetPlanner, "_next", next_of)
 
 
+def prune_what_receipts_name(patch: pytest.MonkeyPatch) -> None:
+    """A revision is pruned though its receipt has not expired."""
+    patch.setattr(
+        history_pruning,
+        "prunable",
+        lambda aged, *given: prunable([each._replace(held=False) for each in aged], *given),
+    )
+
+
+def leave_the_texts_of_pruned_revisions(patch: pytest.MonkeyPatch) -> None:
+    """Pruning deletes the rows of revisions alone."""
+    patch.setattr(history_pruning, "delete_contents", _do_nothing)
+
+
+def keep_one_revision_too_few(patch: pytest.MonkeyPatch) -> None:
+    """Of the newest revisions, one is pruned that should be kept."""
+    patch.setattr(
+        history_pruning,
+        "prunable",
+        lambda aged, newer, now, rule: prunable(
+            aged, newer, now, replace(rule, least=rule.least - 1)
+        ),
+    )
+
+
 BROKEN_COINCIDENCES: Mapping[Break, str] = {
     stay_behind_when_others_were_faster: "without a fault: .* changes too often",
     reverse_batches: "is legal, and was refused|was sent after .* came first",
@@ -194,6 +220,9 @@ BROKEN_COINCIDENCES: Mapping[Break, str] = {
     keep_the_words_of_former_names: "the index has the words",
     leave_messages_in_quarantine: "a request took",
     stamp_revisions_in_seconds: "was sent at .* is from after",
+    prune_what_receipts_name: "retention has removed",
+    leave_the_texts_of_pruned_revisions: "texts and images of no revision",
+    keep_one_revision_too_few: "retention has removed",
     leave_out_the_origin: "the origin of",
 }
 """What is broken, and the message of the first failing schedule."""

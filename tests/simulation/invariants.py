@@ -26,7 +26,7 @@ def faults_of(workspace: Kept) -> Iterator[str]:
     if workspace.size != size:
         yield f"{name}: the heads have {size} bytes, and {workspace.size} are counted"
     yield from _faults_of_tree(workspace)
-    yield from _faults_of_texts(workspace)
+    yield from faults_of_texts(workspace)
     yield from _faults_of_receipts(workspace)
 
 
@@ -39,7 +39,8 @@ def _faults_of_tree(workspace: Kept) -> Iterator[str]:
         yield f"{workspace.workspace_id}: a file below another in {live}"
 
 
-def _faults_of_texts(workspace: Kept) -> Iterator[str]:
+def faults_of_texts(workspace: Kept) -> Iterator[str]:
+    """Return the revisions without their texts or images, and those of no revision."""
     name = workspace.workspace_id
     purged = {head.file_id for head in workspace.heads.values() if head.state == "purged"}
     wanted: set[str] = set()

@@ -180,6 +180,7 @@ class Service:
             self._limits,
             self._violations,
             self._caches,
+            self._random,
         )
 
     def sights(self) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from random import Random
 
 from octavo.actors.testing import History, HistoryEntry, Status, check_linearizable
 from octavo.documents import DocumentCache
@@ -18,8 +19,12 @@ from tests.simulation.invariants import faults_of, faults_of_device, faults_of_p
 from tests.simulation.kept import Kept, KeptReceipt, feed_of, kept
 from tests.simulation.ledger import SHARED, Ledger
 from tests.simulation.pipelining import PIPELINES, faults_of_pipelines
+from tests.simulation.retention_faults import faults_of_retention
 from tests.simulation.sent_faults import faults_of_sent
 from tests.simulation.specification import Accepted, Rejected, Request, Sent, Specification
+
+PRUNING = 0.2
+"""The runs after which the histories are pruned."""
 
 
 class Violated(AssertionError):
@@ -38,11 +43,13 @@ async def judge(
     limits: DocumentLimits,
     violations: Sequence[str],
     caches: Sequence[DocumentCache],
+    random: Random,
 ) -> None:
     """Judge a finished run; ``violations`` are those found while it was running.
 
     ``names`` are the existing workspaces, ``ledger`` has what was written into documents, whose
     limits are ``limits``; ``caches`` are those of the processes at the end.
+    ``random`` decides about the pruning.
 
     Raises `Violated`, and `OrderViolated` and `NotLinearizable` of the kit.
     """
@@ -75,6 +82,10 @@ async def judge(
     if found:
         raise Violated(found)
     check_linearizable(list(settled(history.entries, workspaces)), Specification())
+    if random.random() < PRUNING:
+        found = await faults_of_retention(disk, everything, random)
+        if found:
+            raise Violated(found)
 
 
 # The history, in the terms of the kit
