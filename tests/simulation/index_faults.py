@@ -3,16 +3,19 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import pytest
+
 from octavo.actors.jobs.indexing import index_some
 from octavo.model.identity import FileId
 from octavo.model.search.tokens import name_tokens, tag_of, tokens_of
 from octavo.store import Script, Store, Transaction
+from octavo.store.scripts import index_backlog
 from octavo.store.scripts.index_backlog import LINKS, WORDS, FileIndex, workspaces_to_index
 from octavo.store.scripts.link_index import links_in, sources_of, targets_of
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.transaction import indexed_title
 from tests.simulation.kept import Kept
-from tests.simulation.link_faults import faults_of_index, faults_of_queries
+from tests.simulation.link_faults import MANY, faults_of_index, faults_of_queries
 
 # Of the notes in the index, every word with its place.
 _WORDS = """
@@ -40,7 +43,10 @@ Rows = dict[str, list[Row]]
 
 async def faults_of_indexes(disk: Store, workspaces: Sequence[Kept]) -> list[str]:
     """Return where the indexes disagree with the heads, once they have caught up."""
-    await _catch_up(disk)
+    with pytest.MonkeyPatch.context() as patch:
+        # Small steps were taken during the run.
+        patch.setattr(index_backlog, "_MAX_FILES", MANY)
+        await _catch_up(disk)
     faults: list[str] = []
     expected: Rows = {table: [] for table in _TABLES}
     for workspace in workspaces:

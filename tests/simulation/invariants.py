@@ -12,6 +12,9 @@ from octavo.store.scripts.feed import live_at
 from tests.simulation.device import Device
 from tests.simulation.kept import Kept, feed_of
 
+SPLIT = 4
+"""Of so many positions, the files of one are read in several pages."""
+
 
 def faults_of(workspace: Kept) -> Iterator[str]:
     """Return the contradictions within the tables."""
@@ -107,7 +110,8 @@ async def _told_of(
     files: dict[FileId, Revision] = {}
     after: FileId | None = FileId("")
     while after is not None:
-        script = live_at(workspace_id, position, after, 2, max_bytes=1 << 30)
+        limit = 2 if position % SPLIT == 0 else 100
+        script = live_at(workspace_id, position, after, limit, max_bytes=1 << 30)
         page, after = await disk.read(script)
         files.update((stored.revision.file_id, stored.revision) for stored in page)
     return files
