@@ -167,7 +167,7 @@ BROKEN_AT_RANDOM: Mapping[Break, str] = {
     leave_out_the_last_unresolved_link: "the unresolved links are",
     settle_documents_before_the_commit: "reads|document_dependency_missing|was kept, and stands",
     index_changed_notes_twice: "the index has the words",
-    execute_what_was_withdrawn: "is kept|not linearizable|acknowledged|without a fault",
+    execute_what_was_withdrawn: "is kept|not linearizable|it did nothing, yet present",
     lose_revisions_between: "there are revisions at|is left|reads|acknowledged",
     skip_a_position_when_refreshing: "not linearizable|the device reads|and announced",
     catch_up_in_one_step: "have not caught up",
