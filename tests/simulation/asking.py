@@ -1,15 +1,19 @@
 """Requests of devices: to one process or another, under injected faults, in bounded time."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
 from typing import Generic, TypeVar
 
 import trio
 
-from octavo.actors.core import NotExecuted, OutcomeUnknown
+from octavo.actors.core import ActorQuarantined, MailboxFull, NotExecuted, OutcomeUnknown
+from octavo.actors.jobs.indexing import CATCH_UP_SECONDS
+from octavo.actors.testing import current_schedule
 from octavo.actors.workspace.messages import CommitFailed
 from octavo.store import StoreUnavailable
+from octavo.store.scripts.blobs import BlobCollected
 from tests.simulation.bare_process import BareProcess
 from tests.simulation.weather import FaultSchedule
 
@@ -18,6 +22,8 @@ SECONDS = (0.1, 0.5, *[NEVER] * 12)
 """Seconds after which a device gives up."""
 PATIENCE = 10
 """How often it looks for a running process."""
+LONGEST = 30.0
+"""Seconds within which every request ends, whatever happens."""
 
 R = TypeVar("R")
 P = TypeVar("P", bound=BareProcess)
@@ -31,6 +37,10 @@ class Unsettled(Exception):
     """The outcome is unknown."""
 
 
+def _accept(_: str) -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class Asking(Generic[P]):
     """The connection of a device to the service.
@@ -38,10 +48,12 @@ class Asking(Generic[P]):
     Args:
         pick: returns a running process, if there is one.
         faults: interrupt connections.
+        violated: called with each request that fails without a reason, or takes too long.
     """
 
     pick: Callable[[Random], P | None]
     faults: FaultSchedule
+    violated: Callable[[str], None] = _accept
 
     async def ask(self, random: Random, ask: Callable[[P, float], Awaitable[R]]) -> R:
         """Send a request to a process; raise `NothingDone`, `Unsettled` or the refusal."""
@@ -53,19 +65,63 @@ class Asking(Generic[P]):
         if process is None:
             raise NothingDone
         patience, limit = (random.choice(SECONDS) for _ in range(2))
-        with (
-            process.connected(),
-            self.faults.cancellable(),
-            trio.move_on_after(patience),
-        ):
-            try:
-                return await ask(process, limit)
-            except NotExecuted as error:
-                raise NothingDone from error
-            except OutcomeUnknown as error:
-                raise Unsettled from error
-            except CommitFailed as error:
-                raise (Unsettled if error.error.outcome_unknown else NothingDone) from error
-            except StoreUnavailable as error:
-                raise (Unsettled if error.outcome_unknown else NothingDone) from error
-        raise Unsettled
+        with self._justified(process, min(patience, limit)):
+            with (
+                process.connected(),
+                self.faults.cancellable() as connection,
+                trio.move_on_after(patience),
+            ):
+                try:
+                    return await ask(process, limit)
+                except NotExecuted as error:
+                    raise NothingDone from error
+                except OutcomeUnknown as error:
+                    raise Unsettled from error
+                except CommitFailed as error:
+                    raise (Unsettled if error.error.outcome_unknown else NothingDone) from error
+                except StoreUnavailable as error:
+                    raise (Unsettled if error.outcome_unknown else NothingDone) from error
+            raise Unsettled if not connection.cancelled_caught else _Interrupted
+
+    @contextmanager
+    def _justified(self, process: P, limit: float) -> Iterator[None]:
+        """Report a request in the block that fails without a reason, or takes too long."""
+        begun, harm = trio.current_time(), self.faults.harm
+        try:
+            yield
+        except (NothingDone, Unsettled) as failure:
+            cause = failure.__cause__
+            if isinstance(cause, ActorQuarantined):
+                process.quarantines.require_ended(str(cause).split()[0], cause.retry_after)
+            elif not (
+                isinstance(failure, _Interrupted)
+                or isinstance(cause, BlobCollected)
+                or process.ending
+                or self.faults.harm != harm
+                or trio.current_time() - begun > limit - 1e-6
+                or _took_long(cause, trio.current_time() - begun)
+                or _is_full(cause)
+            ):
+                self.violated(f"a request failed without a fault: {failure!r} of {cause!r}")
+            raise
+        finally:
+            took = trio.current_time() - begun
+            # Time may leap over any limit when it passes early.
+            if took > LONGEST and not current_schedule().early_time:
+                self.violated(f"a request took {took:g} s")
+
+
+class _Interrupted(Unsettled):
+    """The device lost the connection."""
+
+
+def _took_long(error: BaseException | None, seconds: float) -> bool:
+    """Return whether a query has waited for the indexes as long as it may."""
+    return isinstance(error, StoreUnavailable | CommitFailed) and seconds > CATCH_UP_SECONDS - 1e-6
+
+
+def _is_full(error: BaseException | None) -> bool:
+    """Return whether a mailbox had no room in time, that of a workspace or that of the storage."""
+    while error is not None and not isinstance(error, MailboxFull):
+        error = error.error if isinstance(error, CommitFailed) else error.__cause__
+    return error is not None

@@ -1,35 +1,21 @@
 """A process without its actors: the supervisor, the writes to a disk, and how it ends."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
 
 import trio
 
-from octavo.actors.core import Backoff, Intensity, Observer, Runtime, Supervisor
+from octavo.actors.core import Backoff, Intensity, Runtime, Supervisor
 from octavo.actors.group_commit import GroupCommit, storage_spec
 from tests.simulation.disk import Disk, Unreliable
+from tests.simulation.quarantines import QuarantineObserver
 from tests.simulation.weather import FaultSchedule
 
+Violation = Callable[[str], None]
 AT_ONCE = Backoff(first=0, jitter=0)
-
-
-class Quiet(Observer):
-    """Does not log the injected crashes."""
-
-    def crashed(self, path: str, error: BaseException) -> None:
-        pass
-
-    def restarting(self, path: str, delay: float) -> None:
-        pass
-
-    def quarantined(self, path: str, retry_after: float) -> None:
-        pass
-
-    def recovered(self, path: str) -> None:
-        pass
 
 
 class BareProcess:
@@ -37,16 +23,18 @@ class BareProcess:
 
     Attributes:
         store: reads and writes as the operations of the service do.
+        quarantines: those of its actors.
         ended: set when all of it has ended.
     """
 
     def __init__(self, name: str, disk: Disk, faults: FaultSchedule, random: Random) -> None:
         self.name = name
+        self.quarantines = QuarantineObserver()
         engine = Unreliable(disk, faults, random)
         self._root = Supervisor(
             name,
             intensity=Intensity(restarts=100_000, period=1),
-            runtime=Runtime(faults=faults, observer=Quiet()),
+            runtime=Runtime(faults=faults, observer=self.quarantines),
         )
         actor = self._root.add(
             replace(
@@ -81,6 +69,11 @@ class BareProcess:
         for scope in self._calls:
             scope.cancel(reason="the process is gone")
         self._scope.cancel(reason="the process is gone")
+
+    @property
+    def ending(self) -> bool:
+        """Whether it was asked to end, or killed."""
+        return self._stop.is_set() or self._scope.cancel_called
 
     @contextmanager
     def connected(self) -> Iterator[trio.CancelScope]:

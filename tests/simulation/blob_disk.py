@@ -190,5 +190,5 @@ class ProcessBlobs:
     async def _reach(self, point: str, subject: str) -> None:
         await trio.lowlevel.checkpoint()
         await self._faults.reach(point, subject)
-        if self._faults.armed and self._random.random() < self._faults.storms:
+        if self._faults.strikes(self._random):
             raise BlobsUnavailable(f"injected at {point}")

@@ -129,7 +129,7 @@ BROKEN_DOCUMENTS: Mapping[Break, str] = {
     keep_what_was_refused: "must be refused|was not kept, and stands|unrenderable_note|reads",
     # A document that was lost is created again, as another generation.
     take_back_too_much: "no history was shed|" + _LOST,
-    keep_documents_that_others_changed: _LOST,
+    keep_documents_that_others_changed: "is in memory|" + _LOST,
     keep_no_documents: "no history was shed|is of .*, the document of|" + _LOST,
     leave_deleted_files_in_the_index: f"the index (finds|has)|{_WRONG_LINKS}",
     skip_a_file_at_the_cursor: f"the index (finds|has)|{_WRONG_LINKS}",

@@ -172,6 +172,6 @@ BROKEN_IMPORTS: Mapping[Break, str] = {
     finish_first: "is lost",
     go_on_after_an_abort: "has gone on",
     keep_the_slots_of_the_dead: "can't be completed",
-    read_the_parts_before_the_slot: "is lost|not in the archive|has imported something",
+    read_the_parts_before_the_slot: "is missing|is lost|not in the archive|has imported something",
 }
 """What is left out, and the message of the first failing schedule."""

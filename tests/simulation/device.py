@@ -1,27 +1,37 @@
 """A device: it reads and writes, sometimes gives up, and retries."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 import trio
 
+from octavo.actors.jobs.indexing import catch_up
 from octavo.actors.testing import History, Status
-from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, Push
+from octavo.actors.workspace.messages import ChangesetRefused, HeadOf
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
 from octavo.model.identity import AccountId, FileId, Position, WorkspaceId
 from octavo.model.refusal import HeadMoved
+from octavo.store import Script
 from octavo.store.scripts.feed import FeedSlice, feed
 from octavo.store.scripts.files import StoredFile
+from octavo.store.scripts.fulltext_index import erase_removed_words
+from octavo.store.scripts.index_backlog import LINKS, WORDS, FileIndex, workspaces_to_index
+from octavo.store.scripts.sweeping import sweep
 from tests.simulation.asking import Asking, NothingDone, Unsettled
+from tests.simulation.bare_process import Violation
 from tests.simulation.disk import ANN
 from tests.simulation.drafting import FILES, Drafts
 from tests.simulation.editor import Editor
 from tests.simulation.image_user import PICTURES, ImageUser
 from tests.simulation.ledger import SHARED, Ledger
-from tests.simulation.process import Process, Violation
+from tests.simulation.pipelining import PIPELINES, PipelineUser
+from tests.simulation.process import Process
 from tests.simulation.sending import Sender
 from tests.simulation.specification import (
     Accepted,
@@ -36,7 +46,11 @@ from tests.simulation.specification import (
 
 WORKSPACES = (WorkspaceId("v"), WorkspaceId("w"))
 """Those that the specification covers."""
-ALL_WORKSPACES = (*WORKSPACES, SHARED, PICTURES)
+ALL_WORKSPACES = (*WORKSPACES, SHARED, PICTURES, PIPELINES)
+PIPELINING = 0.2
+"""The turns spent on pipelines, of those in no other workspace."""
+INDEXING = 0.6
+"""The pipelines after which their files are indexed."""
 
 
 class Mirror:
@@ -83,6 +97,7 @@ class Device:
             *place, lambda receipt: self.receipts.append((PICTURES, receipt)), PICTURES
         )
         self.images = ImageUser(*place, to_pictures)
+        self.pipelines = PipelineUser(*place, self.receipts)
         self._sent: list[tuple[Sent, Changeset]] = []
 
     async def turn(self, random: Random) -> None:
@@ -93,7 +108,16 @@ class Device:
         if self.picturing and random.random() < self.picturing:
             await self.images.turn(random)
             return
+        if random.random() < PIPELINING:
+            await self.pipelines.turn(random)
+            if random.random() < INDEXING:
+                await self._index([PIPELINES], random)
+            return
         workspace_id = random.choice(WORKSPACES)
+        drawn = random.random()
+        if drawn < 0.04:
+            await self._keep_house(random)
+            return
         drawn = random.random()
         receipts = [each for each in self.receipts if each[0] in WORKSPACES]
         if drawn < 0.1:
@@ -119,6 +143,35 @@ class Device:
             if random.random() < 0.5:
                 await self._list(workspace_id, random)
 
+    async def _keep_house(self, random: Random) -> None:
+        """Do what the background jobs do: remove what is left of purged files, or index."""
+        if random.random() < 0.5:
+            await self._index(ALL_WORKSPACES, random)
+            return
+        for script in (sweep(), erase_removed_words()):
+
+            async def write(process: Process, _: float, script: Script[bool] = script) -> bool:
+                return await process.store.write(script)
+
+            with suppress(NothingDone, Unsettled):
+                await self.asking.ask(random, write)
+
+    async def _index(self, workspaces: Sequence[WorkspaceId], random: Random) -> None:
+        indexes: tuple[FileIndex[Any], ...] = (LINKS, WORDS)
+        for index in indexes:
+
+            async def update(process: Process, _: float, index: FileIndex[Any] = index) -> bool:
+                before = dict(process.disk.committed)
+                done = await catch_up(process.store, index, workspaces)
+                if done and process.disk.committed == before:
+                    left = await process.disk.read(workspaces_to_index(index, workspaces))
+                    if left and process.disk.committed == before:
+                        self.violated(f"the {index.name} of {left} have not caught up")
+                return done
+
+            with suppress(NothingDone, Unsettled):
+                await self.asking.ask(random, update)
+
     async def push_everywhere(self, random: Random) -> None:
         """Read each workspace, and change it."""
         for workspace_id in WORKSPACES:
@@ -128,6 +181,7 @@ class Device:
     async def _push(self, sent: Sent, changeset: Changeset, random: Random) -> bool:
         """Push, and return whether the outcome is known."""
         workspace_id = WorkspaceId(sent.workspace)
+        self.ledger.record(changeset)
         with self.history.record(
             self.name,
             sent,
@@ -137,10 +191,8 @@ class Device:
             seen=_reason,
             suppress=True,
         ) as call:
-            push = Push(changeset)
             receipt = await self.asking.ask(
-                random,
-                lambda process, limit: process.directory.ask(workspace_id, push, timeout=limit),
+                random, lambda process, limit: process.push(workspace_id, changeset, limit)
             )
             call.ok(Accepted(receipt.position, tuple(each.outcome for each in receipt.outcomes)))
             self.receipts.append((workspace_id, receipt))

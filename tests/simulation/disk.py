@@ -2,7 +2,7 @@
 
 import shutil
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -35,6 +35,10 @@ class Disk(InlineStore):
         self._path = path
         self._weather = faults
         self.migrate()
+        # The table of the words in the index, which verdicts read.
+        self._connection.execute(
+            "CREATE VIRTUAL TABLE temp.words USING fts5vocab (main, search, instance)"
+        )
         self.committed: dict[WorkspaceId, Position] = {}
         self.off = False
         self._lot = trio.lowlevel.ParkingLot()
@@ -58,6 +62,17 @@ class Disk(InlineStore):
         rows = self._connection.execute("SELECT id, position FROM workspaces ORDER BY id")
         self.committed = {WorkspaceId(identifiers.to_text(row[0])): row[1] for row in rows}
         self._lot.unpark_all()
+
+    def everything(self) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
+        """Return all tables, each with its columns and rows, but for those of the text index."""
+        names = self._connection.execute(
+            "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+            " AND (name NOT LIKE 'search%' OR name = 'search_numbers')"
+        ).fetchall()
+        for (name,) in names:
+            cursor = self._connection.execute(f"SELECT * FROM {name}")
+            columns = [each[0] for each in cursor.description]
+            yield name, columns, cursor.fetchall()
 
     def copied(self, folder: Path) -> Path | None:
         """Copy the files as they are now, as after a power failure."""
@@ -109,7 +124,7 @@ class Unreliable:
         return outcomes
 
     def _strikes(self) -> bool:
-        return self.faults.armed and self.random.random() < self.faults.storms
+        return self.faults.strikes(self.random)
 
 
 async def found(disk: Disk, workspaces: Sequence[WorkspaceId]) -> None:

@@ -11,12 +11,11 @@ from octavo.model.files.changeset import (
     PurgeFile,
     RestoreFile,
     UpdateFile,
-    fingerprint,
 )
 from octavo.model.files.content import NoteText, note_text
 from octavo.model.files.revision import Revision, State
 from octavo.model.identity import Digest, FileId, MutationId, WorkspaceId
-from tests.simulation.disk import ANN
+from tests.simulation.ledger import made_by_somebody
 from tests.simulation.specification import Intent, Kind, Sent
 
 FILES = tuple(FileId(name) for name in "efgh")
@@ -61,9 +60,9 @@ class Drafts:
             for file_id in random.sample(FILES, random.choice([1, 1, 2, 3]))
         ]
         operations = tuple(operation for operation, _ in drawn)
-        told = fingerprint(operations)
-        sent = Sent(workspace_id, mutation, told, tuple(intent for _, intent in drawn))
-        return sent, Changeset(mutation, told, ANN, operations)
+        changeset = made_by_somebody(mutation, operations, random)
+        intents = tuple(intent for _, intent in drawn)
+        return Sent(workspace_id, mutation, changeset.fingerprint, intents), changeset
 
     def _operation(
         self, head: Revision | None, file_id: FileId, mutation: MutationId, random: Random

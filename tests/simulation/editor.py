@@ -18,9 +18,10 @@ from octavo.model.identity import Epoch, FileId
 from octavo.store.scripts.files import WholeFile, revision, revisions_of, whole_file
 from octavo.store.scripts.index_backlog import LINKS, WORDS, FileIndex
 from tests.simulation.asking import Asking, NothingDone, Unsettled
+from tests.simulation.bare_process import Violation
 from tests.simulation.ledger import NOTES, POISON, SHARED, Ledger, Written
 from tests.simulation.link_faults import faults_of_queries
-from tests.simulation.process import Process, Violation
+from tests.simulation.process import Process
 from tests.simulation.replica import Replica
 from tests.simulation.sending import NOTHING, Sender, attempt
 

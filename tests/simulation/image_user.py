@@ -8,6 +8,8 @@ from random import Random
 from typing import TypeVar
 
 from octavo.actors.testing import InjectedCrash
+from octavo.attachments.blob_writer import GRACE_SECONDS
+from octavo.attachments.uploading import LIFETIME_SECONDS
 from octavo.model.files.changeset import (
     AttachImage,
     ChangeOperation,
@@ -27,9 +29,10 @@ from octavo.store.scripts.files import revisions_of
 from octavo.store.scripts.images import StoredContent, content_of
 from tests.fakes.image_files import PNG_SIGNATURE
 from tests.simulation.asking import Asking, NothingDone, Unsettled
+from tests.simulation.bare_process import Violation
 from tests.simulation.disk import ANN
 from tests.simulation.ledger import Ledger
-from tests.simulation.process import Process, Violation
+from tests.simulation.process import Process
 from tests.simulation.sending import NOTHING, Sender
 
 PICTURES = WorkspaceId("y")
@@ -65,9 +68,11 @@ class ImageUser:
         self._ledger = ledger
         self._violated = violated
         self._sender = sender
-        self._uploaded: list[ObjectId] = []
+        self._uploaded: dict[ObjectId, float] = {}
+        self._tried: set[ObjectId] = set()
         self._data: dict[str, bytes] = {}
         self._notes = count()
+        self._clock = 0.0
 
     async def make(self, random: Random) -> None:
         """Upload an image, and attach it."""
@@ -109,8 +114,11 @@ class ImageUser:
             data = PNG_SIGNATURE + random.choice([unique, COMMON]) + bytes(32)
         self._data[hashlib.sha256(data).hexdigest()] = data
         half = random.randrange(len(data))
+        began = 0.0
 
         async def send(process: Process) -> UploadedImage:
+            nonlocal began
+            began = process.images.now()
             async with process.images.uploads.receiving("a.png", "image/png") as incoming:
                 for chunk in (data[:half], data[half:]):
                     await incoming.write(chunk)
@@ -119,18 +127,22 @@ class ImageUser:
         image = await self._ask(random, send)
         if image.digest != hashlib.sha256(data).hexdigest():
             self._violated(f"{self._name} uploaded {data!r}, and got {image}")
-        self._uploaded.append(image.object_id)
+        self._uploaded[image.object_id] = began
         self._ledger.saw(["uploaded"])
 
     async def _attach(self, random: Random) -> None:
-        chosen = random.sample(self._uploaded, min(len(self._uploaded), random.choice([1, 1, 2])))
+        chosen = random.sample(
+            [*self._uploaded], min(len(self._uploaded), random.choice([1, 1, 2]))
+        )
         files = random.sample(IMAGES, len(chosen))
         operations: list[ChangeOperation] = []
         for object_id, file_id in zip(chosen, files, strict=True):
             image = await self._found(object_id, random)
             if image is None:
                 self._ledger.saw(["upload gone"])
-                self._uploaded.remove(object_id)
+                expires = self._uploaded.pop(object_id) + LIFETIME_SECONDS
+                if object_id not in self._tried and self._clock < expires:
+                    self._violated(f"the upload {object_id} has expired at {self._clock}")
                 return
             content = await self._content(file_id, None, random)
             tag = None if content is None else frozenset({content.revision.revision_id})
@@ -140,6 +152,7 @@ class ImageUser:
             operations.append(
                 CreateFile(note, f"{note}.md", note_text(f"![](attachments/{files[0]}.png)"))
             )
+        self._tried.update(chosen)
         if operations:
             response = await self._sender.send("image", operations, NOTHING, random)
             if isinstance(response, Receipt):
@@ -147,7 +160,8 @@ class ImageUser:
 
     async def _found(self, object_id: ObjectId, random: Random) -> UploadedImage | None:
         async def find(process: Process) -> UploadedImage | None:
-            now = int(process.images.now() * 1000)
+            self._clock = process.images.now()
+            now = int(self._clock * 1000)
             found = await process.store.read(uploads.find(PICTURES, [object_id], now))
             return found.get(object_id)
 
@@ -210,9 +224,14 @@ class ImageUser:
 
     async def _ask(self, random: Random, ask: Callable[[Process], Awaitable[R]]) -> R:
         async def send(process: Process, _: float) -> R:
+            begun = process.images.now()
             try:
                 return await ask(process)
-            except (BlobsUnavailable, BlobCollected, InjectedCrash) as error:
+            except BlobCollected as error:
+                if process.images.now() < begun + GRACE_SECONDS:
+                    self._violated(f"{error!r} within its grace")
+                raise Unsettled from error
+            except (BlobsUnavailable, InjectedCrash) as error:
                 raise Unsettled from error
 
         return await self._asking.ask(random, send)

@@ -116,7 +116,7 @@ def kept(workspace_id: WorkspaceId) -> Script[Kept]:
                     fingerprint.hex(),
                     position,
                     tuple(
-                        (outcome, only[position] if name is None else name)
+                        (outcome, only.get(position, "none") if name is None else name)
                         for outcome, name in read_changes(changes)
                     ),
                 )

@@ -6,61 +6,30 @@ from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
-import trio
-
 from octavo.actors.core import QuarantineRule, WorkerContext, WorkerSpec
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
+from octavo.actors.workspace.messages import Push
 from octavo.model.documents.initial_document import client_of
 from octavo.model.documents.limits import DocumentLimits
-from octavo.model.identity import AccountId, Position, WorkspaceId
+from octavo.model.files.changeset import Changeset
+from octavo.model.files.receipt import Receipt
+from octavo.model.identity import WorkspaceId
 from octavo.model.refusal import UnrenderableNote
 from tests.fakes.inline_documents import inline_documents
-from tests.simulation.bare_process import AT_ONCE, BareProcess
+from tests.simulation.audience import Audience, Frame
+from tests.simulation.bare_process import AT_ONCE, BareProcess, Violation
 from tests.simulation.blob_disk import BlobDisk
-from tests.simulation.disk import ANN, Disk
+from tests.simulation.disk import Disk
 from tests.simulation.images import ProcessImages
-from tests.simulation.ledger import POISON
+from tests.simulation.ledger import POISON, now
 from tests.simulation.weather import FaultSchedule
-
-Frame = tuple[WorkspaceId, Position]
-Violation = Callable[[str], None]
 
 
 def refuse_poison(text: str) -> None:
     """Refused like a note that can't be rendered."""
     if POISON in text:
         raise UnrenderableNote("It would be of no use.", limit="poison", maximum=0, found=1)
-
-
-class Watcher:
-    """Listens to workspaces from the start of a process, and checks its notices against the disk.
-
-    Attributes:
-        told: the newest position of each workspace that it knows of.
-    """
-
-    def __init__(self, disk: Disk, violated: Violation) -> None:
-        self._disk = disk
-        self._violated = violated
-        self.told = dict(disk.committed)
-
-    @property
-    def account_id(self) -> AccountId:
-        return ANN
-
-    def changed(self, workspace_id: WorkspaceId, position: Position, frame: Frame) -> None:
-        if frame != (workspace_id, position):
-            self._violated(f"{frame} was told for {workspace_id} at {position}")
-        if position > self._disk.committed[workspace_id]:
-            self._violated(f"{workspace_id} was told at {position} before it was committed")
-        self.told[workspace_id] = max(position, self.told[workspace_id])
-
-    def gone(self, workspace_id: WorkspaceId) -> None:
-        self._violated(f"{workspace_id} was told to be gone")
-
-    def recheck_access(self) -> None:
-        self._violated("rights were told to have changed")
 
 
 class ProcessOptions(NamedTuple):
@@ -86,8 +55,10 @@ class Process(BareProcess):
 
     Attributes:
         directory: the actors of the workspaces.
+        disk: its disk.
         hub: sends the notices.
-        watcher: listens to everything.
+        audience: listens to everything.
+        documents: those in memory.
     """
 
     def __init__(
@@ -99,49 +70,61 @@ class Process(BareProcess):
         options: ProcessOptions,
     ) -> None:
         super().__init__(name, disk, faults, random)
+        self.disk = disk
         new_id, blobs = options.new_id, options.blobs
         self.hub = NoticeHub[Frame](lambda workspace_id, position: (workspace_id, position))
         self._root.add(WorkerSpec("notices", self._tell))
+        self.audience = Audience(
+            name, self.hub, disk, Random(random.getrandbits(32)), options.violated
+        )
         self._images: ProcessImages | None = None
         if blobs is not None:
             self._images = ProcessImages(self._root, self.store, blobs, faults, random, new_id)
+        self.documents = inline_documents(
+            limits=options.limits,
+            client=client_of(new_id()),
+            max_bytes=random.choice([0, 1 << 24]),
+            check_text=refuse_poison,
+        )
         spec = workspaces(
             self.store,
-            now=lambda: 1_790_000_000 + trio.current_time(),
+            now=now,
             new_id=new_id,
-            announce=self.hub.announce,
+            announce=self.audience.announce,
             shared=options.shared,
-            documents=inline_documents(
-                limits=options.limits,
-                client=client_of(new_id()),
-                max_bytes=random.choice([0, 1 << 24]),
-                check_text=refuse_poison,
-            ),
+            documents=self.documents,
             purged=self._wake,
         )
+        rule = QuarantineRule(crashes=random.choice([1, 1, 3, 1000]), first=0.5)
+        self.quarantines.rule, self.quarantines.violated = rule, options.violated
         self.directory = self._root.add(
             replace(
                 spec,
                 max_awake=random.choice([1, 3]),
                 idle_timeout=0.5,
                 mailbox_capacity=random.choice([1, 100]),
-                batch_limit=random.choice([2, 64]),
+                batch_limit=random.choice([2, 4, 64]),
                 backoff=AT_ONCE,
-                quarantine=QuarantineRule(crashes=random.choice([3, 1000]), first=0.5),
+                quarantine=rule,
                 start_timeout=math.inf,
                 drain_timeout=math.inf,
                 stopping_timeout=math.inf,
             )
         )
-        self.watcher = Watcher(disk, options.violated)
-        for workspace_id in disk.committed:
-            self.hub.subscribe(workspace_id, self.watcher)
 
     @property
     def images(self) -> ProcessImages:
         """What receives and collects images, in runs with images."""
         assert self._images is not None, "the run is without images"
         return self._images
+
+    async def push(
+        self, workspace_id: WorkspaceId, changeset: Changeset, timeout: float
+    ) -> Receipt:
+        """Push a changeset, as an operation of the service does."""
+        receipt = await self.directory.ask(workspace_id, Push(changeset), timeout=timeout)
+        self.audience.require_announced(workspace_id, receipt.position)
+        return receipt
 
     def _wake(self) -> None:
         if self._images is not None:

@@ -9,15 +9,15 @@ from random import Random
 
 import trio
 
-from octavo.actors.workspace.messages import ChangesetRefused, Push
-from octavo.model.files.changeset import ChangeOperation, Changeset, fingerprint
+from octavo.actors.workspace.messages import ChangesetRefused
+from octavo.model.files.changeset import ChangeOperation, Changeset
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import MutationId, WorkspaceId
 from octavo.model.refusal import DomainError
 from tests.simulation.asking import Asking, NothingDone, Unsettled
-from tests.simulation.disk import ANN
+from tests.simulation.bare_process import Violation
 from tests.simulation.ledger import SHARED, Ledger, Written
-from tests.simulation.process import Process, Violation
+from tests.simulation.process import Process
 
 NOTHING = Written((), ())
 EXPECTED = {
@@ -71,8 +71,7 @@ class Sender:
     ) -> Receipt | DomainError:
         """Send a changeset until its outcome is known, or patience ends."""
         mutation = MutationId(f"{self._name}{self._workspace_id}{next(self._mutations)}")
-        told = fingerprint(operations)
-        changeset = Changeset(mutation, told, ANN, tuple(operations))
+        changeset = self._ledger.send(mutation, operations, random)
         self._ledger.written[mutation] = written
         self._sent.append((kind, changeset))
         if random.random() < 0.1:
@@ -96,13 +95,9 @@ class Sender:
                 nursery.start_soon(attempt, partial(self._push, kind, changeset, own))
 
     async def _push(self, kind: str, changeset: Changeset, random: Random) -> Receipt | DomainError:
-        push = Push(changeset)
         try:
             receipt = await self._asking.ask(
-                random,
-                lambda process, limit: process.directory.ask(
-                    self._workspace_id, push, timeout=limit
-                ),
+                random, lambda process, limit: process.push(self._workspace_id, changeset, limit)
             )
         except ChangesetRefused as error:
             refusal = error.refusal

@@ -20,11 +20,13 @@ from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS
 from octavo.actors.testing import History, current_schedule, scenario_random
 from octavo.actors.workspace.messages import HeadOf
 from octavo.attachments.uploading import LIFETIME_SECONDS
+from octavo.documents import DocumentCache
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import WorkspaceId
 from octavo.store.scripts import index_backlog, link_view
 from tests.simulation.asking import Asking
 from tests.simulation.blob_disk import BlobDisk, DiskWithBlobs
+from tests.simulation.coincidences import watch
 from tests.simulation.device import ALL_WORKSPACES, Device
 from tests.simulation.disk import Disk, found
 from tests.simulation.drafting import FILES
@@ -94,11 +96,13 @@ async def simulate(
         drawn = Random(f"indexing of {current_schedule()}")
         patch.setattr(index_backlog, "_MAX_FILES", drawn.choice([1, 2, 100]))
         patch.setattr(link_view, "MAX_FILES", drawn.choice([0, 1, 100]))
+        seen: dict[str, None] = {}
+        watch(patch, lambda sight: seen.update({sight: None}))
         service = Service(random, folder, together=together, images=images)
         stack.callback(service.close)
         await service.run(turns)
         await service.judge()
-        for sight in service.sights():
+        for sight in (*service.sights(), *seen):
             sighted(sight)
 
 
@@ -120,15 +124,16 @@ class Service:
         self._ids = count()
         self._ends: list[str] = []
         self._rooms = count()
+        self._caches: list[DocumentCache] = []
         self._blobs = BlobDisk(self._violations.append, random.choice(SPEEDS)) if images else None
         self._disk = self._open(self._room() / "octavo.db" if folder else None)
-        number = random.choice([1, 2] if together else [1, 1, 2])
+        number = random.choice([1, 2])
         self._places = Places(random, number, self._process, reachable_to_the_end=True)
         self._devices = {
             name: Device(
                 name,
                 self._history,
-                Asking(self._places.pick, self._weather),
+                Asking(self._places.pick, self._weather, self._violations.append),
                 self._ledger,
                 EDITING if together else 0,
                 PICTURING if images else 0,
@@ -161,7 +166,8 @@ class Service:
                 users.start_soon(self._suffer, nursery)
             self._weather.armed = False
             await self._come_to_rest()
-            await self._places.stop_all()
+            stopped = await self._places.stop_all()
+            self._caches = [process.documents.cache for process in stopped]
 
     async def judge(self) -> None:
         """Judge the finished run; raise what `judge` does."""
@@ -173,6 +179,8 @@ class Service:
             self._ledger,
             self._limits,
             self._violations,
+            self._caches,
+            self._random,
         )
 
     def sights(self) -> Iterator[str]:
@@ -265,10 +273,10 @@ class Service:
         if self._blobs is not None:
             await self._collect_all(self._blobs)
         for process in self._places.processes:
-            if process.watcher.told != self._disk.committed:
-                self._violations.append(
-                    f"{process.name} told {process.watcher.told} of {self._disk.committed}"
-                )
+            self._violations.extend(process.audience.faults_at_rest())
+            told = process.audience.listeners[0].told
+            if told != self._disk.committed:
+                self._violations.append(f"{process.name} told {told} of {self._disk.committed}")
         for device in self._devices.values():
             for workspace_id in self._workspaces:
                 for _ in range(PATIENCE):

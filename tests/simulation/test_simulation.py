@@ -1,15 +1,16 @@
 """The whole service keeps its guarantees under faults; and proof that broken ones are caught."""
 
 import os
+from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
 from octavo.actors.testing import ScheduleFailure
 from octavo.actors.testing.plugin import Explore
-from tests.simulation.broken import BROKEN, Break
-from tests.simulation.broken_documents import BROKEN_DOCUMENTS
-from tests.simulation.broken_images import BROKEN_IMAGES
-from tests.simulation.service import ALL_TURNS, simulate
+from tests.simulation.coincidences import COINCIDENCES, SHARE
+from tests.simulation.service import ALL_TURNS, Turn, simulate
+from tests.simulation.variants import VARIANTS, Variant
 from tests.simulation.weather import BLOBS, CRASHES
 
 CI_SEEDS = 200
@@ -38,11 +39,18 @@ SIGHTS_OF_IMAGES = {
 
 
 def test_service_keeps_its_guarantees_under_any_faults(explore: Explore) -> None:
-    sighted: set[str] = set()
-    exploration = explore(
-        lambda turns: simulate(turns, sighted.add), schedules=SEEDS, steps=ALL_TURNS
-    )
-    assert exploration.schedules < CI_SEEDS or sighted >= SIGHTS, SIGHTS - sighted
+    runs = Counter[str]()
+
+    async def run(turns: Sequence[Turn]) -> None:
+        sighted: set[str] = set()
+        await simulate(turns, sighted.add)
+        runs.update(sighted)
+
+    exploration = explore(run, schedules=SEEDS, steps=ALL_TURNS)
+    if exploration.schedules >= CI_SEEDS:
+        assert runs.keys() >= SIGHTS, SIGHTS - runs.keys()
+        shares = {each: runs[each] / exploration.schedules for each in COINCIDENCES}
+        assert min(shares.values()) >= SHARE, shares
 
 
 def test_service_keeps_its_images_under_any_faults(explore: Explore) -> None:
@@ -56,23 +64,11 @@ def test_service_keeps_its_images_under_any_faults(explore: Explore) -> None:
     assert exploration.schedules < CI_SEEDS or not unseen, unseen
 
 
-@pytest.mark.parametrize(
-    ("broken", "message", "use"),
-    [
-        pytest.param(each, message, use, id=each.__name__)
-        for use, broken in (
-            ("notes", BROKEN),
-            ("documents", BROKEN_DOCUMENTS),
-            ("images", BROKEN_IMAGES),
-        )
-        for each, message in broken.items()
-    ],
-)
+@pytest.mark.parametrize("variant", [pytest.param(each, id=each.name) for each in VARIANTS])
 def test_broken_service_is_caught(
-    broken: Break, message: str, use: str, explore: Explore, monkeypatch: pytest.MonkeyPatch
+    variant: Variant, explore: Explore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken(monkeypatch)
-    together, images = use == "documents", use == "images"
-    with pytest.raises(ScheduleFailure, match=message) as caught:
-        explore(lambda: simulate(together=together, images=images), schedules=CI_SEEDS)
+    variant.broken(monkeypatch)
+    with pytest.raises(ScheduleFailure, match=variant.message) as caught:
+        explore(variant.simulate, schedules=CI_SEEDS)
     assert f"--replay-schedule={caught.value.token}" in caught.value.command

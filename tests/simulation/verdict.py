@@ -2,21 +2,29 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from random import Random
 
 from octavo.actors.testing import History, HistoryEntry, Status, check_linearizable
+from octavo.documents import DocumentCache
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import RevisionId, WorkspaceId
-from octavo.store import Store
-from octavo.store.scripts.sweeping import sweep
 from tests.histories.feed_order import check_order
 from tests.histories.operations import Commit, Operation
 from tests.simulation.device import WORKSPACES, Device
+from tests.simulation.disk import Disk
 from tests.simulation.document_faults import faults_of_documents
+from tests.simulation.forgetting import faults_of_cache, faults_of_purged, sweep_all
 from tests.simulation.index_faults import faults_of_indexes
 from tests.simulation.invariants import faults_of, faults_of_device, faults_of_past
 from tests.simulation.kept import Kept, KeptReceipt, feed_of, kept
 from tests.simulation.ledger import SHARED, Ledger
+from tests.simulation.pipelining import PIPELINES, faults_of_pipelines
+from tests.simulation.retention_faults import faults_of_retention
+from tests.simulation.sent_faults import faults_of_sent
 from tests.simulation.specification import Accepted, Rejected, Request, Sent, Specification
+
+PRUNING = 0.2
+"""The runs after which the histories are pruned."""
 
 
 class Violated(AssertionError):
@@ -27,25 +35,27 @@ class Violated(AssertionError):
 
 
 async def judge(
-    disk: Store,
+    disk: Disk,
     history: History[Request],
     devices: Sequence[Device],
     names: Sequence[WorkspaceId],
     ledger: Ledger,
     limits: DocumentLimits,
     violations: Sequence[str],
+    caches: Sequence[DocumentCache],
+    random: Random,
 ) -> None:
     """Judge a finished run; ``violations`` are those found while it was running.
 
     ``names`` are the existing workspaces, ``ledger`` has what was written into documents, whose
-    limits are ``limits``.
+    limits are ``limits``; ``caches`` are those of the processes at the end.
+    ``random`` decides about the pruning.
 
     Raises `Violated`, and `OrderViolated` and `NotLinearizable` of the kit.
     """
     if violations:
         raise Violated(violations)
-    while await disk.write(sweep()):
-        pass
+    await sweep_all(disk)
     everything = [await disk.read(kept(workspace_id)) for workspace_id in names]
     workspaces = everything[: len(WORKSPACES)]
     check_order(
@@ -56,16 +66,26 @@ async def judge(
     for each in workspaces:
         found += await faults_of_past(disk, each)
     for each in everything:
+        found += faults_of_sent(each, ledger)
         for device in devices:
             found += faults_of_device(each, device)
+            if each.workspace_id == PIPELINES:
+                found += faults_of_pipelines(each, device.pipelines)
     for each in everything:
         if each.workspace_id != SHARED:
             continue
         found += await faults_of_documents(disk, each, ledger, devices, limits)
+    found += await faults_of_purged(disk, everything, ledger)
+    for cache in caches:
+        found += faults_of_cache(cache, everything)
     found += await faults_of_indexes(disk, everything)
     if found:
         raise Violated(found)
     check_linearizable(list(settled(history.entries, workspaces)), Specification())
+    if random.random() < PRUNING:
+        found = await faults_of_retention(disk, everything, random)
+        if found:
+            raise Violated(found)
 
 
 # The history, in the terms of the kit

@@ -6,7 +6,7 @@ from random import Random
 
 import trio
 
-from octavo.actors.testing import Fault, FaultPlan
+from octavo.actors.testing import Fault, FaultPlan, InjectedCrash
 
 CRASHES = (
     "workspace.planned",
@@ -30,6 +30,7 @@ class FaultSchedule:
 
     Attributes:
         armed: whether anything goes wrong.
+        harm: how many faults may have had a request fail.
         storms: how often the database fails, within 0..1.
     """
 
@@ -41,6 +42,7 @@ class FaultSchedule:
             random.choice([0.0, 0.02, 0.05]),
         )
         self.armed = False
+        self.harm = 0
         self._plan = FaultPlan(
             random.getrandbits(32),
             [
@@ -68,8 +70,19 @@ class FaultSchedule:
         return (f"{kind} at {point}" for kind, point, _ in self._plan.injected)
 
     async def reach(self, point: str, subject: str) -> None:
-        if self.armed:
+        if not self.armed:
+            return
+        try:
             await self._plan.reach(point, subject)
+        except InjectedCrash:
+            self.harm += 1
+            raise
 
     def loses_reply(self, subject: str) -> bool:
         return self.armed and self._plan.loses_reply(subject)
+
+    def strikes(self, random: Random) -> bool:
+        """Return whether the database or the disk of blobs fails now."""
+        failed = self.armed and random.random() < self.storms
+        self.harm += failed
+        return failed

@@ -1,0 +1,181 @@
+"""Services that are broken in modules that were picked at random.
+
+From the seed 20261124: modules of the actors, scripts and the model that this simulation uses, with
+one fault each.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from octavo.actors.core import Envelope
+from octavo.actors.core.envelope import EnvelopeState
+from octavo.actors.core.quarantine import CrashRecord
+from octavo.actors.jobs import indexing
+from octavo.actors.workspace import actor
+from octavo.actors.workspace.planning import PendingPush, Planner
+from octavo.model.identity import Position, WorkspaceId
+from octavo.store import Script, Transaction
+from octavo.store.scripts import (
+    changesets,
+    fulltext_index,
+    link_queries,
+    uploads,
+)
+from octavo.store.scripts.feed import Heads, heads_after
+from octavo.store.scripts.select_in import execute_each
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+
+def rewrite_links_among_other_changes(patch: pytest.MonkeyPatch) -> None:
+    """A move that rewrites links is planned together with others, which change the texts."""
+    weight = property(lambda self: len(self.push.changeset.operations))
+    patch.setattr(PendingPush, "weight", weight)
+
+
+def catch_up_in_one_step(patch: pytest.MonkeyPatch) -> None:
+    """An index has caught up after one step."""
+
+    async def index_once(store: Any, index: Any, workspace_ids: Sequence[WorkspaceId]) -> None:  # noqa: ANN401
+        if workspace_ids:
+            await indexing.index_some(store, index, workspace_ids)
+
+    patch.setattr(indexing, "_index_all", index_once)
+
+
+def leave_out_the_last_unresolved_link(patch: pytest.MonkeyPatch) -> None:
+    """One link that leads nowhere is not listed."""
+    unresolved = link_queries._unresolved
+
+    async def most(*given: Any) -> list[Any]:  # noqa: ANN401
+        return (await unresolved(*given))[:-1]
+
+    patch.setattr(link_queries, "_unresolved", most)
+
+
+def settle_documents_before_the_commit(patch: pytest.MonkeyPatch) -> None:
+    """Documents are cached before it is certain that they are stored."""
+    plan = Planner.plan
+
+    async def plan_and_settle(self: Planner, *given: Any) -> Any:  # noqa: ANN401
+        planned = await plan(self, *given)
+        planned.documents.settle()
+        return planned
+
+    patch.setattr(Planner, "plan", plan_and_settle)
+
+
+def index_changed_notes_twice(patch: pytest.MonkeyPatch) -> None:
+    """The words of a former text stay in the index."""
+    remove = fulltext_index._remove
+
+    async def remove_rows_alone(
+        transaction: Transaction,
+        workspace_id: WorkspaceId,
+        notes: Sequence[Any],
+    ) -> None:
+        class Half:
+            def __getattr__(self, name: str) -> object:
+                return _do_nothing if name == "remove_words" else getattr(transaction, name)
+
+        await remove(Half(), workspace_id, notes)  # type: ignore[arg-type]
+
+    patch.setattr(fulltext_index, "_remove", remove_rows_alone)
+
+
+def execute_what_was_withdrawn(patch: pytest.MonkeyPatch) -> None:
+    """A message is said to be withdrawn, and stays in its mailbox."""
+
+    def pretend(self: Envelope[Any]) -> bool:
+        return self._state is EnvelopeState.QUEUED
+
+    patch.setattr(Envelope, "abandon", pretend)
+
+
+def expire_uploads_at_once(patch: pytest.MonkeyPatch) -> None:
+    """Uploads are removed when the job runs, however young."""
+    expire = uploads.expire
+    patch.setattr(uploads, "expire", lambda before: expire(before + 100 * 86_400_000))
+
+
+def keep_the_former_state_vector(patch: pytest.MonkeyPatch) -> None:
+    """A document that is stored again keeps its state vector."""
+    put = changesets._PUT_DOCUMENT.replace(", vector = excluded.vector", "")
+    patch.setattr(changesets, "_PUT_DOCUMENT", put)
+
+
+def never_forgive_crashes(patch: pytest.MonkeyPatch) -> None:
+    """A quarantine that has ended leaves the key on probation."""
+    patch.setattr(CrashRecord, "recovered", lambda self: None)
+
+
+def count_crashes_for_ever(patch: pytest.MonkeyPatch) -> None:
+    """Quarantine is far longer than its rule says."""
+    crashed = CrashRecord.crashed
+
+    def longer(self: CrashRecord, now: float, rule: Any) -> float | None:  # noqa: ANN401
+        seconds = crashed(self, now, rule)
+        if seconds is not None:
+            self.until = now + 30 * seconds
+        return seconds
+
+    patch.setattr(CrashRecord, "crashed", longer)
+
+
+def lose_revisions_between(patch: pytest.MonkeyPatch) -> None:
+    """Of several changes of a file in one commit, only the first keeps what was before it."""
+    stored: set[object] = set()
+
+    async def supersede_once(transaction: Any, sql: str, rows: Sequence[Any]) -> None:  # noqa: ANN401
+        if sql == changesets._SUPERSEDE_HEAD:
+            rows = [row for row in rows if (id(transaction), row) not in stored]
+            stored.update((id(transaction), row) for row in rows)
+        await execute_each(transaction, sql, rows)
+
+    store_changes = changesets.store_changes
+
+    async def store(*given: Any) -> None:  # noqa: ANN401
+        stored.clear()
+        await store_changes(*given)
+
+    patch.setattr(changesets, "execute_each", supersede_once)
+    patch.setattr(changesets, "store_changes", store)
+
+
+def skip_a_position_when_refreshing(patch: pytest.MonkeyPatch) -> None:
+    """A workspace lacks the heads of the first change that another process has made."""
+
+    def later(workspace_id: WorkspaceId, position: Position) -> Script[Heads | None]:
+        async def read(transaction: Transaction) -> Heads | None:
+            found = await heads_after(workspace_id, position)(transaction)
+            if found is None or not position:
+                return found
+            return found._replace(heads=[h for h in found.heads if h.position != position + 1])
+
+        return read
+
+    patch.setattr(actor, "heads_after", later)
+
+
+async def _do_nothing(*_: object) -> None:
+    pass
+
+
+BROKEN_AT_RANDOM: Mapping[Break, str] = {
+    leave_out_the_last_unresolved_link: "the unresolved links are",
+    settle_documents_before_the_commit: "reads|document_dependency_missing|was kept, and stands",
+    index_changed_notes_twice: "the index has the words",
+    execute_what_was_withdrawn: "is kept|not linearizable|it did nothing, yet present",
+    lose_revisions_between: "there are revisions at|is left|reads|acknowledged",
+    skip_a_position_when_refreshing: "not linearizable|the device reads|and announced",
+    catch_up_in_one_step: "have not caught up",
+    never_forgive_crashes: "is quarantined for .* after",
+    count_crashes_for_ever: "stays in quarantine for",
+    keep_the_former_state_vector: "another state vector",
+    rewrite_links_among_other_changes: "reads .* without",
+}
+"""What is broken, and the message of the first failing schedule."""
+BROKEN_UPLOADS: Mapping[Break, str] = {expire_uploads_at_once: "the upload .* has expired"}
+"""The same, of runs with images."""

@@ -1,0 +1,228 @@
+"""Services that are broken where several things coincide, or where something must be forgotten."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import trio
+
+from octavo.actors.core import Envelope
+from octavo.actors.core.directory_child import DirectoryChild
+from octavo.actors.core.mailbox import Mailbox
+from octavo.actors.core.quarantine import CrashRecord
+from octavo.actors.core.virtual_actor_cell import VirtualActorCell
+from octavo.actors.notice_hub import NoticeHub
+from octavo.actors.workspace.actor import WorkspaceActor
+from octavo.actors.workspace.messages import CommitFailed, Push
+from octavo.model.files import plan
+from octavo.model.files.retention import prunable
+from octavo.model.identity import Position, WorkspaceId
+from octavo.store import StoreUnavailable
+from octavo.store.scripts import changesets, history_pruning, index_removal, link_index
+from octavo.store.sqlite.transaction import SqliteTransaction
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+
+def stay_behind_when_others_were_faster(patch: pytest.MonkeyPatch) -> None:
+    """A workspace that another process changed is planned again without what it has changed."""
+    accept = WorkspaceActor._accept
+
+    async def stay(self: WorkspaceActor, state: Any, waiting: Any) -> Any:  # noqa: ANN401
+        async def known() -> Any:  # noqa: ANN401
+            return state
+
+        refresh, self._refresh = self._refresh, known  # type: ignore[method-assign]
+        try:
+            return await accept(self, state, waiting)
+        finally:
+            self._refresh = refresh  # type: ignore[method-assign]
+
+    patch.setattr(WorkspaceActor, "_accept", stay)
+
+
+def reverse_batches(patch: pytest.MonkeyPatch) -> None:
+    """The messages that wait together are handed out in reverse order."""
+    receive = Mailbox.receive
+
+    async def reversed_batch(self: Mailbox, limit: int) -> list[Envelope[Any]]:
+        return (await receive(self, limit))[::-1]
+
+    patch.setattr(Mailbox, "receive", reversed_batch)
+
+
+def never_wake_a_quarantined_key(patch: pytest.MonkeyPatch) -> None:
+    """A quarantine does not end."""
+    patch.setattr(CrashRecord, "quarantined", lambda self, now: self.until is not None)
+
+
+def lose_messages_at_passivation(patch: pytest.MonkeyPatch) -> None:
+    """Messages that arrive while an actor is passivated are dropped."""
+    passivated = DirectoryChild._passivated
+
+    def lose(self: DirectoryChild, cell: VirtualActorCell) -> None:
+        cell.mailbox._messages.clear()
+        passivated(self, cell)
+
+    patch.setattr(DirectoryChild, "_passivated", lose)
+
+
+def forget_to_wake_after_passivation(patch: pytest.MonkeyPatch) -> None:
+    """Messages that arrive while an actor is passivated wait until another one arrives."""
+    patch.setattr(DirectoryChild, "_passivated", DirectoryChild._sleep)
+
+
+def forget_what_is_due_at_unsubscribe(patch: pytest.MonkeyPatch) -> None:
+    """When one listener leaves, the others are not notified of what was due."""
+    unsubscribe = NoticeHub.unsubscribe
+
+    def forget(self: NoticeHub[Any], workspace_id: WorkspaceId, listener: Any) -> None:  # noqa: ANN401
+        unsubscribe(self, workspace_id, listener)
+        self._due.pop(workspace_id, None)
+
+    patch.setattr(NoticeHub, "unsubscribe", forget)
+
+
+def notify_the_first_listener_alone(patch: pytest.MonkeyPatch) -> None:
+    """Of several listeners, only the first is notified."""
+
+    async def notify(self: NoticeHub[Any], workspace_id: WorkspaceId, position: Position) -> None:
+        frame = self._encode(workspace_id, position)
+        for listener in list(self._listeners.get(workspace_id, ()))[:1]:
+            listener.changed(workspace_id, position, frame)
+        await trio.lowlevel.checkpoint()
+
+    patch.setattr(NoticeHub, "_notify", notify)
+
+
+async def _do_nothing(*_: object) -> None:
+    pass
+
+
+def keep_the_words_of_purged_notes(patch: pytest.MonkeyPatch) -> None:
+    """A purged note stays in the index of words."""
+    patch.setattr(index_removal, "remove_notes", _do_nothing)
+
+
+def keep_the_links_of_purged_notes(patch: pytest.MonkeyPatch) -> None:
+    """A purged note stays in the index of links."""
+    patch.setattr(index_removal, "remove_links", _do_nothing)
+
+
+def keep_the_documents_of_purged_notes(patch: pytest.MonkeyPatch) -> None:
+    """A purged note keeps its document."""
+    patch.setattr(
+        changesets, "_DELETE_DOCUMENT", changesets._DELETE_DOCUMENT + " AND workspace < 0"
+    )
+
+
+def keep_the_keys_of_links(patch: pytest.MonkeyPatch) -> None:
+    """The tables of keys keep those that a file had when it was first indexed."""
+    replace_keys = link_index._replace_keys
+
+    async def keep(transaction: Any, changed: Sequence[Any]) -> None:  # noqa: ANN401
+        new = [each for each in changed if each[0].targets is None or not each[1].targets]
+        await replace_keys(transaction, new)
+
+    patch.setattr(link_index, "_replace_keys", keep)
+
+
+def turn_away_several_pushes(patch: pytest.MonkeyPatch) -> None:
+    """Changesets that wait together are refused as if the store had failed."""
+    handle_batch = WorkspaceActor.handle_batch
+
+    async def turn_away(self: WorkspaceActor, batch: Sequence[Envelope[Any]]) -> None:
+        if sum(isinstance(envelope.message, Push) for envelope in batch) > 1:
+            for envelope in batch:
+                envelope.refuse(CommitFailed(StoreUnavailable("too many at once")))
+            return
+        await handle_batch(self, batch)
+
+    patch.setattr(WorkspaceActor, "handle_batch", turn_away)
+
+
+def keep_the_words_of_former_names(patch: pytest.MonkeyPatch) -> None:
+    """A moved note is found by its former name."""
+    patch.setattr(SqliteTransaction, "rename_words", _do_nothing)
+
+
+def leave_messages_in_quarantine(patch: pytest.MonkeyPatch) -> None:
+    """A quarantine refuses only what arrives later."""
+    crashed = DirectoryChild._crashed
+
+    def leave(self: DirectoryChild, cell: VirtualActorCell, error: BaseException) -> None:
+        waiting, cell.mailbox._messages = cell.mailbox._messages, []
+        crashed(self, cell, error)
+        cell.mailbox._messages = waiting
+
+    patch.setattr(DirectoryChild, "_crashed", leave)
+
+
+def stamp_revisions_in_seconds(patch: pytest.MonkeyPatch) -> None:
+    """The time of a revision has another unit than it should."""
+
+    def next_of(self: Any, *given: Any) -> Any:  # noqa: ANN401
+        return replace(next_revision(self, *given), created_at=self.now // 1000)
+
+    next_revision = plan._ChangesetPlanner._next
+    patch.setattr(plan._ChangesetPlanner, "_next", next_of)
+
+
+def leave_out_the_origin(patch: pytest.MonkeyPatch) -> None:
+    """Every change of a file counts as one of a device."""
+
+    def next_of(self: Any, *given: Any) -> Any:  # noqa: ANN401
+        return replace(next_revision(self, *given), origin="device")
+
+    next_revision = plan._ChangesetPlanner._next
+    patch.setattr(plan._ChangesetPlanner, "_next", next_of)
+
+
+def prune_what_receipts_name(patch: pytest.MonkeyPatch) -> None:
+    """A revision is pruned though its receipt has not expired."""
+    patch.setattr(
+        history_pruning,
+        "prunable",
+        lambda aged, *given: prunable([each._replace(held=False) for each in aged], *given),
+    )
+
+
+def leave_the_texts_of_pruned_revisions(patch: pytest.MonkeyPatch) -> None:
+    """Pruning deletes the rows of revisions alone."""
+    patch.setattr(history_pruning, "delete_contents", _do_nothing)
+
+
+def keep_one_revision_too_few(patch: pytest.MonkeyPatch) -> None:
+    """Of the newest revisions, one is pruned that should be kept."""
+    patch.setattr(
+        history_pruning,
+        "prunable",
+        lambda aged, newer, now, rule: prunable(
+            aged, newer, now, replace(rule, least=rule.least - 1)
+        ),
+    )
+
+
+BROKEN_COINCIDENCES: Mapping[Break, str] = {
+    stay_behind_when_others_were_faster: "without a fault: .* changes too often",
+    reverse_batches: "is legal, and was refused|was sent after .* came first",
+    never_wake_a_quarantined_key: "is out of reach|a quarantine has ended",
+    lose_messages_at_passivation: "a request took",
+    forget_to_wake_after_passivation: "a request took",
+    forget_what_is_due_at_unsubscribe: r"was told .* late|p\d told .* of",
+    notify_the_first_listener_alone: r"p\d told .* of",
+    keep_the_words_of_purged_notes: "fulltext_notes has .* of purged files",
+    keep_the_links_of_purged_notes: "link_(index|targets|sources) has .* of purged files",
+    keep_the_documents_of_purged_notes: "documents has .* of purged files",
+    keep_the_keys_of_links: "the index has the link_(targets|sources)|the (unresolved )?links",
+    turn_away_several_pushes: "without a fault: .*too many at once",
+    keep_the_words_of_former_names: "the index has the words",
+    leave_messages_in_quarantine: "a request took",
+    stamp_revisions_in_seconds: "was sent at .* is from after",
+    prune_what_receipts_name: "retention has removed",
+    leave_the_texts_of_pruned_revisions: "texts and images of no revision",
+    keep_one_revision_too_few: "retention has removed",
+    leave_out_the_origin: "the origin of",
+}
+"""What is broken, and the message of the first failing schedule."""

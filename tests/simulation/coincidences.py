@@ -1,0 +1,148 @@
+"""Sights of what must coincide often: several things in one batch, or at the same moment."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from octavo.actors.core import Envelope
+from octavo.actors.core.directory_child import DirectoryChild
+from octavo.actors.core.virtual_actor_cell import VirtualActorCell
+from octavo.actors.group_commit import Storage, Write
+from octavo.actors.notice_hub import Listener, NoticeHub
+from octavo.actors.workspace.actor import WorkspaceActor
+from octavo.actors.workspace.messages import Push
+from octavo.model.files.batch import Batch
+from octavo.model.identity import FileId, WorkspaceId
+from octavo.store.scripts import changesets
+from octavo.store.scripts.fulltext_index import keep_indexed_paths
+from octavo.store.scripts.index_removal import unindex_files
+from octavo.store.scripts.select_in import select_in
+from octavo.store.transaction import Transaction
+
+COINCIDENCES = (
+    "several pushes in a batch",
+    "several pushes to one file in a batch",
+    "several scripts in a storage batch",
+    "messages wait at a passivation",
+    "messages wait when a key is quarantined",
+    "several plans are taken back",
+    "an indexed note is purged",
+    "a note with a document is purged",
+    "an indexed note is moved",
+    "another process was faster",
+    "a listener leaves when others are due",
+)
+"""Each has to occur in a tenth of the runs, or the simulation tests less than it claims."""
+SHARE = 0.1
+
+Saw = Callable[[str], None]
+
+_INDEXED = """
+    SELECT files.file_id FROM fulltext_notes JOIN files
+    ON files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
+    WHERE files.workspace = (SELECT number FROM workspaces WHERE id = $1::uuid)
+    AND files.file_id IN ($ids)
+"""
+_DOCUMENTS = _INDEXED.replace("fulltext_notes", "documents")
+
+
+def watch(patch: pytest.MonkeyPatch, saw: Saw) -> None:
+    """Call ``saw`` with each coincidence as long as ``patch`` lasts."""
+    _watch_workspaces(patch, saw)
+    _watch_commits(patch, saw)
+    _watch_storage(patch, saw)
+    _watch_passivations(patch, saw)
+    _watch_purges(patch, saw)
+
+
+def _watch_workspaces(patch: pytest.MonkeyPatch, saw: Saw) -> None:
+    handle_batch, roll_back = WorkspaceActor.handle_batch, Batch.roll_back
+
+    async def handle(self: WorkspaceActor, batch: Sequence[Envelope[Any]]) -> None:
+        pushes = [each.message for each in batch if isinstance(each.message, Push)]
+        if len(pushes) > 1:
+            saw("several pushes in a batch")
+            files = Counter(o.file_id for push in pushes for o in push.changeset.operations)
+            if max(files.values()) > 1:
+                saw("several pushes to one file in a batch")
+        await handle_batch(self, batch)
+
+    def take_back(self: Batch) -> None:
+        if len(self.plans) > 1:
+            saw("several plans are taken back")
+        roll_back(self)
+
+    patch.setattr(WorkspaceActor, "handle_batch", handle)
+    patch.setattr(Batch, "roll_back", take_back)
+
+
+def _watch_commits(patch: pytest.MonkeyPatch, saw: Saw) -> None:
+    move_position, unsubscribe = changesets._move_position, NoticeHub.unsubscribe
+
+    async def move(*given: Any) -> tuple[int, int]:  # noqa: ANN401
+        try:
+            return await move_position(*given)
+        except changesets.PositionMoved:
+            saw("another process was faster")
+            raise
+
+    def leave(self: NoticeHub[Any], workspace_id: WorkspaceId, listener: Listener[Any]) -> None:
+        unsubscribe(self, workspace_id, listener)
+        if workspace_id in self._due and workspace_id in self._listeners:
+            saw("a listener leaves when others are due")
+
+    patch.setattr(changesets, "_move_position", move)
+    patch.setattr(NoticeHub, "unsubscribe", leave)
+
+
+def _watch_storage(patch: pytest.MonkeyPatch, saw: Saw) -> None:
+    handle_batch = Storage.handle_batch
+
+    async def handle(self: Storage, batch: Sequence[Envelope[Write[Any]]]) -> None:
+        if len(batch) > 1:
+            saw("several scripts in a storage batch")
+        await handle_batch(self, batch)
+
+    patch.setattr(Storage, "handle_batch", handle)
+
+
+def _watch_passivations(patch: pytest.MonkeyPatch, saw: Saw) -> None:
+    passivated, crashed = DirectoryChild._passivated, DirectoryChild._crashed
+
+    def sleep(self: DirectoryChild, cell: VirtualActorCell) -> None:
+        if cell.mailbox.in_use:
+            saw("messages wait at a passivation")
+        passivated(self, cell)
+
+    def crash(self: DirectoryChild, cell: VirtualActorCell, error: BaseException) -> None:
+        waits = cell.mailbox.in_use
+        crashed(self, cell, error)
+        if waits and cell.key_state == "quarantined":
+            saw("messages wait when a key is quarantined")
+
+    patch.setattr(DirectoryChild, "_passivated", sleep)
+    patch.setattr(DirectoryChild, "_crashed", crash)
+
+
+def _watch_purges(patch: pytest.MonkeyPatch, saw: Saw) -> None:
+    async def look(
+        transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
+    ) -> None:
+        if await select_in(transaction, _INDEXED, workspace_id, file_ids):
+            saw("an indexed note is purged")
+        if await select_in(transaction, _DOCUMENTS, workspace_id, file_ids):
+            saw("a note with a document is purged")
+        await unindex_files(transaction, workspace_id, file_ids)
+
+    async def keep(transaction: Transaction, workspace: int, file_ids: Sequence[Any]) -> None:
+        await keep_indexed_paths(transaction, workspace, file_ids)
+        if not file_ids:
+            return
+        sql = "SELECT 1 FROM fulltext_notes WHERE workspace = $1 AND path IS NOT NULL LIMIT 1"
+        if await transaction.fetch_one(sql, workspace):
+            saw("an indexed note is moved")
+
+    patch.setattr(changesets, "unindex_files", look)
+    patch.setattr(changesets, "keep_indexed_paths", keep)

@@ -1,0 +1,94 @@
+"""What is left when histories were pruned and receipts have expired, compared with the rules.
+
+Written independently of `octavo.model.files.retention`, and naive: it looks at each revision, and
+asks whether anything keeps it.
+"""
+
+from collections.abc import Iterator, Sequence
+from random import Random
+
+from octavo.actors.jobs.retention import RetentionJob
+from octavo.model.files.retention import DAY, HOUR, Retention
+from octavo.model.files.revision import Revision
+from octavo.store import Script, Transaction
+from octavo.store.scripts.expiry import expire_receipts
+from octavo.store.scripts.revision_rows import WORKSPACE
+from tests.simulation.disk import Disk
+from tests.simulation.invariants import faults_of_texts
+from tests.simulation.kept import Kept, kept
+from tests.simulation.ledger import now
+
+_RECEIPTS = f"SELECT mutation_id FROM receipts WHERE workspace = {WORKSPACE} AND created_at >= $2"
+
+
+async def faults_of_retention(disk: Disk, workspaces: Sequence[Kept], random: Random) -> list[str]:
+    """Run a round of the job with drawn rules; return what is left besides what they keep."""
+    present = int(now() * 1000)
+    later = present + random.choice([0, 2 * HOUR, 3 * DAY])
+    retention = Retention(
+        all_of=random.choice([0, 1000, HOUR]),
+        hourly=random.choice([HOUR, 2 * DAY]),
+        least=random.choice([1, 2, 4]),
+    )
+    # None, some, or all of the receipts expire.
+    cut = random.choice([0, present - random.randrange(3000), present + 1])
+    left = [await disk.read(_unexpired(each, cut)) for each in workspaces]
+    await RetentionJob(
+        disk,
+        now=lambda: later / 1000,
+        retention=retention,
+        steps=(lambda _: expire_receipts(cut),),
+    ).round()
+    faults: list[str] = []
+    for each, receipts in zip(workspaces, left, strict=True):
+        after = await disk.read(kept(each.workspace_id))
+        name = f"{each.workspace_id} after {retention} at {later}"
+        if set(after.receipts) != receipts:
+            faults.append(f"{name}: the receipts {sorted(after.receipts)}, not {sorted(receipts)}")
+        expected = [*_kept(each, receipts, retention, later)]
+        if [*after.revisions] != expected:
+            gone = [r.revision_id for r in expected if r not in after.revisions]
+            more = [r.revision_id for r in after.revisions if r not in expected]
+            faults.append(f"{name}: retention has removed {gone}, and left {more}")
+        faults += faults_of_texts(after)
+    return faults
+
+
+def _unexpired(workspace: Kept, cut: int) -> Script[set[str]]:
+    async def read(transaction: Transaction) -> set[str]:
+        rows = await transaction.fetch_all(_RECEIPTS, workspace.workspace_id, cut)
+        return {str(row[0]) for row in rows}
+
+    return read
+
+
+def _kept(
+    workspace: Kept, receipts: set[str], retention: Retention, now: int
+) -> Iterator[Revision]:
+    """Return the revisions that something keeps."""
+    stays: set[str] = set()
+    for file_id in workspace.heads:
+        history = [each for each in workspace.revisions if each.file_id == file_id]
+        for number, each in enumerate(history, start=1):
+            newer = history[number:]
+            age = now - each.created_at
+            length = HOUR if age < retention.hourly else DAY
+            if (
+                len(newer) < max(1, retention.least)
+                or age < retention.all_of
+                or each.mutation_id in receipts
+                or not any(
+                    _is_of(other, each.created_at, length, retention, now) for other in newer
+                )
+            ):
+                stays |= {each.revision_id, each.content_id}
+    return (each for each in workspace.revisions if each.revision_id in stays)
+
+
+def _is_of(newer: Revision, created_at: int, length: int, retention: Retention, now: int) -> bool:
+    """Return whether a newer revision stands for an hour or a day, that of an older one."""
+    age = now - newer.created_at
+    if age < retention.all_of:
+        return False
+    own = HOUR if age < retention.hourly else DAY
+    return own == length and newer.created_at // length == created_at // length
