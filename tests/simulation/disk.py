@@ -16,6 +16,7 @@ from octavo.store import Script, StoreFull, StoreUnavailable, Transaction, ident
 from octavo.store.scripts.workspaces import create
 from octavo.store.sqlite import InlineStore
 from octavo.store.sqlite.batch import all_failed
+from octavo.store.sqlite.memory import memory_databases
 from octavo.store.transaction import T
 from tests.simulation.weather import FaultSchedule
 
@@ -31,7 +32,10 @@ class Disk(InlineStore):
     """
 
     def __init__(self, path: Path | None, faults: FaultSchedule) -> None:
+        new = path is not None and not path.exists()
         super().__init__(path, self._reach)
+        if new:
+            memory_databases().copy_to(self._connection)
         self._path = path
         self._weather = faults
         self.migrate()
