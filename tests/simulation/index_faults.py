@@ -4,14 +4,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from octavo.actors.jobs.indexing import index_some
+from octavo.model.identity import WorkspaceId
 from octavo.model.search import parse_query, tokens_of
 from octavo.model.search.tokens import name_tokens
 from octavo.store import Script, Store, Transaction
-from octavo.store.scripts.index_backlog import LINKS, WORDS, FileIndex, workspaces_to_index
+from octavo.store.scripts.index_backlog import (
+    LINKS,
+    WORDS,
+    FileIndex,
+    commit_step,
+    next_step,
+    workspaces_to_index,
+)
 from octavo.store.transaction import Matching
 from tests.simulation.kept import Kept
-from tests.simulation.link_faults import faults_of_index, faults_of_queries
+from tests.simulation.link_faults import faults_of_index, faults_of_links
 
+INDEXES: tuple[FileIndex[Any], ...] = (LINKS, WORDS)
 _TABLES = {
     "link_index": "workspace, file, targets, sources",
     "fulltext_notes": "workspace, file, content, path",
@@ -25,31 +34,48 @@ Rows = dict[str, list[tuple[object, ...]]]
 
 async def faults_of_indexes(disk: Store, workspaces: Sequence[Kept]) -> list[str]:
     """Return where the indexes disagree with the heads; this rebuilds all of them."""
-    await _catch_up(disk)
-    faults: list[str] = []
-    for workspace in workspaces:
-        found = await disk.read(_found(workspace))
-        for word, files in _holding(workspace).items():
-            if found[word] != files:
-                told = f"{found[word]} in place of {files}"
-                faults.append(f"{workspace.workspace_id}: the index finds {word} in {told}")
-        faults += await disk.read(faults_of_index(workspace))
-        faults += await disk.read(faults_of_queries(workspace.workspace_id))
-    before = await disk.read(_rows)
-    await disk.write(_forget)
-    await _catch_up(disk)
-    for table, rows in (await disk.read(_rows)).items():
+    for index in INDEXES:
+        left = await disk.read(workspaces_to_index(index))
+        while left:
+            left = (await index_some(disk, index, left)).left
+    faults = await disk.read(_faults_of(workspaces))
+    before, after = await disk.write(_rebuild)
+    for table, rows in after.items():
         if before[table] != rows:
             faults.append(f"the index has the {table} {before[table]} in place of {rows}")
     return faults
 
 
-async def _catch_up(disk: Store) -> None:
-    indexes: tuple[FileIndex[Any], ...] = (LINKS, WORDS)
-    for index in indexes:
-        left = await disk.read(workspaces_to_index(index))
+def _faults_of(workspaces: Sequence[Kept]) -> Script[list[str]]:
+    async def compare(transaction: Transaction) -> list[str]:
+        faults: list[str] = []
+        for workspace in workspaces:
+            for word, files in _holding(workspace).items():
+                found = await _find(transaction, workspace.workspace_id, word)
+                if found != files:
+                    told = f"{found} in place of {files}"
+                    faults.append(f"{workspace.workspace_id}: the index finds {word} in {told}")
+            faults += await faults_of_index(workspace)(transaction)
+            faults += await faults_of_links(workspace)(transaction)
+        return faults
+
+    return compare
+
+
+async def _rebuild(transaction: Transaction) -> tuple[Rows, Rows]:
+    """Index everything anew, as if all files were older than the indexes; return what they had."""
+    before = await _rows(transaction)
+    for table in _TABLES:
+        await transaction.execute(f"DELETE FROM {table}")
+    await transaction.execute("INSERT INTO search (search) VALUES ('delete-all')")
+    await transaction.execute("DELETE FROM index_cursors")
+    for index in INDEXES:
+        left = await workspaces_to_index(index)(transaction)
         while left:
-            left = (await index_some(disk, index, left)).left
+            step = await next_step(index, left)(transaction)
+            assert not await commit_step(step)(transaction), "nobody else is there"
+            left = step.left
+    return before, await _rows(transaction)
 
 
 def _words(workspace: Kept) -> list[str]:
@@ -76,17 +102,9 @@ def _holding(workspace: Kept) -> dict[str, list[str]]:
     }
 
 
-def _found(workspace: Kept) -> Script[dict[str, list[str]]]:
-    name, words = workspace.workspace_id, _words(workspace)
-
-    async def script(transaction: Transaction) -> dict[str, list[str]]:
-        found = {}
-        for word in words:
-            matching = Matching(parse_query(f'"{word}"').clauses, False, None, 100)
-            found[word] = sorted(await transaction.match_words(name, matching))
-        return found
-
-    return script
+async def _find(transaction: Transaction, workspace_id: WorkspaceId, word: str) -> list[str]:
+    matching = Matching(parse_query(f'"{word}"').clauses, False, None, 100)
+    return sorted(await transaction.match_words(workspace_id, matching))
 
 
 async def _rows(transaction: Transaction) -> Rows:
@@ -95,11 +113,3 @@ async def _rows(transaction: Transaction) -> Rows:
         found = await transaction.fetch_all(f"SELECT {columns} FROM {table}")
         rows[table] = sorted(map(tuple, found), key=str)
     return rows
-
-
-async def _forget(transaction: Transaction) -> None:
-    """Empty the indexes, as if all files were older than they are."""
-    for table in _TABLES:
-        await transaction.execute(f"DELETE FROM {table}")
-    await transaction.execute("INSERT INTO search (search) VALUES ('delete-all')")
-    await transaction.execute("DELETE FROM index_cursors")

@@ -54,7 +54,7 @@ async def judge(
     )
     found = [fault for each in everything for fault in faults_of(each)]
     for each in workspaces:
-        found += await faults_of_past(disk, each)
+        found += await disk.read(faults_of_past(each))
     for each in everything:
         for device in devices:
             found += faults_of_device(each, device)
