@@ -30,7 +30,7 @@ from octavo.actors.testing.schedules import (
     current_schedule,
     scenario_random,
 )
-from octavo.actors.testing.trio_scheduler import UnsupportedTrio
+from octavo.actors.testing.unsupported_trio import UnsupportedTrio
 
 __all__ = [
     "CORE_POINTS",

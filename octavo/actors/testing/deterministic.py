@@ -3,10 +3,9 @@
 A run has virtual time, which jumps to the next deadline when every task is blocked, and an
 interleaving that a `Schedule` chooses. The program can still introduce non-determinism: the wall
 clock, unseeded random numbers, threads, sockets, and iteration over sets of objects that are hashed
-by address. trio itself iterates over two such sets: the abort functions of tasks cancelled by one
-scope are called in arbitrary order, and async generators left over at the end of the run are closed
-in arbitrary order. Neither changes the order of the steps, because the hook first sorts the tasks
-by the order in which they were spawned; but a custom abort function may observe it.
+by address. trio itself iterates over such sets where one scope cancels several tasks, and orders
+equal deadlines by address; there the seed chooses the order. Async generators left over at the end
+of the run are closed in arbitrary order.
 
 The cyclic garbage collector is disabled during a run; the finalizers that it calls would otherwise
 run at a step that depends on the history of the process.
