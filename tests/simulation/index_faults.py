@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from octavo.actors.jobs.indexing import index_some
 from octavo.model.identity import WorkspaceId
 from octavo.model.search import parse_query, tokens_of
 from octavo.model.search.tokens import name_tokens
-from octavo.store import Script, Store, Transaction
+from octavo.store import Store, Transaction
 from octavo.store.scripts.index_backlog import (
     LINKS,
     WORDS,
@@ -34,20 +33,9 @@ Rows = dict[str, list[tuple[object, ...]]]
 
 async def faults_of_indexes(disk: Store, workspaces: Sequence[Kept]) -> list[str]:
     """Return where the indexes disagree with the heads; this rebuilds all of them."""
-    for index in INDEXES:
-        left = await disk.read(workspaces_to_index(index))
-        while left:
-            left = (await index_some(disk, index, left)).left
-    faults = await disk.read(_faults_of(workspaces))
-    before, after = await disk.write(_rebuild)
-    for table, rows in after.items():
-        if before[table] != rows:
-            faults.append(f"the index has the {table} {before[table]} in place of {rows}")
-    return faults
 
-
-def _faults_of(workspaces: Sequence[Kept]) -> Script[list[str]]:
     async def compare(transaction: Transaction) -> list[str]:
+        await _catch_up(transaction)
         faults: list[str] = []
         for workspace in workspaces:
             for word, files in _holding(workspace).items():
@@ -57,25 +45,34 @@ def _faults_of(workspaces: Sequence[Kept]) -> Script[list[str]]:
                     faults.append(f"{workspace.workspace_id}: the index finds {word} in {told}")
             faults += await faults_of_index(workspace)(transaction)
             faults += await faults_of_links(workspace)(transaction)
+        before = await _rows(transaction)
+        await _forget(transaction)
+        await _catch_up(transaction)
+        for table, rows in (await _rows(transaction)).items():
+            if before[table] != rows:
+                faults.append(f"the index has the {table} {before[table]} in place of {rows}")
         return faults
 
-    return compare
+    return await disk.write(compare)
 
 
-async def _rebuild(transaction: Transaction) -> tuple[Rows, Rows]:
-    """Index everything anew, as if all files were older than the indexes; return what they had."""
-    before = await _rows(transaction)
-    for table in _TABLES:
-        await transaction.execute(f"DELETE FROM {table}")
-    await transaction.execute("INSERT INTO search (search) VALUES ('delete-all')")
-    await transaction.execute("DELETE FROM index_cursors")
+async def _catch_up(transaction: Transaction) -> None:
+    """Index all changes, as the job does when nobody else is there."""
     for index in INDEXES:
         left = await workspaces_to_index(index)(transaction)
         while left:
             step = await next_step(index, left)(transaction)
-            assert not await commit_step(step)(transaction), "nobody else is there"
+            overtaken = await commit_step(step)(transaction)
+            assert not overtaken, f"somebody else has indexed {overtaken}"
             left = step.left
-    return before, await _rows(transaction)
+
+
+async def _forget(transaction: Transaction) -> None:
+    """Empty the indexes, as if all files were older than they are."""
+    for table in _TABLES:
+        await transaction.execute(f"DELETE FROM {table}")
+    await transaction.execute("INSERT INTO search (search) VALUES ('delete-all')")
+    await transaction.execute("DELETE FROM index_cursors")
 
 
 def _words(workspace: Kept) -> list[str]:
