@@ -11,6 +11,7 @@ from typing import Any
 import trio
 from outcome import Outcome, Value
 
+from octavo.actors.testing import note, note_fault
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.store import Script, StoreFull, StoreUnavailable, Transaction, identifiers
 from octavo.store.scripts.workspaces import create
@@ -60,7 +61,11 @@ class Disk(InlineStore):
 
     def _note(self) -> None:
         rows = self._connection.execute("SELECT id, position FROM workspaces ORDER BY id")
+        before = self.committed
         self.committed = {WorkspaceId(identifiers.to_text(row[0])): row[1] for row in rows}
+        for workspace_id, position in self.committed.items():
+            if position != before.get(workspace_id):
+                note(f"{workspace_id} is committed at {position}", workspace_id)
         self._lot.unpark_all()
 
     def copied(self, folder: Path) -> Path | None:
@@ -82,7 +87,7 @@ class Unreliable:
     random: Random
 
     async def read(self, script: Script[T]) -> T:
-        if self._strikes():
+        if self._strikes("the disk can't be read"):
             raise StoreUnavailable("the disk can't be read")
         try:
             return await self.disk.read(script)
@@ -101,19 +106,23 @@ class Unreliable:
         return result
 
     async def write_batch(self, scripts: Sequence[Script[Any]]) -> list[Outcome[Any]]:
-        if self._strikes():
+        if self._strikes("a write fails before the commit"):
             unknown = self.random.random() < 0.5
             kind = (
                 StoreUnavailable if unknown else self.random.choice([StoreUnavailable, StoreFull])
             )
             return all_failed(kind("nothing kept", outcome_unknown=unknown), len(scripts))
         outcomes = await self.disk.write_batch(scripts)
-        if self._strikes() and any(isinstance(outcome, Value) for outcome in outcomes):
+        certain = any(isinstance(outcome, Value) for outcome in outcomes)
+        if certain and self._strikes("a write fails after the commit"):
             return all_failed(StoreUnavailable("kept", outcome_unknown=True), len(scripts))
         return outcomes
 
-    def _strikes(self) -> bool:
-        return self.faults.armed and self.random.random() < self.faults.storms
+    def _strikes(self, how: str) -> bool:
+        strikes = self.faults.armed and self.random.random() < self.faults.storms
+        if strikes:
+            note_fault(how)
+        return strikes
 
 
 async def found(disk: Disk, workspaces: Sequence[WorkspaceId]) -> None:

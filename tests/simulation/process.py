@@ -10,6 +10,7 @@ import trio
 
 from octavo.actors.core import QuarantineRule, WorkerContext, WorkerSpec
 from octavo.actors.notice_hub import NoticeHub
+from octavo.actors.testing import note
 from octavo.actors.workspace.actor import workspaces
 from octavo.model.documents.initial_document import client_of
 from octavo.model.documents.limits import DocumentLimits
@@ -40,7 +41,8 @@ class Watcher:
         told: the newest position of each workspace that it knows of.
     """
 
-    def __init__(self, disk: Disk, violated: Violation) -> None:
+    def __init__(self, name: str, disk: Disk, violated: Violation) -> None:
+        self._name = name
         self._disk = disk
         self._violated = violated
         self.told = dict(disk.committed)
@@ -50,6 +52,7 @@ class Watcher:
         return ANN
 
     def changed(self, workspace_id: WorkspaceId, position: Position, frame: Frame) -> None:
+        note(f"{self._name} is told {workspace_id} at {position}", f"{self._name}/{workspace_id}")
         if frame != (workspace_id, position):
             self._violated(f"{frame} was told for {workspace_id} at {position}")
         if position > self._disk.committed[workspace_id]:
@@ -133,7 +136,7 @@ class Process(BareProcess):
                 stopping_timeout=math.inf,
             )
         )
-        self.watcher = Watcher(disk, options.violated)
+        self.watcher = Watcher(name, disk, options.violated)
         for workspace_id in disk.committed:
             self.hub.subscribe(workspace_id, self.watcher)
 

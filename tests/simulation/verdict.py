@@ -3,7 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from octavo.actors.testing import History, HistoryEntry, Status, check_linearizable
+from octavo.actors.testing import (
+    History,
+    HistoryEntry,
+    NotLinearizable,
+    Status,
+    check_linearizable,
+)
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import RevisionId, WorkspaceId
 from octavo.store import Store
@@ -16,7 +22,14 @@ from tests.simulation.index_faults import faults_of_indexes
 from tests.simulation.invariants import faults_of, faults_of_device, faults_of_past
 from tests.simulation.kept import Kept, KeptReceipt, feed_of, kept
 from tests.simulation.ledger import SHARED, Ledger
-from tests.simulation.specification import Accepted, Rejected, Request, Sent, Specification
+from tests.simulation.specification import (
+    Accepted,
+    Rejected,
+    Request,
+    Sent,
+    Specification,
+    files_of,
+)
 
 
 class Violated(AssertionError):
@@ -65,7 +78,12 @@ async def judge(
     found += await faults_of_indexes(disk, everything)
     if found:
         raise Violated(found)
-    check_linearizable(list(settled(history.entries, workspaces)), Specification())
+    try:
+        check_linearizable(list(settled(history.entries, workspaces)), Specification())
+    except NotLinearizable as error:
+        # A listing concerns the workspace.
+        error.about = files_of(error.stuck.operation) or error.about
+        raise
 
 
 # The history, in the terms of the kit

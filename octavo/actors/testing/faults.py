@@ -17,6 +17,7 @@ from typing import Literal, get_args
 import trio
 
 from octavo.actors.testing.crash_once import InjectedCrash, reach_crash_once
+from octavo.actors.testing.journal import note_fault
 
 CORE_POINTS = (
     "ask.sending",
@@ -149,6 +150,7 @@ class FaultPlan:
             if left is not None:
                 self._left[index] = left - 1
             self.injected.append((fault.kind, point, subject))
+            note_fault(f"{fault.kind} at {point} of {subject}")
             return fault
         return None
 

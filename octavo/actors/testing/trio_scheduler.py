@@ -83,6 +83,10 @@ class ControlledScheduler(random.Random):
             self.error = error
             raise
 
+    def index_of(self, task: trio.lowlevel.Task) -> int | None:
+        """Return the index by which `Choose` identifies a task; None if it was never runnable."""
+        return self._indices.get(task._counter)
+
     def _arrange(self, batch: MutableSequence[Any]) -> None:
         self.turns += 1
         if self.turns == 1:
