@@ -46,8 +46,9 @@ test: dev yjs better-auth axe html-validate mcp-conformance oauth-clients ## run
 storm: dev ## run the storms of the core under 50,000 schedules each
 	@OCTAVO_STORM_SCHEDULES=50000 $(BIN)/pytest -q tests/actors/core/test_storms.py $(ARGS)
 
-simulate: dev ## run every simulation under 5,000 schedules
-	@OCTAVO_SIMULATION_SEEDS=5000 $(BIN)/pytest -q tests/simulation $(ARGS)
+simulate: dev ## run the whole service under 50,000 schedules, the other simulations under 5,000
+	@OCTAVO_SIMULATION_SCHEDULES=50000 OCTAVO_SIMULATION_SEEDS=5000 \
+		$(BIN)/pytest -q -n 2 --dist worksteal tests/simulation $(ARGS)
 
 fuzz: dev yjs ## check a million mutated requests, a million updates of documents, 400,000 images, 300,000 archives
 	@OCTAVO_FUZZ_CASES=1000000 OCTAVO_FUZZ_UPDATES=1000000 OCTAVO_FUZZ_IMAGES=400000 \

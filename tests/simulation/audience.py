@@ -5,7 +5,7 @@ from random import Random
 import trio
 
 from octavo.actors.notice_hub import NoticeHub
-from octavo.actors.testing import current_schedule
+from octavo.actors.testing import current_schedule, note
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from tests.simulation.bare_process import Violation
 from tests.simulation.disk import ANN, Disk
@@ -42,6 +42,7 @@ class LastingListener:
         self.due[workspace_id] = position, since
 
     def changed(self, workspace_id: WorkspaceId, position: Position, frame: Frame) -> None:
+        note(f"{self._name} is told {workspace_id} at {position}", f"{self._name}/{workspace_id}")
         if frame != (workspace_id, position):
             self._violated(f"{frame} was told for {workspace_id} at {position}")
         if position > self._disk.committed[workspace_id]:

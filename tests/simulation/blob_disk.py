@@ -8,6 +8,7 @@ from random import Random
 
 import trio
 
+from octavo.actors.testing import note, note_fault
 from octavo.attachments.blob_writer import GRACE_SECONDS
 from octavo.store.blobs import BlobKey, BlobMissing, BlobsUnavailable, StagedFile, Staging
 from octavo.store.blobs.blob_store import digest_of_key
@@ -40,6 +41,10 @@ class BlobDisk:
 
     def committed(self, named: Set[BlobKey]) -> None:
         """Record the blobs that the database names; each must be durable, with its bytes."""
+        for key in sorted(named - self._named):
+            note(f"{key} is named by the database", f"blob/{key}")
+        for key in sorted(self._named - named):
+            note(f"{key} is not named any more", f"blob/{key}")
         self._named = named
         self.check()
 
@@ -63,6 +68,8 @@ class BlobDisk:
 
     def lose_power(self) -> None:
         """Lose what is not durable, and bring back what was not deleted durably."""
+        for key in sorted(self.stored.keys() ^ self.durable.keys()):
+            note(f"{key} is {'back' if key in self.durable else 'lost'}", f"blob/{key}")
         self.stored = dict(self.durable)
         self.check()
 
@@ -156,8 +163,10 @@ class ProcessBlobs:
         if self._now() >= file.begun + GRACE_SECONDS:
             self._disk.late.add(key)
         self._disk.stored[key] = file.data
+        note(f"{key} is stored", f"blob/{key}")
         await self._reach("blobs.renamed", "upload")
         self._disk.durable[key] = file.durable
+        note(f"{key} is durable", f"blob/{key}")
         await self._reach("blobs.stored", "upload")
 
     async def read(
@@ -177,9 +186,11 @@ class ProcessBlobs:
         """See `BlobStore`."""
         await self._reach("blobs.before_delete", "collection")
         self._disk.deleted += self._disk.stored.pop(key, None) is not None
+        note(f"{key} is deleted", f"blob/{key}")
         self._disk.check()
         await self._reach("blobs.unlinked", "collection")
         self._disk.durable.pop(key, None)
+        note(f"{key} is deleted durably", f"blob/{key}")
         self._disk.check()
         await self._reach("blobs.deleted", "collection")
 
@@ -191,4 +202,5 @@ class ProcessBlobs:
         await trio.lowlevel.checkpoint()
         await self._faults.reach(point, subject)
         if self._faults.strikes(self._random):
+            note_fault(f"the blobs fail at {point}")
             raise BlobsUnavailable(f"injected at {point}")

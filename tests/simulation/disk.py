@@ -11,11 +11,13 @@ from typing import Any
 import trio
 from outcome import Outcome, Value
 
+from octavo.actors.testing import note, note_fault
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.store import Script, StoreFull, StoreUnavailable, Transaction, identifiers
 from octavo.store.scripts.workspaces import create
 from octavo.store.sqlite import InlineStore
 from octavo.store.sqlite.batch import all_failed
+from octavo.store.sqlite.memory import memory_databases
 from octavo.store.transaction import T
 from tests.simulation.weather import FaultSchedule
 
@@ -31,13 +33,16 @@ class Disk(InlineStore):
     """
 
     def __init__(self, path: Path | None, faults: FaultSchedule) -> None:
+        new = path is not None and not path.exists()
         super().__init__(path, self._reach)
+        if new:
+            memory_databases().copy_to(self._connection)
         self._path = path
         self._weather = faults
         self.migrate()
         # The table of the words in the index, which verdicts read.
         self._connection.execute(
-            "CREATE VIRTUAL TABLE temp.words USING fts5vocab (main, search, instance)"
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab (main, search, instance)"
         )
         self.committed: dict[WorkspaceId, Position] = {}
         self.off = False
@@ -60,7 +65,11 @@ class Disk(InlineStore):
 
     def _note(self) -> None:
         rows = self._connection.execute("SELECT id, position FROM workspaces ORDER BY id")
+        before = self.committed
         self.committed = {WorkspaceId(identifiers.to_text(row[0])): row[1] for row in rows}
+        for workspace_id, position in self.committed.items():
+            if position != before.get(workspace_id):
+                note(f"{workspace_id} is committed at {position}", workspace_id)
         self._lot.unpark_all()
 
     def everything(self) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
@@ -93,7 +102,7 @@ class Unreliable:
     random: Random
 
     async def read(self, script: Script[T]) -> T:
-        if self._strikes():
+        if self._strikes("the disk can't be read"):
             raise StoreUnavailable("the disk can't be read")
         try:
             return await self.disk.read(script)
@@ -112,19 +121,23 @@ class Unreliable:
         return result
 
     async def write_batch(self, scripts: Sequence[Script[Any]]) -> list[Outcome[Any]]:
-        if self._strikes():
+        if self._strikes("a write fails before the commit"):
             unknown = self.random.random() < 0.5
             kind = (
                 StoreUnavailable if unknown else self.random.choice([StoreUnavailable, StoreFull])
             )
             return all_failed(kind("nothing kept", outcome_unknown=unknown), len(scripts))
         outcomes = await self.disk.write_batch(scripts)
-        if self._strikes() and any(isinstance(outcome, Value) for outcome in outcomes):
+        certain = any(isinstance(outcome, Value) for outcome in outcomes)
+        if certain and self._strikes("a write fails after the commit"):
             return all_failed(StoreUnavailable("kept", outcome_unknown=True), len(scripts))
         return outcomes
 
-    def _strikes(self) -> bool:
-        return self.faults.strikes(self.random)
+    def _strikes(self, how: str) -> bool:
+        strikes = self.faults.strikes(self.random)
+        if strikes:
+            note_fault(how)
+        return strikes
 
 
 async def found(disk: Disk, workspaces: Sequence[WorkspaceId]) -> None:

@@ -23,7 +23,7 @@ FILES = tuple(FileId(name) for name in "efgh")
 PATHS = ("a.md", "A.md", "b.md", "b.md/c.md", "d.md", "d/e.md", "d/f.md", "g.md", "h.md")
 KINDS: Mapping[State, Mapping[Kind, int]] = {
     "live": {"update": 7, "delete": 4, "create": 1, "purge": 1},
-    "deleted": {"restore": 5, "purge": 2, "update": 1, "create": 1},
+    "deleted": {"restore": 5, "purge": 5, "update": 1, "create": 1},
     "purged": {"create": 1, "update": 1, "restore": 1, "purge": 1},
 }
 """The operations tried on a file in its last known state, with weights; some are refused."""

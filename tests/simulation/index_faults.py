@@ -5,17 +5,23 @@ from typing import Any
 
 import pytest
 
-from octavo.actors.jobs.indexing import index_some
 from octavo.model.identity import FileId
 from octavo.model.search.tokens import name_tokens, tag_of, tokens_of
 from octavo.store import Script, Store, Transaction
 from octavo.store.scripts import index_backlog
-from octavo.store.scripts.index_backlog import LINKS, WORDS, FileIndex, workspaces_to_index
+from octavo.store.scripts.index_backlog import (
+    LINKS,
+    WORDS,
+    FileIndex,
+    commit_step,
+    next_step,
+    workspaces_to_index,
+)
 from octavo.store.scripts.link_index import links_in, sources_of, targets_of
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.transaction import indexed_title
 from tests.simulation.kept import Kept
-from tests.simulation.link_faults import MANY, faults_of_index, faults_of_queries
+from tests.simulation.link_faults import MANY, faults_of_index, faults_of_links
 
 # Of the notes in the index, every word with its place.
 _WORDS = """
@@ -43,36 +49,44 @@ Rows = dict[str, list[Row]]
 
 async def faults_of_indexes(disk: Store, workspaces: Sequence[Kept]) -> list[str]:
     """Return where the indexes disagree with the heads, once they have caught up."""
-    with pytest.MonkeyPatch.context() as patch:
-        # Small steps were taken during the run.
-        patch.setattr(index_backlog, "_MAX_FILES", MANY)
-        await _catch_up(disk)
-    faults: list[str] = []
-    expected: Rows = {table: [] for table in _TABLES}
-    for workspace in workspaces:
-        faults += await disk.read(faults_of_index(workspace))
-        faults += await disk.read(faults_of_queries(workspace.workspace_id))
-        for table, rows in (await disk.read(_expected(workspace))).items():
-            expected[table] += rows
-    found = await disk.read(_found)
-    for table, rows in expected.items():
-        if found[table] != sorted(rows, key=str):
-            have, want = set(found[table]), set(rows)
-            told = f"{_some(have - want)} and lacks {_some(want - have)}"
-            faults.append(f"the index has the {table} {told}")
-    return faults
+
+    async def compare(transaction: Transaction) -> list[str]:
+        with pytest.MonkeyPatch.context() as patch:
+            # Small steps were taken during the run.
+            patch.setattr(index_backlog, "_MAX_FILES", MANY)
+            await _catch_up(transaction)
+        faults: list[str] = []
+        expected: Rows = {table: [] for table in _TABLES}
+        for workspace in workspaces:
+            faults += await faults_of_index(workspace)(transaction)
+            faults += await faults_of_links(workspace)(transaction)
+            for table, rows in (await _expected(workspace)(transaction)).items():
+                expected[table] += rows
+        found = await _found(transaction)
+        for table, rows in expected.items():
+            if found[table] != sorted(rows, key=str):
+                have, want = set(found[table]), set(rows)
+                told = f"{_some(have - want)} and lacks {_some(want - have)}"
+                faults.append(f"the index has the {table} {told}")
+        return faults
+
+    return await disk.write(compare)
 
 
 def _some(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=str)[:5]
 
 
-async def _catch_up(disk: Store) -> None:
+async def _catch_up(transaction: Transaction) -> None:
+    """Index all changes, as the job does when nobody else is there."""
     indexes: tuple[FileIndex[Any], ...] = (LINKS, WORDS)
     for index in indexes:
-        left = await disk.read(workspaces_to_index(index))
+        left = await workspaces_to_index(index)(transaction)
         while left:
-            left = (await index_some(disk, index, left)).left
+            step = await next_step(index, left)(transaction)
+            overtaken = await commit_step(step)(transaction)
+            assert not overtaken, f"somebody else has indexed {overtaken}"
+            left = step.left
 
 
 def _expected(workspace: Kept) -> Script[Rows]:

@@ -7,7 +7,7 @@ from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, WorkspaceId
-from octavo.store import Store
+from octavo.store import Script, Transaction
 from octavo.store.scripts.feed import live_at
 from tests.simulation.device import Device
 from tests.simulation.kept import Kept, feed_of
@@ -87,32 +87,42 @@ def _faults_of_receipts(workspace: Kept) -> Iterator[str]:
             yield f"{name}: {mutation} made {made.get(mutation)}, and its receipt tells {told}"
 
 
-async def faults_of_past(disk: Store, workspace: Kept) -> list[str]:
+def faults_of_past(workspace: Kept) -> Script[list[str]]:
     """Return the positions at which the live files differ from those at the time."""
-    found: list[str] = []
-    for number in range(workspace.position + 1):
-        position = Position(number)
-        then = {each.file_id: each for each in workspace.revisions if each.position <= position}
-        expected = {
-            file_id: revision
-            for file_id, revision in then.items()
-            if revision.state == "live" and workspace.heads[file_id].state != "purged"
-        }
-        told = await _told_of(disk, workspace.workspace_id, position)
-        if told != expected:
-            found.append(f"{workspace.workspace_id} at {position} had {expected}, and tells {told}")
-    return found
+
+    async def compare(transaction: Transaction) -> list[str]:
+        found: list[str] = []
+        then: dict[FileId, Revision] = {}
+        revisions = iter(workspace.revisions)
+        following = next(revisions, None)
+        for number in range(workspace.position + 1):
+            position = Position(number)
+            while following is not None and following.position <= position:
+                then[following.file_id] = following
+                following = next(revisions, None)
+            expected = {
+                file_id: revision
+                for file_id, revision in then.items()
+                if revision.state == "live" and workspace.heads[file_id].state != "purged"
+            }
+            told = await _told_of(transaction, workspace.workspace_id, position)
+            if told != expected:
+                where = f"{workspace.workspace_id} at {position}"
+                found.append(f"{where} had {expected}, and tells {told}")
+        return found
+
+    return compare
 
 
 async def _told_of(
-    disk: Store, workspace_id: WorkspaceId, position: Position
+    transaction: Transaction, workspace_id: WorkspaceId, position: Position
 ) -> dict[FileId, Revision]:
     files: dict[FileId, Revision] = {}
     after: FileId | None = FileId("")
     while after is not None:
         limit = 2 if position % SPLIT == 0 else 100
         script = live_at(workspace_id, position, after, limit, max_bytes=1 << 30)
-        page, after = await disk.read(script)
+        page, after = await script(transaction)
         files.update((stored.revision.file_id, stored.revision) for stored in page)
     return files
 

@@ -16,12 +16,22 @@ def faults_of_queries(workspace_id: WorkspaceId) -> Script[list[str]]:
 
     async def compare(transaction: Transaction) -> list[str]:
         present = await kept(workspace_id)(transaction)
-        resolved = _resolved(present)
+        return await faults_of_links(present)(transaction)
+
+    return compare
+
+
+def faults_of_links(workspace: Kept) -> Script[list[str]]:
+    """Query all links of a workspace that is at rest; return where they differ from the texts."""
+    workspace_id = workspace.workspace_id
+
+    async def compare(transaction: Transaction) -> list[str]:
+        resolved = _resolved(workspace)
         faults: list[str] = []
 
         def expect(what: str, found: object, expected: object) -> None:
             if found != expected:
-                where = f"{workspace_id} at {present.position}"
+                where = f"{workspace_id} at {workspace.position}"
                 faults.append(f"{where}: the {what} are {found} in place of {expected}")
 
         for file_id, links in resolved.items():

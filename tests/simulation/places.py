@@ -6,6 +6,7 @@ from typing import Generic, Literal, TypeVar
 
 import trio
 
+from octavo.actors.testing import note_fault
 from tests.simulation.bare_process import BareProcess
 
 End = Literal["stop", "cut"]
@@ -65,7 +66,8 @@ class Places(Generic[P]):
     async def begin(self, place: int, nursery: trio.Nursery) -> None:
         """Start a process at a place where none runs."""
         process = self._new(f"p{place}", Random(self._random.getrandbits(32)))
-        await nursery.start(process.run)
+        await nursery.start(process.run, name=process.name)
+        note_fault(f"{process.name} has started")
         self._processes[place] = process
 
     async def begin_all(self, nursery: trio.Nursery) -> None:
@@ -79,6 +81,7 @@ class Places(Generic[P]):
         assert process is not None, "nothing runs there"
         if not self._reachable_to_the_end:
             self._processes[place] = None
+        note_fault(f"{process.name} is {'stopped' if end == 'stop' else 'killed'}")
         process.stop() if end == "stop" else process.cut()
         await process.ended.wait()
         self._processes[place] = None
@@ -92,6 +95,7 @@ class Places(Generic[P]):
         """Kill all processes at one moment."""
         running = self.running()
         for process in running:
+            note_fault(f"{process.name} is killed")
             process.cut()
         for process in running:
             await process.ended.wait()

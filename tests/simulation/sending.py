@@ -9,6 +9,7 @@ from random import Random
 
 import trio
 
+from octavo.actors.testing import note
 from octavo.actors.workspace.messages import ChangesetRefused
 from octavo.model.files.changeset import ChangeOperation, Changeset
 from octavo.model.files.receipt import Receipt
@@ -95,16 +96,22 @@ class Sender:
                 nursery.start_soon(attempt, partial(self._push, kind, changeset, own))
 
     async def _push(self, kind: str, changeset: Changeset, random: Random) -> Receipt | DomainError:
+        sent = f"{self._workspace_id} {changeset.mutation_id}"
+        subjects = [f"{self._workspace_id}/{each.file_id}" for each in changeset.operations]
+        kinds = ", ".join(f"{type(o).__name__} {o.file_id}" for o in changeset.operations)
+        note(f"{self._name} pushes {sent}: {kinds}", self._workspace_id, *subjects)
         try:
             receipt = await self._asking.ask(
                 random, lambda process, limit: process.push(self._workspace_id, changeset, limit)
             )
         except ChangesetRefused as error:
             refusal = error.refusal
+            note(f"{sent} is refused: {refusal.code}", self._workspace_id, *subjects)
             if refusal.code not in EXPECTED[kind]:
                 self._violated(f"{changeset.mutation_id} was refused: {refusal.code}, {refusal}")
             self._ledger.saw([refusal.code])
             return refusal
+        note(f"{sent} is accepted at {receipt.position}", self._workspace_id, *subjects)
         if kind == "spoilt":
             self._violated(f"{changeset.mutation_id} must be refused, and was accepted: {receipt}")
         self._learn(receipt)

@@ -17,7 +17,7 @@ from trio.testing import wait_all_tasks_blocked
 from octavo.actors.core import NotExecuted
 from octavo.actors.jobs import step_loop
 from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS
-from octavo.actors.testing import History, current_schedule, scenario_random
+from octavo.actors.testing import History, current_schedule, note_fault, scenario_random
 from octavo.actors.workspace.messages import HeadOf
 from octavo.attachments.uploading import LIFETIME_SECONDS
 from octavo.documents import DocumentCache
@@ -35,7 +35,7 @@ from tests.simulation.ledger import SHARED, Ledger
 from tests.simulation.places import Places, pause
 from tests.simulation.process import Process, ProcessOptions
 from tests.simulation.sending import attempt
-from tests.simulation.specification import Accepted, Rejected, Request
+from tests.simulation.specification import Accepted, Rejected, Request, subjects_of
 from tests.simulation.verdict import judge
 from tests.simulation.weather import FaultSchedule
 
@@ -115,7 +115,7 @@ class Service:
         self._random = random
         self._folder = folder
         self._weather = FaultSchedule(random)
-        self._history: History[Request] = History()
+        self._history: History[Request] = History(subjects_of)
         self._ledger = Ledger()
         self._limits = random.choice(LIMITS)
         without = [each for each, used in ((SHARED, together), (PICTURES, images)) if not used]
@@ -162,8 +162,8 @@ class Service:
             async with trio.open_nursery() as users:
                 for device in self._devices.values():
                     numbers = [turn.number for turn in turns if turn.device == device.name]
-                    users.start_soon(self._use, device, numbers)
-                users.start_soon(self._suffer, nursery)
+                    users.start_soon(self._use, device, numbers, name=f"device {device.name}")
+                users.start_soon(self._suffer, nursery, name="ends of processes")
             self._weather.armed = False
             await self._come_to_rest()
             stopped = await self._places.stop_all()
@@ -224,6 +224,7 @@ class Service:
 
     async def _lose_power(self) -> None:
         """Kill all processes at one moment, and continue with the disk as it was then."""
+        note_fault("the power is lost")
         copy = self._disk.copied(self._room()) if self._folder else None
         if self._blobs is not None:
             self._blobs.lose_power()
@@ -259,7 +260,8 @@ class Service:
         ]
         async with trio.open_nursery() as users:
             for act in last:
-                users.start_soon(act, Random(self._random.getrandbits(32)))
+                random = Random(self._random.getrandbits(32))
+                users.start_soon(act, random, name=f"last {act.__name__.lstrip('_')}")
         if editors:
             await self._touch_all([SHARED])
             await editors[0].revive(self._random)
@@ -274,9 +276,12 @@ class Service:
             await self._collect_all(self._blobs)
         for process in self._places.processes:
             self._violations.extend(process.audience.faults_at_rest())
-            told = process.audience.listeners[0].told
-            if told != self._disk.committed:
-                self._violations.append(f"{process.name} told {told} of {self._disk.committed}")
+            for workspace_id, position in self._disk.committed.items():
+                told = process.audience.listeners[0].told.get(workspace_id)
+                if told != position:
+                    self._violations.append(
+                        f"{process.name} told {workspace_id} {told} of {position}"
+                    )
         for device in self._devices.values():
             for workspace_id in self._workspaces:
                 for _ in range(PATIENCE):

@@ -79,6 +79,22 @@ class Listing:
 Request: TypeAlias = Sent | Look | Listing
 
 
+def files_of(request: object) -> tuple[str, ...]:
+    """Return the files that a request names, for the report of a failure."""
+    match request:
+        case Look(workspace, file):
+            return (f"{workspace}/{file}",)
+        case Sent():
+            return tuple(f"{request.workspace}/{each.file}" for each in request.intents)
+        case _:
+            return ()
+
+
+def subjects_of(request: Request) -> tuple[str, ...]:
+    """Return what a request concerns: its workspace, and its files."""
+    return (request.workspace, *files_of(request))
+
+
 class Accepted(NamedTuple):
     """A receipt: the position, and the outcome of each operation."""
 

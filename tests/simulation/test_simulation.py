@@ -16,7 +16,11 @@ from tests.simulation.weather import BLOBS, CRASHES
 CI_SEEDS = 200
 """The default number of schedules; they find every broken service."""
 SEEDS = int(os.environ.get("OCTAVO_SIMULATION_SEEDS", CI_SEEDS))
-
+CI_SCHEDULES = 3000
+"""The default number of schedules of the whole service, with notes, documents and images."""
+SCHEDULES = int(os.environ.get("OCTAVO_SIMULATION_SCHEDULES", CI_SCHEDULES))
+SHARDS = 8
+"""The parts in which they run, so that several processes share them."""
 
 SIGHTS = {
     *("created", "updated", "unchanged", "deleted", "restored", "purged"),
@@ -38,7 +42,8 @@ SIGHTS_OF_IMAGES = {
 """The same, of runs with images."""
 
 
-def test_service_keeps_its_guarantees_under_any_faults(explore: Explore) -> None:
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_service_keeps_its_guarantees_under_any_faults(shard: int, explore: Explore) -> None:
     runs = Counter[str]()
 
     async def run(turns: Sequence[Turn]) -> None:
@@ -46,7 +51,7 @@ def test_service_keeps_its_guarantees_under_any_faults(explore: Explore) -> None
         await simulate(turns, sighted.add)
         runs.update(sighted)
 
-    exploration = explore(run, schedules=SEEDS, steps=ALL_TURNS)
+    exploration = explore(run, schedules=-(-SCHEDULES // SHARDS), seed=shard, steps=ALL_TURNS)
     if exploration.schedules >= CI_SEEDS:
         assert runs.keys() >= SIGHTS, SIGHTS - runs.keys()
         shares = {each: runs[each] / exploration.schedules for each in COINCIDENCES}

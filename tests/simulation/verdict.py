@@ -4,7 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
-from octavo.actors.testing import History, HistoryEntry, Status, check_linearizable
+from octavo.actors.testing import (
+    History,
+    HistoryEntry,
+    NotLinearizable,
+    Status,
+    check_linearizable,
+)
 from octavo.documents import DocumentCache
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import RevisionId, WorkspaceId
@@ -21,7 +27,14 @@ from tests.simulation.ledger import SHARED, Ledger
 from tests.simulation.pipelining import PIPELINES, faults_of_pipelines
 from tests.simulation.retention_faults import faults_of_retention
 from tests.simulation.sent_faults import faults_of_sent
-from tests.simulation.specification import Accepted, Rejected, Request, Sent, Specification
+from tests.simulation.specification import (
+    Accepted,
+    Rejected,
+    Request,
+    Sent,
+    Specification,
+    files_of,
+)
 
 PRUNING = 0.2
 """The runs after which the histories are pruned."""
@@ -64,7 +77,7 @@ async def judge(
     )
     found = [fault for each in everything for fault in faults_of(each)]
     for each in workspaces:
-        found += await faults_of_past(disk, each)
+        found += await disk.read(faults_of_past(each))
     for each in everything:
         found += faults_of_sent(each, ledger)
         for device in devices:
@@ -81,7 +94,12 @@ async def judge(
     found += await faults_of_indexes(disk, everything)
     if found:
         raise Violated(found)
-    check_linearizable(list(settled(history.entries, workspaces)), Specification())
+    try:
+        check_linearizable(list(settled(history.entries, workspaces)), Specification())
+    except NotLinearizable as error:
+        # A listing concerns the workspace.
+        error.about = files_of(error.stuck.operation) or error.about
+        raise
     if random.random() < PRUNING:
         found = await faults_of_retention(disk, everything, random)
         if found:

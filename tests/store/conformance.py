@@ -359,6 +359,8 @@ class StoreConformance:
         read = store.read_much if much else store.read
         with pytest.raises(StatementInvalid):
             await read(adding("a"))
+        with pytest.raises(StatementInvalid):
+            await read(executing("DELETE FROM workspaces"))
         assert await identities(store) == []
 
     async def test_transaction_used_after_its_end_is_over(self, store: Store) -> None:

@@ -107,7 +107,7 @@ class Supervisor(Branch):
         """
         try:
             async with trio.open_nursery() as nursery:
-                await nursery.start(self.run)
+                await nursery.start(self.run, name=f"{self.path} supervisor")
                 yield self
                 await self.stop(timeout=drain_timeout)
         except BaseExceptionGroup as group:

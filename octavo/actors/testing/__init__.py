@@ -16,6 +16,7 @@ from octavo.actors.testing.interruption import (
     cancel_at_checkpoint,
     cancel_at_every_checkpoint,
 )
+from octavo.actors.testing.journal import note, note_fault
 from octavo.actors.testing.linearizability import (
     Model,
     NotLinearizable,
@@ -30,7 +31,7 @@ from octavo.actors.testing.schedules import (
     current_schedule,
     scenario_random,
 )
-from octavo.actors.testing.trio_scheduler import UnsupportedTrio
+from octavo.actors.testing.unsupported_trio import UnsupportedTrio
 
 __all__ = [
     "CORE_POINTS",
@@ -67,6 +68,8 @@ __all__ = [
     "check_linearizable",
     "current_schedule",
     "explore",
+    "note",
+    "note_fault",
     "render_entries",
     "run_deterministic",
     "scenario_random",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from octavo.actors.core.runtime import ambient_faults
 from octavo.actors.core.waiting import current_waiter
+from octavo.actors.testing.journal import note_fault
 
 ASKER_POINTS = ("ask.sending", "ask.replied")
 """The points that the asker passes; they count only if the asker is an actor."""
@@ -47,6 +48,7 @@ class CrashOnce:
         self.passes += 1
         if number == self._at:
             self.injected = f"{point} of {subject}"
+            note_fault(f"crash at {self.injected}")
             raise InjectedCrash(f"injected at {self.injected}")
 
     def loses_reply(self, subject: str) -> bool:

@@ -3,10 +3,9 @@
 A run has virtual time, which jumps to the next deadline when every task is blocked, and an
 interleaving that a `Schedule` chooses. The program can still introduce non-determinism: the wall
 clock, unseeded random numbers, threads, sockets, and iteration over sets of objects that are hashed
-by address. trio itself iterates over two such sets: the abort functions of tasks cancelled by one
-scope are called in arbitrary order, and async generators left over at the end of the run are closed
-in arbitrary order. Neither changes the order of the steps, because the hook first sorts the tasks
-by the order in which they were spawned; but a custom abort function may observe it.
+by address. trio itself iterates over such sets where one scope cancels several tasks, and orders
+equal deadlines by address; there the seed chooses the order. Async generators left over at the end
+of the run are closed in arbitrary order.
 
 The cyclic garbage collector is disabled during a run; the finalizers that it calls would otherwise
 run at a step that depends on the history of the process.
@@ -20,6 +19,7 @@ import math
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby, islice
 from typing import Generic, TypeAlias, TypeVar, TypeVarTuple
 
 import trio
@@ -27,8 +27,13 @@ from trio.testing import MockClock
 
 from octavo.actors.core.runtime import Faults, ambient_faults
 from octavo.actors.testing.blocked import BlockedTask, blocked_tasks, short_name, waits_for_outside
+from octavo.actors.testing.journal import Journal, enter_journal
 from octavo.actors.testing.schedules import Schedule, enter_schedule
-from octavo.actors.testing.trio_scheduler import controlled_scheduler, lift_shields
+from octavo.actors.testing.trio_scheduler import (
+    ControlledScheduler,
+    controlled_scheduler,
+    lift_shields,
+)
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -134,16 +139,19 @@ class Attempt(Generic[T]):
         self._stuck: Stuck | None = None
         self._shields_lifted = False
         self._scope = trio.CancelScope()
+        self._scheduler: ControlledScheduler | None = None
+        self._batch: list[int] = []
+        self._early_times = 0
+        self.journal = Journal(self._now)
 
     def run(self, fn: Callable[[*Ts], Awaitable[T]], *args: *Ts) -> T:
         """Run ``fn(*args)``; see `run_deterministic` for the result and the errors."""
         __tracebackhide__ = True
 
-        # Wrapped, so that the main task has the name of the function.
-        @functools.wraps(fn)
         async def main() -> list[T]:
             __tracebackhide__ = True
             enter_schedule(self.schedule)
+            enter_journal(self.journal)
             ambient_faults.set(self._faults)
             results = []
             try:
@@ -159,6 +167,9 @@ class Attempt(Generic[T]):
                 _collector_disabled(),
             ):
                 self.names = scheduler.names
+                self._scheduler = scheduler
+                # The main task has the name of the function.
+                main.__module__, main.__qualname__ = _name_of(fn)
                 results = trio.run(main, clock=self._clock)
         except BaseException as error:
             if self._stuck is None or error is self._stuck:
@@ -171,17 +182,32 @@ class Attempt(Generic[T]):
     @property
     def steps(self) -> int:
         """The number of steps that all tasks have taken."""
-        return len(self.trace) - self.trace.count(EARLY)
+        return len(self.trace) - self._early_times
 
     def named_steps(self, count: int) -> list[str]:
-        """Return the tasks of the last ``count`` steps, as name#index, without trio's own."""
+        """Return the tasks of the last steps, as name#index, without trio's own.
+
+        Steps of one task in a row count as one, and are written ``name#index (2 steps)``.
+        """
         names = {
             index: f"{short_name(name)}#{index}"
             for index, name in enumerate(self.names)
             if not name.startswith("<")
         }
         names[EARLY] = "(time passes)"
-        return [names[index] for index in self.trace if index in names][-count:]
+        latest: list[str] = []
+        steps = (names[index] for index in reversed(self.trace) if index in names)
+        for name, same in islice(groupby(steps), count):
+            number = sum(1 for _ in same)
+            latest.append(name if number == 1 else f"{name} ({number} steps)")
+        return latest[::-1]
+
+    def _now(self) -> tuple[int, float]:
+        """Return the number of the current step, from 1, and the virtual time."""
+        before = len(self.trace) - len(self._batch) - self._early_times
+        task = self._scheduler.index_of(trio.lowlevel.current_task()) if self._scheduler else None
+        place = self._batch.index(task) if task in self._batch else 0
+        return before + place + 1, self._clock.current_time()
 
     def _choose(self, runnable: list[int]) -> list[int]:
         if not runnable:
@@ -192,6 +218,7 @@ class Attempt(Generic[T]):
             self._let_time_pass()
         chosen = self._choose_task(runnable)
         self.trace += chosen
+        self._batch = chosen
         if len(self.trace) > self._limit:
             self._give_up(Livelock(self._max_steps, self.named_steps(8)))
         return chosen
@@ -204,6 +231,7 @@ class Attempt(Generic[T]):
         if 0 < seconds < math.inf:
             self._clock.jump(seconds)
             self.trace.append(EARLY)
+            self._early_times += 1
 
     def _rest(self) -> None:
         self._idle += 1
@@ -275,6 +303,16 @@ def run_deterministic(
     attempt: Attempt[T] = Attempt(schedule, max_steps)
     value = attempt.run(fn, *args)
     return Run(value, tuple(attempt.trace), tuple(attempt.names), schedule, attempt.duration)
+
+
+def _name_of(fn: Callable[..., object]) -> tuple[str, str]:
+    """Return the module and the name of a scenario; one without a name is called so."""
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    name = getattr(fn, "__qualname__", type(fn).__qualname__)
+    if name.endswith("<lambda>"):
+        name = "scenario"
+    return getattr(fn, "__module__", None) or __name__, name
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, overload
 
 from octavo.actors.testing.crash_once import CrashOnce
 from octavo.actors.testing.deterministic import MAX_STEPS, Attempt
+from octavo.actors.testing.journal import JournalEntry, render_journal
 from octavo.actors.testing.schedule_failure import (
     ReplayToken,
     ScheduleFailure,
@@ -174,6 +175,7 @@ class _Failure:
     error: BaseException
     trace: tuple[int, ...]
     latest: tuple[str, ...]
+    journal: tuple[JournalEntry, ...]
 
     def repeats(self, other: "_Failure | None") -> bool:
         return (
@@ -245,6 +247,7 @@ class _Scenario:
                 error,
                 tuple(attempt.trace),
                 tuple(attempt.named_steps(_LATEST)),
+                tuple(attempt.journal.entries),
             )
         finally:
             if faults is not None:
@@ -312,6 +315,7 @@ def _report(
     token = str(ReplayToken(failure.schedule, kept, failure.crash))
     replaying = command(token) if command is not None else _command(scenario, token)
     details = [*details, f"latest:   {', '.join(failure.latest)}"]
+    details += render_journal(failure.journal, failure.error)
     steps = scenario.chosen(kept)
     return ScheduleFailure(token, failure.error, steps, replaying, details, failure.injected)
 

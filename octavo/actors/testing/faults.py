@@ -17,6 +17,7 @@ from typing import Literal, get_args
 import trio
 
 from octavo.actors.testing.crash_once import InjectedCrash, reach_crash_once
+from octavo.actors.testing.journal import note_fault
 
 CORE_POINTS = (
     "ask.sending",
@@ -94,8 +95,8 @@ class FaultPlan:
         self._random = random.Random(seed)
         self._faults = tuple(faults)
         self._left = [fault.times for fault in self._faults]
-        # A run passes few different points many thousand times.
-        self._at: dict[str, list[tuple[int, Fault]]] = {}
+        # A run passes few different points of few actors many thousand times.
+        self._at: dict[tuple[str, str], list[tuple[int, Fault]]] = {}
         self._scopes: dict[trio.lowlevel.Task, list[trio.CancelScope]] = {}
         self.injected: list[tuple[FaultKind, str, str]] = []
 
@@ -140,28 +141,28 @@ class FaultPlan:
         return self._draw("actor.reply", subject) is not None
 
     def _draw(self, point: str, subject: str) -> Fault | None:
-        for index, fault in self._faults_at(point):
+        for index, fault in self._faults_at(point, subject):
             left = self._left[index]
             if left == 0:
-                continue
-            if fault.subject != "*" and not fnmatchcase(subject, fault.subject):
                 continue
             if fault.probability < 1.0 and self._random.random() >= fault.probability:
                 continue
             if left is not None:
                 self._left[index] = left - 1
             self.injected.append((fault.kind, point, subject))
+            note_fault(f"{fault.kind} at {point} of {subject}")
             return fault
         return None
 
-    def _faults_at(self, point: str) -> list[tuple[int, Fault]]:
-        """Return the faults that can occur at a point, with their indices."""
-        found = self._at.get(point)
+    def _faults_at(self, point: str, subject: str) -> list[tuple[int, Fault]]:
+        """Return the faults that can occur at a point of a subject, with their indices."""
+        found = self._at.get((point, subject))
         if found is None:
-            found = self._at[point] = [
+            found = self._at[point, subject] = [
                 (index, fault)
                 for index, fault in enumerate(self._faults)
                 if fnmatchcase(point, fault.point)
+                and fnmatchcase(subject, fault.subject)
                 and (point == "actor.reply") == (fault.kind == "lose reply")
             ]
         return found

@@ -10,13 +10,14 @@ after the effect of that one. An operation that is still open when the history i
 unknown. A history must be used by one thread only.
 """
 
-from collections.abc import Callable, Generator, Hashable
+from collections.abc import Callable, Generator, Hashable, Iterable
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from octavo.actors.testing.history_entry import HistoryEntry, Seen, Status, render_entries
+from octavo.actors.testing.journal import note
 
 OperationT = TypeVar("OperationT")
 
@@ -27,10 +28,24 @@ class HistoryError(Exception):
     """The test recorded something impossible: a mistake of the test, not of the system."""
 
 
+class _Invoked(NamedTuple):
+    process: Hashable
+    operation: object
+
+    def __str__(self) -> str:
+        return f"{self.process} invokes {self.operation}"
+
+
 class Invocation(Generic[OperationT]):
     """An operation in progress; created by `History.invoke`, completed exactly once."""
 
-    def __init__(self, entry: HistoryEntry[OperationT], close: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        entry: HistoryEntry[OperationT],
+        close: Callable[[], int],
+        subjects: Iterable[str] = (),
+    ) -> None:
+        self._subjects = tuple(subjects)
         self._entry = entry
         self._close = close
         self._open = True
@@ -91,12 +106,18 @@ class Invocation(Generic[OperationT]):
             )
         self._open = False
         self._entry = replace(entry, status=status, completed=self._close(), result=result)
+        note(self._entry, *self._subjects)
 
 
 class History(Generic[OperationT]):
-    """The operations of several processes on one system, in the order of their recording."""
+    """The operations of several processes on one system, in the order of their recording.
 
-    def __init__(self) -> None:
+    Args:
+        about: returns the subjects of an operation, for the report of a failure (see `note`).
+    """
+
+    def __init__(self, about: Callable[[OperationT], Iterable[str]] = lambda _: ()) -> None:
+        self._about = about
         self._events = 0
         self._invocations: list[Invocation[OperationT]] = []
         self._open: dict[Hashable, OperationT] = {}
@@ -122,7 +143,9 @@ class History(Generic[OperationT]):
         invocation = Invocation(
             HistoryEntry(process, operation, self._tick(), Status.UNKNOWN),
             partial(self._close, process),
+            self._about(operation),
         )
+        note(_Invoked(process, operation), *invocation._subjects)
         self._invocations.append(invocation)
         return invocation
 

@@ -78,6 +78,9 @@ class Model(Protocol[OperationT_contra, StateT]):
 class NotLinearizable(AssertionError):
     """No order of the operations explains the results.
 
+    A report of `explore` shows the history of the subjects in ``about`` (see `note`): of the
+    partition, unless the caller narrows it.
+
     Args:
         partition: the part of the system.
         prefix: the longest valid order found, as entries.
@@ -95,6 +98,7 @@ class NotLinearizable(AssertionError):
         entries: Sequence[HistoryEntry[object]],
     ) -> None:
         self.partition = partition
+        self.about: tuple[str, ...] = (str(partition),)
         self.prefix = tuple(prefix)
         self.state = state
         self.stuck = stuck

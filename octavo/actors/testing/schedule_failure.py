@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from octavo.actors.testing.schedules import MalformedSchedule, Schedule
-from octavo.actors.testing.trio_scheduler import UnsupportedTrio
+from octavo.actors.testing.unsupported_trio import UnsupportedTrio
 
 _CRASH = re.compile(r"/crash:(\d+)", re.ASCII)
 

@@ -5,8 +5,8 @@ trio's run loop collects the runnable tasks into a batch, shuffles the batch wit
 order; trio itself patches the two names used here when it runs under Hypothesis
 (https://github.com/python-trio/trio/pull/890, https://github.com/python-trio/trio/issues/73).
 `controlled_scheduler` replaces the generator by one whose ``shuffle`` calls a function, and holds
-tasks back by returning them to the run queue. No other module of the package uses trio's private
-names; `lift_shields` is here because it does.
+tasks back by returning them to the run queue. Only this module of the package and
+`cancellation_order` use trio's private names; `lift_shields` is here because it does.
 
 The hook applies to one thread: a trio run in another thread continues to use trio's own generator.
 """
@@ -27,6 +27,8 @@ from typing import Any, TypeAlias
 import trio
 
 from octavo.actors.testing.blocked import living_tasks
+from octavo.actors.testing.cancellation_order import DrawDeadlines, drawn_cancellation
+from octavo.actors.testing.unsupported_trio import UnsupportedTrio
 
 Choose: TypeAlias = Callable[[list[int]], list[int]]
 """Takes the runnable tasks; returns those that step now, in order. The others stay runnable.
@@ -40,13 +42,6 @@ _GENERATOR = "_r"
 _FLAG = "_ALLOW_DETERMINISTIC_SCHEDULING"
 
 
-class UnsupportedTrio(RuntimeError):
-    """The installed trio lacks something that the hook needs; the text names it."""
-
-    def __init__(self, missing: str) -> None:
-        super().__init__(f"trio {trio.__version__} can't be scheduled from outside: {missing}")
-
-
 class ControlledScheduler(random.Random):
     """The random generator of trio while `controlled_scheduler` is active.
 
@@ -57,8 +52,15 @@ class ControlledScheduler(random.Random):
         error: the error that the choosing function raised; it ends the run.
     """
 
-    def __init__(self, choose: Choose, seed: int, original: random.Random) -> None:
+    def __init__(
+        self,
+        choose: Choose,
+        seed: int,
+        original: random.Random,
+        draw_deadlines: DrawDeadlines = lambda _: None,
+    ) -> None:
         super().__init__(seed)
+        self._draw_deadlines = draw_deadlines
         self.names: list[str] = []
         self.error: BaseException | None = None
         self.turns = 0
@@ -81,10 +83,15 @@ class ControlledScheduler(random.Random):
             self.error = error
             raise
 
+    def index_of(self, task: trio.lowlevel.Task) -> int | None:
+        """Return the index by which `Choose` identifies a task; None if it was never runnable."""
+        return self._indices.get(task._counter)
+
     def _arrange(self, batch: MutableSequence[Any]) -> None:
         self.turns += 1
         if self.turns == 1:
             require_batch(batch)
+            self._draw_deadlines(batch[0]._runner)
         indices = self._indices
         runnable = []
         for task in batch:
@@ -196,19 +203,20 @@ def controlled_scheduler(
     flag: bool = getattr(run_loop, _FLAG)
     if isinstance(original, ControlledScheduler):
         raise RuntimeError("another thread controls trio's scheduler; only one can at a time")
-    scheduler = ControlledScheduler(choose, seed, original)
-    setattr(run_loop, _GENERATOR, scheduler)
-    setattr(run_loop, _FLAG, True)
-    try:
-        yield scheduler
-    except trio.TrioInternalError as crash:
-        if scheduler.error is None:
-            raise
-        traceback.clear_frames(crash.__traceback__)
-        traceback.clear_frames(scheduler.error.__traceback__)
-    finally:
-        setattr(run_loop, _GENERATOR, original)
-        setattr(run_loop, _FLAG, flag)
+    with drawn_cancellation(run_loop, seed) as draw_deadlines:
+        scheduler = ControlledScheduler(choose, seed, original, draw_deadlines)
+        setattr(run_loop, _GENERATOR, scheduler)
+        setattr(run_loop, _FLAG, True)
+        try:
+            yield scheduler
+        except trio.TrioInternalError as crash:
+            if scheduler.error is None:
+                raise
+            traceback.clear_frames(crash.__traceback__)
+            traceback.clear_frames(scheduler.error.__traceback__)
+        finally:
+            setattr(run_loop, _GENERATOR, original)
+            setattr(run_loop, _FLAG, flag)
     if scheduler.error is not None:
         _discard_crashed_run()
         raise scheduler.error

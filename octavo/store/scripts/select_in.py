@@ -1,6 +1,7 @@
 """Run one statement for many names or rows with few calls: each is a round trip to a server."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from octavo.store.transaction import Row, Transaction, Value
 
@@ -24,11 +25,16 @@ async def select_in(
         size = next(each for each in _SIZES if each >= len(chunk))
         # A name that is repeated is found once.
         chunk += chunk[-1:] * (size - len(chunk))
-        places = [f"${number}" for number in range(2, size + 2)]
-        filled = sql.replace("$names", ", ".join(places))
-        filled = filled.replace("$ids", ", ".join(f"{place}::uuid" for place in places))
-        rows += await transaction.fetch_all(filled, scope, *chunk)
+        rows += await transaction.fetch_all(_filled(sql, size), scope, *chunk)
     return rows
+
+
+@lru_cache(maxsize=1024)
+def _filled(sql: str, size: int) -> str:
+    """Return a statement for ``size`` names."""
+    places = [f"${number}" for number in range(2, size + 2)]
+    filled = sql.replace("$names", ", ".join(places))
+    return filled.replace("$ids", ", ".join(f"{place}::uuid" for place in places))
 
 
 async def execute_each(transaction: Transaction, sql: str, rows: Sequence[Sequence[Value]]) -> None:

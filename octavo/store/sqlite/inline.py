@@ -13,8 +13,9 @@ from octavo.store.errors import StoreError
 from octavo.store.migrations import shipped
 from octavo.store.sqlite.batch import Outcomes, all_failed, commit, perform, roll_back
 from octavo.store.sqlite.connection import connect, require_sqlite
+from octavo.store.sqlite.memory import memory_databases
 from octavo.store.sqlite.migrating import applied_version, migrate
-from octavo.store.sqlite.statement import Statements
+from octavo.store.sqlite.statement import Statement, Statements
 from octavo.store.sqlite.transaction import SqliteTransaction
 from octavo.store.transaction import Script, T
 
@@ -33,38 +34,39 @@ class InlineStore:
 
     def __init__(self, path: Path | None, fault_point: FaultPoint | None = None) -> None:
         require_sqlite()
-        self._connection = connect(path)
         self._in_memory = path is None
-        self._statements = Statements()
+        self._connection = connect(path) if path is not None else memory_databases().open()
         self._fault_point = fault_point
         # A call may wait at a fault point while its transaction is open.
         self._free = trio.Lock()
 
     def close(self) -> None:
         """Close the database; one in memory is lost."""
-        self._connection.close()
+        used, self._connection = self._connection, memory_databases().closed
+        if self._in_memory and used is not self._connection:
+            memory_databases().put_back(used)
+        else:
+            used.close()
 
     def migrate(self) -> None:
         """Migrate the schema to the newest version; raise `StoreUnusable`.
 
-        A database in memory must be empty.
+        A database in memory has it from the start.
         """
-        if self._in_memory:
-            _migrated_in_memory().backup(self._connection)
-        else:
+        if not self._in_memory:
             migrate(self._connection, shipped())
 
     async def read(self, script: Script[T]) -> T:
         """See `Store`."""
         async with self._free:
             connection = self._connection
-            connection.execute("PRAGMA query_only = ON")
+            statements = _reading_statements()
+            statements.connection = connection
             connection.execute("BEGIN")
             try:
-                return SqliteTransaction(connection, self._statements, reading=True).drive(script)
+                return SqliteTransaction(connection, statements, reading=True).drive(script)
             finally:
                 roll_back(connection)
-                connection.execute("PRAGMA query_only = OFF")
 
     async def read_much(self, script: Script[T]) -> T:
         """See `Store`."""
@@ -83,7 +85,7 @@ class InlineStore:
         """
         async with self._free:
             try:
-                outcomes = perform(self._connection, self._statements, scripts)
+                outcomes = perform(self._connection, _statements(), scripts)
                 await self._pass("store.before_commit")
                 if any(isinstance(outcome, Value) for outcome in outcomes):
                     commit(self._connection)
@@ -104,15 +106,38 @@ class InlineStore:
             await self._fault_point(point)
 
 
-@cache
-def _migrated_in_memory() -> sqlite3.Connection:
-    """Return a migrated database without content.
+class _ReadingStatements(Statements):
+    """Statements that change nothing.
 
-    Simulations open thousands of databases: a copy takes a tenth of the time of the migrations.
+    A setting of the connection would say so for less, but each change of a setting makes SQLite
+    prepare all statements anew.
+
+    Attributes:
+        connection: compiles statements that are new.
     """
-    connection = connect(None)
-    migrate(connection, shipped())
-    return connection
+
+    connection: sqlite3.Connection
+
+    def __missing__(self, sql: str) -> Statement:
+        statement = super().__missing__(sql)
+        program = self.connection.execute(
+            f"EXPLAIN {statement.sql}", [None] * statement.parameters
+        ).fetchall()
+        if any(row[1] == "Transaction" and row[3] for row in program):
+            del self[sql]
+            raise sqlite3.OperationalError("attempt to write in a script that may only read")
+        return statement
+
+
+@cache
+def _statements() -> Statements:
+    """Return the statements of this process: they are the same in each of its databases."""
+    return Statements()
+
+
+@cache
+def _reading_statements() -> _ReadingStatements:
+    return _ReadingStatements()
 
 
 def open_inline(path: Path | None = None, fault_point: FaultPoint | None = None) -> InlineStore:

@@ -32,21 +32,25 @@ class Statement:
 
     Attributes:
         sql: the text for SQLite.
+        parameters: how many arguments it takes.
     """
 
-    __slots__ = ("_arguments", "_columns", "sql")
+    __slots__ = ("_arguments", "_columns", "parameters", "sql")
 
     def __init__(self, sql: str) -> None:
         cast: set[int] = set()
+        numbers = {0}
 
         def replaced(found: re.Match[str]) -> str:
             if not found["number"]:
                 return found[0]
+            numbers.add(int(found["number"]))
             if found["cast"]:
                 cast.add(int(found["number"]) - 1)
             return f"?{found['number']}"
 
         self.sql = _TOKEN.sub(replaced, sql)
+        self.parameters = max(numbers)
         self._arguments = tuple(sorted(cast))
         self._columns: tuple[int, ...] | None = None
 

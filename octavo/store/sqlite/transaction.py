@@ -59,8 +59,8 @@ class SqliteTransaction:
         """Return the first row, or None."""
         if self.failure is not None:
             raise self.failure
-        statement = self._statements[sql]
         try:
+            statement = self._statements[sql]
             cursor = self._connection.execute(statement.sql, statement.bind(arguments))
             row: Row | None = cursor.fetchone()
             columns = statement.columns(cursor)
@@ -74,8 +74,8 @@ class SqliteTransaction:
         """Return every row."""
         if self.failure is not None:
             raise self.failure
-        statement = self._statements[sql]
         try:
+            statement = self._statements[sql]
             cursor = self._connection.execute(statement.sql, statement.bind(arguments))
             rows = cursor.fetchall()
         except STATEMENT_ERRORS as error:
@@ -87,8 +87,8 @@ class SqliteTransaction:
         """Execute, and return how many rows were inserted, changed or deleted."""
         if self.failure is not None:
             raise self.failure
-        statement = self._statements[sql]
         try:
+            statement = self._statements[sql]
             cursor = self._connection.execute(statement.sql, statement.bind(arguments))
             if cursor.description is not None:
                 # The count of a statement with RETURNING is known when its rows were read.
@@ -105,8 +105,8 @@ class SqliteTransaction:
         """Execute once for each row of arguments."""
         if self.failure is not None:
             raise self.failure
-        statement = self._statements[sql]
         try:
+            statement = self._statements[sql]
             self._connection.executemany(statement.sql, map(statement.bind, rows))
         except STATEMENT_ERRORS as error:
             raise self._failed(error) from error

@@ -15,12 +15,12 @@ import trio._core._run as run_loop
 
 from octavo.actors.testing.trio_scheduler import (
     ControlledScheduler,
-    UnsupportedTrio,
     controlled_scheduler,
     lift_shields,
     require_batch,
     require_module,
 )
+from octavo.actors.testing.unsupported_trio import UnsupportedTrio
 
 
 def as_given(runnable: list[int]) -> list[int]:
