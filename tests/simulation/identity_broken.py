@@ -222,7 +222,10 @@ IDENTITY_BROKEN: Mapping[Break, str] = {
     let_the_last_owner_leave: "the workspace .* has no owner",
     remember_ended_credentials: "a caller was found for a (session|key) after",
     redeem_portal_tokens_again: r"the token .* was used \d times",
-    ignore_the_revision: "the controls of .* changed within revision",
+    ignore_the_revision: (
+        "the controls of .* (changed within revision|went from)"
+        "|controls_changed of .* is recorded, and not what it says"
+    ),
     remember_addresses: "the address of a removed account is in mail_budgets",
 }
 """What is left out, and the message of the first failing schedule."""

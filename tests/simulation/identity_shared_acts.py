@@ -2,6 +2,8 @@
 
 from random import Random
 
+import trio
+
 from octavo.model.accounts.administration import ControlsChange, DecisionsChange
 from octavo.model.accounts.invitation import InvitationId
 from octavo.model.workspace import ROLES
@@ -116,10 +118,13 @@ async def decide(town: Town, person: Person, random: Random) -> None:
 async def control(town: Town, person: Person, random: Random) -> None:
     """Change the controls of an account as the operator, based on the revision that was read."""
     other, locked = town.other(random), random.random() < 0.4
+    # Somebody else may decide meanwhile.
+    thinking = random.choice([0.0, 0.1, 0.6])
 
     async def act(process: IdentityProcess, client: str) -> None:
         administration = process.identity.administration
         revision = (await administration.read(ready(other))).decisions.controls.revision
+        await trio.sleep(thinking)
         await administration.decide(
             ready(other),
             DecisionsChange(controls=ControlsChange(revision, locked)),
