@@ -1,7 +1,7 @@
 """Housekeeping in one run: jobs that remove what has passed, while it is used and processes end."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from itertools import count
 from random import Random
@@ -12,6 +12,7 @@ import pytest
 import trio
 from outcome import Outcome
 
+from octavo.accounts.activity import Activity
 from octavo.actors.core import WorkerContext, WorkerSpec
 from octavo.actors.jobs import retention as retention_jobs
 from octavo.actors.jobs import step_loop
@@ -41,7 +42,7 @@ from tests.fakes.identity_fixture import START
 from tests.simulation.bare_process import AT_ONCE, BareProcess
 from tests.simulation.disk import Disk
 from tests.simulation.housekeeping_rows import BY_TABLE, DAY, KINDS, Columns, insertion
-from tests.simulation.places import Places
+from tests.simulation.places import Places, pause
 from tests.simulation.verdict import Violated
 from tests.simulation.weather import FaultSchedule
 
@@ -185,18 +186,24 @@ class HouseProcess(BareProcess):
 
     Attributes:
         sweeper: removes what deletions have left.
+        activity: records the uses of sessions.
     """
 
     def __init__(self, name: str, disk: HouseDisk, faults: FaultSchedule, random: Random) -> None:
         super().__init__(name, disk, faults, random)
         store = JobStore(self.store, disk)
         self.sweeper = SweepingJob(store, swept=lambda: None)
+        self.activity = Activity(self.store)
         self._retention = retention.retention_job(store, Settings(), SessionLife())
         self._root.add(WorkerSpec("retention", self._retain, backoff=AT_ONCE))
         self._root.add(WorkerSpec("sweeper", self._sweep, backoff=AT_ONCE))
+        self._root.add(WorkerSpec("activity", self._record, backoff=AT_ONCE))
 
     async def _retain(self, worker: WorkerContext) -> None:
         await self._retention.run()
+
+    async def _record(self, worker: WorkerContext) -> None:
+        await self.activity.run()
 
     async def _sweep(self, worker: WorkerContext) -> None:
         await self.sweeper.run()
@@ -234,7 +241,9 @@ class House:
                 users.start_soon(self._suffer, nursery)
             self._weather.armed = False
             # After a failure, the jobs pause.
+            used = await self._use_sessions()
             await trio.sleep(PERIOD + SLACK)
+            self._look_for_uses(used)
             self._look_for_deleted()
             await trio.sleep(PERIOD)
             self._look_for_passed()
@@ -250,6 +259,22 @@ class House:
                 self._faults.append(f"{key} of {table} was removed {until - at:.0f} ms too early")
         if self._faults:
             raise Violated(self._faults)
+
+    async def _use_sessions(self) -> dict[str, int]:
+        """Use each session once, in some process; return when."""
+        used: dict[str, int] = {}
+        for key, _ in self.disk.rows("sessions"):
+            used[key] = int(house_now() * 1000)
+            process = self._random.choice(self._places.processes)
+            process.activity.session_active(SessionId(str(UUID(key))), used[key])
+            await pause(self._random, (0, 0, 0.7), steps=6)
+        return used
+
+    def _look_for_uses(self, used: Mapping[str, int]) -> None:
+        """Find sessions whose use was not recorded."""
+        for key, columns in self.disk.rows("sessions"):
+            if key in used and (columns[1] or 0) < used[key]:
+                self._faults.append(f"the use of the session {key} was not recorded")
 
     def _look_for_passed(self) -> None:
         """Find what is left, although it has passed before the last rounds."""
