@@ -83,6 +83,9 @@ class NoticeStream:
         self._sent: dict[WorkspaceId, Position] = {}
         # The positions still to be sent; None: the workspace is gone.
         self._unsent: dict[WorkspaceId, Position | None] = {}
+        # The latest positions of subscriptions that are being set up: whether the account is a
+        # member, and may know of them, is being looked up.
+        self._withheld: dict[WorkspaceId, Position] = {}
         self._wake = trio.Event()
         self._check = trio.Event()
 
@@ -108,7 +111,9 @@ class NoticeStream:
         sent = self._sent.get(workspace_id)
         if sent is None or position <= sent:
             return
-        if sent == _PENDING or (not self._unsent and self._connection.offer_frame(frame)):
+        if sent == _PENDING:
+            self._withheld[workspace_id] = max(position, self._withheld.get(workspace_id, position))
+        elif not self._unsent and self._connection.offer_frame(frame):
             self._sent[workspace_id] = position
         else:
             self._unsent[workspace_id] = position
@@ -116,7 +121,9 @@ class NoticeStream:
 
     def gone(self, workspace_id: WorkspaceId) -> None:
         """Notify the device that the workspace is gone."""
-        if self._sent.pop(workspace_id, None) is not None:
+        sent = self._sent.pop(workspace_id, None)
+        # While the subscription is being set up, the look-up decides what the device may know.
+        if sent is not None and sent != _PENDING:
             self._unsent[workspace_id] = None
             self._wake.set()
 
@@ -150,22 +157,26 @@ class NoticeStream:
             )
             return False
         # Registered first, so that no change is missed while the store is read.
-        self._sent.setdefault(workspace_id, _PENDING)
+        pending = self._sent.setdefault(workspace_id, _PENDING) == _PENDING
         self._hub.subscribe(workspace_id, self)
         try:
             found = (await self._workspace_access([workspace_id])).get(workspace_id)
         except StoreUnavailable:
             await self._connection.close(TRY_LATER, "The workspace can't be read now.")
             return False
+        withheld = self._withheld.pop(workspace_id, _PENDING)
         sent = self._sent.get(workspace_id)
-        if sent is None:
+        if sent is None and not pending:
             # It was dropped meanwhile, and the device was notified then.
             return True
         if found is None or not found.member:
             self._drop(workspace_id)
             await self._send(type="gone", workspaceId=workspace_id, reason="not_found")
             return True
-        self._sent[workspace_id] = position = max(sent, found.position)
+        if sent is None:
+            await self._send(type="gone", workspaceId=workspace_id, reason="deleted")
+            return True
+        self._sent[workspace_id] = position = max(sent, withheld, found.position)
         await self._send(type="subscribed", workspaceId=workspace_id, position=position)
         return True
 

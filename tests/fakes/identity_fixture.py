@@ -95,13 +95,20 @@ class IdentityFixture:
         sources: PredictableSources | None = None,
         passwords: Passwords | None = None,
         fresh: float = CACHE_SECONDS,
+        forgotten: Callable[[AccountId], None] = lambda _: None,
     ) -> None:
         self.sources = sources = sources or PredictableSources()
         self.store = store = FaultyStore(kept)
         self.legal = legal
         self.activity = Activity(store)
         self.credentials = Credentials(
-            store, self.activity, now=sources.now, life=LIFE, fresh=fresh, legal=legal
+            store,
+            self.activity,
+            now=sources.now,
+            life=LIFE,
+            fresh=fresh,
+            legal=legal,
+            forgotten=forgotten,
         )
         self.passwords = passwords or Passwords(
             new_entropy=sources.new_entropy, cost=CHEAP, run=hash_inline

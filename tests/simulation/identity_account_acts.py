@@ -3,6 +3,8 @@
 from random import Random
 from urllib.parse import parse_qs, urlsplit
 
+import trio
+
 from octavo.accounts.ports import milliseconds
 from octavo.model.accounts.api_key import KeyId
 from octavo.model.accounts.attempts import Rate
@@ -13,6 +15,7 @@ from octavo.model.accounts.token import digest_of, opaque_token
 from octavo.model.identity import AccountId
 from octavo.model.mail import REQUEST_DELAY_SECONDS
 from octavo.store.scripts import outbox, password_resets
+from tests.fakes.identity_fixture import START
 from tests.simulation.identity_deeds import Credential, CredentialKind
 from tests.simulation.identity_process import LEGAL, IdentityProcess
 from tests.simulation.identity_town import Person, Town
@@ -20,7 +23,8 @@ from tests.simulation.identity_town import Person, Town
 BUDGET = Rate(20, 3600.0)
 CLAIM = 60_000
 """Milliseconds of a claim on a message."""
-RESET_LIFE = 3_600_000
+RESET_LIVES = (3_600_000, 3_600_000, 300)
+"""Milliseconds in which a token can be used."""
 
 
 def ready(person: Person) -> AccountId:
@@ -104,13 +108,16 @@ async def deliver_one(town: Town, process: IdentityProcess) -> bool:
     if mail is None:
         return False
     if mail.kind == "password_reset":
-        token = opaque_token(sources.new_entropy())
+        entropy = sources.new_entropy()
+        token = opaque_token(entropy)
+        expires_at = now + RESET_LIVES[entropy[0] % len(RESET_LIVES)]
         account = await process.store.write(
             password_resets.create_for_mail(
-                mail, digest_of(token.encode()), now + RESET_LIFE, now, BUDGET
+                mail, digest_of(token.encode()), expires_at, now, BUDGET
             )
         )
         if account is not None:
+            town.expiries[token] = expires_at
             town.resets.append((token, account.address.partition("@")[0]))
     await process.store.write(outbox.settle(mail))
     return True
@@ -124,6 +131,7 @@ async def reset(town: Town, person: Person, random: Random) -> None:
     subject, new = town.people[name], new_password(random)
     subject.passwords.append(new)
     sessions = of_kind(subject, "session")
+    expired = milliseconds(START + trio.current_time()) > town.expiries[token]
 
     async def act(process: IdentityProcess, client: str) -> bool:
         for each in sessions[-1:]:
@@ -132,7 +140,11 @@ async def reset(town: Town, person: Person, random: Random) -> None:
         return True
 
     if await town.deeds.attempt(random, "reset", ("password_changed",), act, once=token):
+        if expired:
+            town.deeds.violated("a password was reset with a token that had expired")
         await town.deeds.end(sessions, "the reset of the password")
+    elif expired:
+        town.deeds.sights.add("reset: expired")
 
 
 async def consent(town: Town, person: Person, random: Random) -> None:
@@ -143,6 +155,15 @@ async def consent(town: Town, person: Person, random: Random) -> None:
         await process.identity.own_consent.accept(ready(person), versions, client=client)
 
     await town.deeds.attempt(random, "consent", ("documents_accepted",), act)
+
+
+async def choose_policy(town: Town, person: Person, random: Random) -> None:
+    """Choose who may register, as an administrator."""
+
+    async def act(process: IdentityProcess, client: str) -> None:
+        await process.identity.installation.change("invitation", actor=ready(person), client=client)
+
+    await town.deeds.attempt(random, "choose policy", ("installation_changed",), act)
 
 
 async def create_key(town: Town, person: Person, random: Random) -> None:

@@ -9,11 +9,14 @@ import pytest
 from octavo.accounts.administration import Administration
 from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
+from octavo.accounts.installation import Installation
 from octavo.accounts.members import Members
 from octavo.model.accounts import administration
+from octavo.model.accounts.account import Account
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.administration import Controls, ControlsChange, DecisionsChange
 from octavo.model.accounts.audit import Actor, AuditEntry
+from octavo.model.accounts.installation import RegistrationPolicy
 from octavo.model.accounts.invitation import Invitation
 from octavo.model.accounts.portal import PortalTokenUnusable
 from octavo.model.accounts.refusal import InvitationUnusable
@@ -24,6 +27,7 @@ from octavo.store import Script, StoreUnavailable, Transaction
 from octavo.store.scripts import (
     account_removal,
     accounts,
+    installation,
     invitations,
     members,
     outbox,
@@ -210,6 +214,27 @@ def remember_addresses(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(outbox, "forget_address", _nothing)
 
 
+def choose_without_a_record(patch: pytest.MonkeyPatch) -> None:
+    """The policy of registration is changed, and nobody records by whom."""
+
+    async def change(
+        self: Installation, policy: RegistrationPolicy, *, actor: AccountId, client: str | None
+    ) -> None:
+        await self._store.write(installation.choose_policy(policy, actor))
+
+    patch.setattr(Installation, "change", change)
+
+
+def accept_expired_tokens(patch: pytest.MonkeyPatch) -> None:
+    """The expiry of a token to choose a password is not looked at."""
+    account_of = password_resets._account_of
+
+    async def of_any_time(transaction: Transaction, digest: bytes, now: int) -> Account | None:
+        return await account_of(transaction, digest, 0)
+
+    patch.setattr(password_resets, "_account_of", of_any_time)
+
+
 IDENTITY_BROKEN: Mapping[Break, str] = {
     count_administrators_before: "no enabled administrator is left",
     use_invitations_again: r"the token .* was used \d times",
@@ -226,6 +251,8 @@ IDENTITY_BROKEN: Mapping[Break, str] = {
         "the controls of .* (changed within revision|went from)"
         "|controls_changed of .* is recorded, and not what it says"
     ),
+    choose_without_a_record: r"choose policy #\d+ \(acknowledged\) is recorded as \[\]",
+    accept_expired_tokens: "with a token that had expired",
     remember_addresses: "the address of a removed account is in mail_budgets",
 }
 """What is left out, and the message of the first failing schedule."""

@@ -81,6 +81,9 @@ EFFECTS: dict[AuditKind, Effect] = {
     ),
     "grant_created": lambda old, new, entry: _new(old.grants, new.grants, entry),
     "grant_revoked": lambda old, new, entry: _new(new.grants, old.grants, entry),
+    "installation_changed": lambda old, new, entry: (
+        entry.detail["registrationPolicy"] == new.policy
+    ),
     "invitation_accepted": _accepted,
     "invitation_created": lambda old, new, entry: _new(old.invitations, new.invitations, entry),
     "invitation_revoked": lambda old, new, entry: (

@@ -36,6 +36,7 @@ ACTS: Sequence[Act] = (
     *[account_acts.deliver] * 3,
     *[account_acts.reset] * 4,
     account_acts.consent,
+    account_acts.choose_policy,
     *[account_acts.create_key] * 3,
     *[account_acts.revoke] * 4,
     *[account_acts.open_portal] * 2,
@@ -45,8 +46,8 @@ ACTS: Sequence[Act] = (
     shared_acts.withdraw,
     *[shared_acts.change_role] * 3,
     *[shared_acts.leave] * 2,
-    *[shared_acts.decide] * 4,
-    *[shared_acts.control] * 3,
+    *[shared_acts.decide] * 6,
+    *[shared_acts.control] * 4,
     shared_acts.remove,
     shared_acts.remove_own,
 )

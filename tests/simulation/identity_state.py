@@ -48,6 +48,7 @@ class State:
         resets: the account of each token to choose a new password, by its digest.
         portal: the account of each portal token, by its digest.
         grants: the account of each grant to a program.
+        policy: who may register, as chosen.
         secrets: the codes and tokens of grants, by their digests.
     """
 
@@ -60,6 +61,7 @@ class State:
     resets: dict[bytes, str]
     portal: dict[bytes, str]
     grants: dict[str, str]
+    policy: str
     secrets: dict[bytes, StoredSecret]
 
     @property
@@ -72,6 +74,7 @@ class State:
             self.sessions,
             self.keys,
             self.grants,
+            self.policy,
         )
 
 
@@ -87,6 +90,7 @@ async def state_of(transaction: Transaction) -> State:
         "SELECT digest, grant_id, 'code', used_at FROM oauth_codes UNION ALL"
         " SELECT digest, grant_id, kind, used_at FROM oauth_tokens"
     )
+    policies = await transaction.fetch_all("SELECT registration_policy FROM installation")
     return State(
         {row[0]: StoredAccount(*row[1:]) for row in accounts},
         frozenset(row[0] for row in await transaction.fetch_all("SELECT id FROM workspaces")),
@@ -97,6 +101,7 @@ async def state_of(transaction: Transaction) -> State:
         dict(await _pairs(transaction, "SELECT digest, account_id FROM password_resets")),
         dict(await _pairs(transaction, "SELECT digest, account_id FROM portal_tokens")),
         dict(await _pairs(transaction, "SELECT id, account_id FROM oauth_grants")),
+        policies[0][0],
         {row[0]: StoredSecret(*row[1:]) for row in secrets},
     )
 

@@ -79,6 +79,7 @@ class Town:
     Attributes:
         invitations: tokens of invitations, with their ids.
         resets: tokens to choose a new password, with the names of their people.
+        expiries: when each of these expires, in milliseconds of Unix time.
         portal: portal tokens.
         programs: the registered programs, with the tokens that manage them.
         families: what people allowed programs, the newest last.
@@ -90,6 +91,7 @@ class Town:
     )
     invitations: list[tuple[str, str]] = field(default_factory=list)
     resets: list[tuple[str, str]] = field(default_factory=list)
+    expiries: dict[str, int] = field(default_factory=dict)
     portal: list[str] = field(default_factory=list)
     programs: list[tuple[ClientId, str]] = field(default_factory=list)
     families: list[Family] = field(default_factory=list)

@@ -17,6 +17,7 @@ POINTS = (
 CHANGES = {
     "accept": ("already_member",),
     "change password": (),
+    "choose policy": ("forbidden",),
     "change role": ("forbidden", "last_owner", "not_found"),
     "consent": ("consent_required",),
     "control": ("controls_changed", "last_administrator", "not_found"),
@@ -40,7 +41,7 @@ CHANGES = {
 IDENTITY_SIGHTS = {
     *(f"{name}: acknowledged" for name in CHANGES),
     *(f"{name}: {code}" for name, codes in CHANGES.items() for code in codes),
-    *("not_signed_in", "not-executed", "unknown"),
+    *("reset: expired", "not_signed_in", "not-executed", "unknown"),
     *(f"{kind} at {point}" for kind in ("crash", "delay") for point in POINTS),
     *(f"{end} of {number}" for end in ("stop", "cut", "power") for number in (1, 2)),
 }

@@ -1,17 +1,29 @@
 """The notice stream over real sockets: who may open it, its notices, its end."""
 
 import json
+import math
 import socket
 from collections.abc import AsyncIterator
 from itertools import pairwise
+from typing import cast
 
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
+from octavo.actors.notice_hub import NoticeHub
 from octavo.model.accounts.access_limits import READ, AccessLimits, parse_scopes
-from octavo.model.identity import Position, WorkspaceId
+from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.store import Transaction
-from octavo.ws.notice_stream import MAX_MESSAGE, MAX_SUBSCRIPTIONS, SUBPROTOCOL
+from octavo.store.scripts.workspaces import WorkspaceAccess
+from octavo.ws import Frame, ServerWebSocket
+from octavo.ws.notice_stream import (
+    MAX_MESSAGE,
+    MAX_SUBSCRIPTIONS,
+    SUBPROTOCOL,
+    NoticeStream,
+    changed_frame,
+)
 from tests.fakes.notice_server import (
     FROM_HERE,
     NOBODYS,
@@ -483,3 +495,80 @@ async def test_vanished_device_is_forgotten(installation: Installation) -> None:
         while installation.hub.listened_to():
             await trio.lowlevel.checkpoint()
     await installation.write(workspace_id, "a.md", headers)
+
+
+class _Waiting:
+    """A connection whose client has asked for one workspace, and collects what it is sent."""
+
+    def __init__(self, workspace_id: WorkspaceId) -> None:
+        asked = {"type": "subscribe", "workspaceId": workspace_id}
+        self._asked = [json.dumps(asked)]
+        self.received: list[dict[str, object]] = []
+
+    def __aiter__(self) -> "_Waiting":
+        return self
+
+    async def __anext__(self) -> str:
+        if not self._asked:
+            await trio.sleep_forever()
+        return self._asked.pop()
+
+    async def send_frame(self, sent: Frame) -> None:
+        self.received.append(json.loads(sent[sent.index(b"{") :]))
+
+    def offer_frame(self, sent: Frame) -> bool:
+        self.received.append(json.loads(sent[sent.index(b"{") :]))
+        return True
+
+
+@pytest.mark.parametrize(
+    ("found", "deleted", "received"),
+    [
+        (None, False, gone(_workspace(1), "not_found")),
+        (WorkspaceAccess(Position(0), member=False), False, gone(_workspace(1), "not_found")),
+        (None, True, gone(_workspace(1), "not_found")),
+        (WorkspaceAccess(Position(0), member=True), True, gone(_workspace(1), "deleted")),
+        (
+            WorkspaceAccess(Position(1), member=True),
+            False,
+            {"type": "subscribed", "workspaceId": _workspace(1), "position": 2},
+        ),
+    ],
+    ids=["unknown", "foreign", "unknown and deleted", "deleted", "visible"],
+)
+async def test_workspace_that_changes_while_it_is_looked_up_is_told_by_the_result_alone(
+    found: WorkspaceAccess | None, deleted: bool, received: dict[str, object]
+) -> None:
+    workspace_id = _workspace(1)
+    looking, looked = trio.Event(), trio.Event()
+
+    async def look_up(_: object) -> dict[WorkspaceId, WorkspaceAccess]:
+        looking.set()
+        await looked.wait()
+        return {} if found is None else {workspace_id: found}
+
+    async def still_valid() -> bool:
+        return True
+
+    connection, hub = _Waiting(workspace_id), NoticeHub(changed_frame)
+    stream = NoticeStream(
+        cast(ServerWebSocket, connection),
+        hub,
+        account_id=AccountId("ann"),
+        workspace_access=look_up,
+        still_valid=still_valid,
+        check_every=math.inf,
+    )
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(hub.run)
+        nursery.start_soon(stream.run)
+        await looking.wait()
+        for position in (1, 2):
+            hub.announce(workspace_id, Position(position))
+            await wait_all_tasks_blocked()
+        if deleted:
+            hub.announce_gone(workspace_id)
+        looked.set()
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert connection.received[1:] == [received]

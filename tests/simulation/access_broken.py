@@ -1,0 +1,180 @@
+"""Access that is broken on purpose: each omits something that ends it, or tells of it, in time."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+import trio
+
+from octavo.accounts.credential_cache import CachedCaller, CredentialCache
+from octavo.actors.notice_hub import NoticeHub
+from octavo.http.api.access import Access
+from octavo.model.identity import Position, WorkspaceId
+from octavo.store.postgres.listening import Gap, Messages, _Listener
+from octavo.store.scripts import (
+    account_removal,
+    api_keys,
+    changesets,
+    members,
+    sessions,
+    workspaces,
+)
+from octavo.store.scripts import accounts as account_scripts
+from octavo.ws import Frame
+from octavo.ws.notice_stream import NoticeStream
+from tests.simulation import access_service
+from tests.simulation.access_process import AccessProcess
+from tests.simulation.broken import Break
+
+
+async def _nothing(*_: object) -> None:
+    """Do nothing."""
+
+
+def _silent(module: object, name: str, what: str) -> Break:
+    """Return a break: the processes are not notified."""
+
+    def broken(patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(module, name, _nothing)
+
+    broken.__name__ = f"do_not_notify_of_{what}"
+    return broken
+
+
+def ignore_gaps(patch: pytest.MonkeyPatch) -> None:
+    """A connection that was lost is opened again, as if nothing had been missed."""
+    put = Messages.put
+
+    def put_message(self: Messages, message: str | Gap) -> None:
+        if not isinstance(message, Gap):
+            put(self, message)
+
+    patch.setattr(Messages, "put", put_message)
+
+
+def check_no_access_after_a_gap(patch: pytest.MonkeyPatch) -> None:
+    """After a gap, only positions are looked up."""
+    patch.setattr(NoticeHub, "recheck_all", lambda self: None)
+
+
+def wait_for_the_end_of_a_vanished_connection(patch: pytest.MonkeyPatch) -> None:
+    """Nobody asks a silent server whether it is there."""
+
+    async def lost(self: _Listener, _: object) -> None:
+        await self._gone.wait()
+
+    patch.setattr(_Listener, "lost", lost)
+
+
+def announce_what_is_next(patch: pytest.MonkeyPatch) -> None:
+    """A position is announced that is not committed yet."""
+    announce = NoticeHub.announce
+
+    def early(self: NoticeHub[Frame], workspace_id: WorkspaceId, position: Position) -> None:
+        announce(self, workspace_id, Position(position + 1))
+
+    patch.setattr(NoticeHub, "announce", early)
+
+
+def check_no_memberships(patch: pytest.MonkeyPatch) -> None:
+    """A stream checks its credential only."""
+
+    async def hold(self: NoticeStream) -> bool:
+        return True
+
+    patch.setattr(NoticeStream, "_check_workspaces", hold)
+
+
+def check_no_credential(patch: pytest.MonkeyPatch) -> None:
+    """A stream checks its memberships only."""
+    init = NoticeStream.__init__
+
+    async def valid() -> bool:
+        return True
+
+    def made(self: NoticeStream, *given: Any, **named: Any) -> None:  # noqa: ANN401
+        init(self, *given, **{**named, "still_valid": valid})
+
+    patch.setattr(NoticeStream, "__init__", made)
+
+
+def cache_in_several_processes(patch: pytest.MonkeyPatch) -> None:
+    """Several processes cache credentials and memberships as a single one does."""
+
+    def made(*given: Any, **named: Any) -> AccessProcess:  # noqa: ANN401
+        return AccessProcess(*given, **{**named, "fresh": access_service.FRESH})
+
+    patch.setattr(access_service, "AccessProcess", made)
+
+
+def remember_memberships(patch: pytest.MonkeyPatch) -> None:
+    """The cache of memberships keeps those that change."""
+    patch.setattr(Access, "forget", lambda self, workspace_id: None)
+
+
+def keep_what_was_looked_up_before(patch: pytest.MonkeyPatch) -> None:
+    """A caller is cached although something was forgotten while it was looked up."""
+    keep = CredentialCache.keep
+
+    def keep_anyway(
+        self: CredentialCache, digest: bytes, entry: CachedCaller, generation: int
+    ) -> None:
+        keep(self, digest, entry, self.generation)
+
+    patch.setattr(CredentialCache, "keep", keep_anyway)
+
+
+def tell_everything_again(patch: pytest.MonkeyPatch) -> None:
+    """A position that was told before is told again."""
+
+    def changed(
+        self: NoticeStream, workspace_id: WorkspaceId, position: Position, frame: Frame
+    ) -> None:
+        if workspace_id in self._sent:
+            self._sent[workspace_id] = Position(position - 1)
+            self._unsent[workspace_id] = position
+            self._wake.set()
+
+    patch.setattr(NoticeStream, "changed", changed)
+
+
+def follow_after_the_look(patch: pytest.MonkeyPatch) -> None:
+    """The position is read first, and changes are listened to then."""
+    subscribe = NoticeHub.subscribe
+    unsubscribed: Callable[..., None] = NoticeHub.unsubscribe
+    send = NoticeStream._send
+
+    def later(self: NoticeHub[Frame], workspace_id: WorkspaceId, listener: NoticeStream) -> None:
+        unsubscribed(self, workspace_id, listener)
+
+    async def send_and_subscribe(self: NoticeStream, **message: Any) -> None:  # noqa: ANN401
+        await send(self, **message)
+        if message["type"] == "subscribed":
+            await trio.sleep(0.2)
+            subscribe(self._hub, message["workspaceId"], self)
+
+    patch.setattr(NoticeHub, "subscribe", later)
+    patch.setattr(NoticeStream, "_send", send_and_subscribe)
+
+
+ACCESS_BROKEN: Mapping[Break, str] = {
+    ignore_gaps: "was not told|outlived",
+    check_no_access_after_a_gap: "outlived",
+    wait_for_the_end_of_a_vanished_connection: "does not hear of the others",
+    announce_what_is_next: "before it was committed",
+    check_no_memberships: "outlived its membership|was not told",
+    check_no_credential: "outlived (its credential|the expiry)",
+    cache_in_several_processes: "was served as|after its end|outlived its credential",
+    remember_memberships: "was served as",
+    keep_what_was_looked_up_before: "after its end",
+    tell_everything_again: r"was told \d+ of .* after",
+    follow_after_the_look: "was not told",
+    _silent(members, "notify_access", "members"): "outlived its membership",
+    _silent(sessions, "notify_access", "sessions"): "outlived its credential",
+    _silent(api_keys, "notify_access", "keys"): "outlived its credential",
+    _silent(account_scripts, "notify_access", "decisions"): "outlived its credential",
+    _silent(account_removal, "notify_access", "removals"): "outlived",
+    _silent(workspaces, "notify_deletion", "deletions"): "outlived its membership",
+    _silent(changesets, "notify_position", "positions"): "was not told",
+}
+"""What is left out, and the message of the first failing schedule."""

@@ -1,0 +1,265 @@
+"""One process that serves workspaces, their members and the streams of their notices."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from random import Random
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
+import trio
+
+from octavo.accounts.administration import AccountRemoval
+from octavo.accounts.invitations import Invitations
+from octavo.accounts.members import Members
+from octavo.accounts.passwords import Passwords
+from octavo.actors.core import WorkerContext, WorkerSpec
+from octavo.actors.notice_hub import NoticeHub
+from octavo.actors.workspace.actor import workspaces
+from octavo.http.api.access import Access
+from octavo.http.api.authentication import SessionOrKey
+from octavo.http.api.notices import PATH, NoticeSocket, StreamCaller
+from octavo.http.contract.request_log import RequestRecord
+from octavo.http.server.asgi import EXTENSION
+from octavo.http.server.asgi import Event as AsgiEvent
+from octavo.model.accounts.consent import NO_DOCUMENTS
+from octavo.model.documents.initial_document import client_of
+from octavo.model.identity import AccountId, WorkspaceId
+from octavo.service.account_services import announce_members, workspace_gone
+from octavo.service.components import Components, relay_notifications
+from octavo.service.notice_streams import NoticeStreams
+from octavo.store import StoreUnavailable
+from octavo.store.scripts.workspaces import WorkspaceAccess
+from octavo.ws import ConnectionGone, Frame, ServerWebSocket
+from octavo.ws.notice_stream import SUBPROTOCOL, NoticeStream, changed_frame
+from tests.fakes.identity_fixture import CHEAP, IdentityFixture, hash_inline
+from tests.fakes.inline_documents import inline_documents
+from tests.simulation.access_device import DeviceSocket, Stream
+from tests.simulation.bare_process import AT_ONCE, BareProcess
+from tests.simulation.channel import Channel, ListeningStore
+from tests.simulation.disk import Disk
+from tests.simulation.identity_process import Sources
+from tests.simulation.weather import FaultSchedule
+
+if TYPE_CHECKING:
+    from octavo.store.postgres import PostgresStore
+
+ORIGIN = "https://notes.example.org"
+
+
+class AccessProcess(BareProcess):
+    """Serves until it is stopped or killed.
+
+    Attributes:
+        listening: hears of the commits of the other processes, and of its own; None if it is alone.
+        identity: the use cases of accounts and credentials.
+        members: those of members.
+        invitations: those of invitations.
+        removal: removes accounts.
+        access: looks up the roles of members.
+        directory: the actors of the workspaces.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        disk: Disk,
+        faults: FaultSchedule,
+        random: Random,
+        *,
+        sources: Sources,
+        channel: Channel | None,
+        fresh: float,
+    ) -> None:
+        super().__init__(name, disk, faults, random)
+        self._scopes: dict[trio.CancelScope, None] = {}
+        self._stopping = False
+        self._hub: NoticeHub[Frame] = NoticeHub(changed_frame)
+        self._root.add(WorkerSpec("notices", self._run_hub))
+        self.listening: ListeningStore | None = None
+        if channel is not None:
+            self.listening = ListeningStore(channel, self.store, random)
+            relay = partial(relay_notifications, cast("PostgresStore", self.listening), self._hub)
+            self._root.add(WorkerSpec("pg_listener", relay, backoff=AT_ONCE))
+        self.identity = IdentityFixture(
+            self.store,
+            NO_DOCUMENTS,
+            sources=sources,
+            passwords=Passwords(new_entropy=sources.new_salt, cost=CHEAP, run=hash_inline),
+            fresh=fresh,
+            forgotten=self._hub.recheck_access,
+        )
+        self.access = Access(self.store, fresh=fresh)
+        self._wire(sources)
+        spec = workspaces(
+            self.store,
+            now=sources.now,
+            new_id=sources.new_id,
+            announce=self._hub.announce,
+            shared=channel is not None,
+            documents=inline_documents(client=client_of(sources.new_id())),
+        )
+        self.directory = self._root.add(
+            replace(
+                spec,
+                backoff=AT_ONCE,
+                start_timeout=math.inf,
+                drain_timeout=math.inf,
+                stopping_timeout=math.inf,
+            )
+        )
+
+    def _wire(self, sources: Sources) -> None:
+        """Announce changes as the service does."""
+        nothing = SimpleNamespace(
+            forget_workspace=lambda _: None, forget_account=lambda _: None, wake=lambda: None
+        )
+        parts = cast(
+            Components,
+            SimpleNamespace(access=self.access, hub=self._hub, storage=nothing, sweeper=nothing),
+        )
+        identity = self.identity
+        changed = announce_members(parts)
+        self.gone: Callable[[WorkspaceId], None] = partial(workspace_gone, parts)
+        self.members = Members(self.store, audit=identity.audit, now=sources.now, changed=changed)
+        self.invitations = Invitations(
+            self.store,
+            identity.attempts,
+            audit=identity.audit,
+            now=sources.now,
+            new_id=sources.new_id,
+            new_token=sources.new_entropy,
+            changed=changed,
+        )
+        self.removal = AccountRemoval(
+            self.store,
+            identity.credentials,
+            identity.passwords,
+            identity.attempts,
+            audit=identity.audit,
+            now=sources.now,
+            gone=self.gone,
+            changed=changed,
+            removed=lambda: None,
+        )
+
+    @property
+    def hears(self) -> bool:
+        """Whether it hears of the commits of others, or is alone."""
+        return self.listening is None or self.listening.is_open
+
+    def stop(self) -> None:
+        """See `BareProcess`; streams end first."""
+        self._stopping = True
+        for scope in self._scopes:
+            scope.cancel(reason="the service stops")
+        super().stop()
+
+    async def serve_stream(
+        self, told: Stream, socket: DeviceSocket, headers: Sequence[tuple[bytes, bytes]]
+    ) -> None:
+        """Serve a stream until it ends, and tell how; it is not opened if it is refused."""
+
+        async def serve(
+            stream: trio.abc.HalfCloseableStream,
+            caller_state: StreamCaller,
+            *,
+            stopping: trio.Event,
+            request_id: str,
+        ) -> None:
+            told.opened = True
+
+            async def access_to(
+                workspace_ids: Sequence[WorkspaceId],
+            ) -> dict[WorkspaceId, WorkspaceAccess]:
+                with _noting(told):
+                    return await caller_state.workspace_access(workspace_ids)
+
+            async def still_valid() -> bool:
+                with _noting(told):
+                    return await caller_state.still_valid()
+
+            notices = NoticeStream(
+                cast(ServerWebSocket, socket),
+                self._hub,
+                account_id=AccountId(told.account_id),
+                workspace_access=access_to,
+                still_valid=still_valid,
+                check_every=NoticeStreams(self._hub).check_every,
+            )
+            try:
+                await notices.run()
+            except* ConnectionGone:
+                pass
+
+        endpoint = NoticeSocket(
+            SessionOrKey(self.identity.credentials, origin=ORIGIN),
+            self.store,
+            subprotocol=SUBPROTOCOL,
+            serve=serve,
+            new_id=lambda: "request",
+            log_request=_unlogged,
+            public_url=ORIGIN,
+        )
+        scope = {
+            "type": "websocket",
+            "path": PATH,
+            "client": ("192.0.2.1", 1),
+            "headers": [*headers, (b"origin", ORIGIN.encode())],
+            "subprotocols": [SUBPROTOCOL],
+            "extensions": {EXTENSION: _Exchange(socket), "websocket.http.response": {}},
+        }
+        with self.connected() as scope_of_process:
+            if self._stopping:
+                scope_of_process.cancel(reason="the service stops")
+            self._scopes[scope_of_process] = None
+            try:
+                await endpoint(scope, _never, _refused)
+            finally:
+                del self._scopes[scope_of_process]
+        told.end(0)
+
+    async def _run_hub(self, worker: WorkerContext) -> None:
+        await self._hub.run()
+
+
+@contextmanager
+def _noting(stream: Stream) -> Iterator[None]:
+    """Note a failure of the store."""
+    try:
+        yield
+    except StoreUnavailable:
+        stream.failed.append(trio.current_time())
+        raise
+
+
+class _Exchange:
+    """The request of a WebSocket, as the server passes it on."""
+
+    request_id = "request"
+    request_id_accepted = True
+    rejected = None
+
+    def __init__(self, socket: DeviceSocket) -> None:
+        self._socket = socket
+        self.stopping = trio.Event()
+
+    async def respond(self, *_: object) -> None:
+        await trio.lowlevel.checkpoint()
+
+    def take_stream(self) -> DeviceSocket:
+        return self._socket
+
+
+async def _never() -> AsgiEvent:
+    await trio.sleep_forever()
+
+
+async def _refused(_: AsgiEvent) -> None:
+    await trio.lowlevel.checkpoint()
+
+
+def _unlogged(_: RequestRecord) -> None:
+    pass

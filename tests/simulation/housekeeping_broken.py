@@ -1,0 +1,167 @@
+"""Housekeeping that is broken on purpose: it removes too much, too little, or only while it can."""
+
+import math
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+import pytest
+import trio
+
+from octavo.accounts.activity import Activity
+from octavo.actors.jobs.retention import RetentionJob
+from octavo.model.accounts.session import SessionLife
+from octavo.service import retention
+from octavo.store import Script, StoreError, Transaction
+from octavo.store.scripts import audit, oauth_clients, restorations, sweeping
+from tests.simulation import housekeeping_service
+from tests.simulation.broken import Break
+
+
+def forget_receipts_early(patch: pytest.MonkeyPatch) -> None:
+    """Receipts are kept for less than the API promises."""
+    patch.setattr(retention, "RECEIPT_DAYS", 29)
+
+
+def keep_invitations(patch: pytest.MonkeyPatch) -> None:
+    """Invitations are kept for longer than the documentation says."""
+    patch.setattr(retention, "INVITATION_DAYS", 400)
+
+
+def end_sessions_at_their_start(patch: pytest.MonkeyPatch) -> None:
+    """The age of a session counts as the time since its last activity."""
+    alive_since = SessionLife.alive_since
+
+    def swapped(self: SessionLife, now: int) -> tuple[int, int]:
+        active, created = alive_since(self, now)
+        return created, active
+
+    patch.setattr(SessionLife, "alive_since", swapped)
+
+
+def run_each_step_once(patch: pytest.MonkeyPatch) -> None:
+    """A round removes one portion of each kind."""
+
+    async def finish(self: RetentionJob, step: Callable[[], Script[bool]]) -> None:
+        await self._store.write(step())
+
+    patch.setattr(RetentionJob, "_finish", finish)
+
+
+def give_up_after_a_failure(patch: pytest.MonkeyPatch) -> None:
+    """The job runs until a failure of the store."""
+
+    async def run(self: RetentionJob) -> None:
+        with suppress(StoreError):
+            while True:
+                await self.round()
+                await trio.sleep(housekeeping_service.PERIOD)
+        await trio.sleep_forever()
+
+    patch.setattr(RetentionJob, "run", run)
+
+
+def sweep_when_woken_only(patch: pytest.MonkeyPatch) -> None:
+    """What nobody announced, because a process had ended, is never looked for."""
+    patch.setattr(housekeeping_service, "POLL", math.inf)
+
+
+def remove_running_restorations(patch: pytest.MonkeyPatch) -> None:
+    """The state of a restoration is not looked at."""
+
+    def expire(before: int) -> Script[bool]:
+        async def delete(transaction: Transaction) -> bool:
+            await transaction.execute("DELETE FROM restorations WHERE updated_at < $1", before)
+            return False
+
+        return delete
+
+    patch.setattr(restorations, "expire", expire)
+
+
+def remove_programs_in_use(patch: pytest.MonkeyPatch) -> None:
+    """Whether anybody has allowed a program something is not looked at."""
+
+    def expire(before: int) -> Script[bool]:
+        async def delete(transaction: Transaction) -> bool:
+            await transaction.execute("DELETE FROM oauth_clients WHERE created_at < $1", before)
+            return False
+
+        return delete
+
+    patch.setattr(oauth_clients, "expire", expire)
+
+
+def leave_receipts_of_deleted_workspaces(patch: pytest.MonkeyPatch) -> None:
+    """A table is left out."""
+    rest = tuple(each for each in sweeping._REST if each[0] != "receipts")
+    patch.setattr(sweeping, "_REST", rest)
+
+
+def sweep_one_workspace_too_many(patch: pytest.MonkeyPatch) -> None:
+    """What a deletion has left is taken for that of the workspace after it."""
+    rest = sweeping._sweep_workspace
+
+    async def sweep(transaction: Transaction) -> bool:
+        await transaction.execute(
+            "DELETE FROM receipts WHERE workspace - 1 IN (SELECT number FROM deleted_workspaces)"
+        )
+        return await rest(transaction)
+
+    patch.setattr(sweeping, "_sweep_workspace", sweep)
+
+
+def keep_clients_of_removed_accounts(patch: pytest.MonkeyPatch) -> None:
+    """Nothing is erased from the audit."""
+
+    def erase() -> Script[bool]:
+        async def nothing(transaction: Transaction) -> bool:
+            return False
+
+        return nothing
+
+    patch.setattr("octavo.actors.jobs.sweeping.erase_clients", erase)
+
+
+def erase_all_clients(patch: pytest.MonkeyPatch) -> None:
+    """The clients of all accounts are erased with those of one."""
+    erase = audit.erase_clients
+
+    def erase_more() -> Script[bool]:
+        async def both(transaction: Transaction) -> bool:
+            more = await erase()(transaction)
+            if more:
+                await transaction.execute("UPDATE audit SET client = NULL")
+            return more
+
+        return both
+
+    patch.setattr("octavo.actors.jobs.sweeping.erase_clients", erase_more)
+
+
+def drop_uses_during_a_write(patch: pytest.MonkeyPatch) -> None:
+    """What was used while earlier uses are written is taken for written."""
+    flush = Activity.flush
+
+    async def flush_and_clear(self: Activity) -> None:
+        await flush(self)
+        self._sessions.clear()
+
+    patch.setattr(Activity, "flush", flush_and_clear)
+
+
+HOUSEKEEPING_BROKEN: Mapping[Break, str] = {
+    forget_receipts_early: "of (receipts|restorations) was removed .* too early",
+    keep_invitations: "of invitations is left",
+    end_sessions_at_their_start: "of sessions (was removed|is left)",
+    run_each_step_once: "is left after",
+    give_up_after_a_failure: "is left after",
+    sweep_when_woken_only: "is left|are left|removed account",
+    remove_running_restorations: "of restorations was removed .* too early",
+    remove_programs_in_use: "of oauth_clients was removed .* too early",
+    leave_receipts_of_deleted_workspaces: "receipts of a deleted workspace are left",
+    sweep_one_workspace_too_many: "of receipts was removed .* too early",
+    keep_clients_of_removed_accounts: "the client of a removed account is in",
+    drop_uses_during_a_write: "the use of the session .* was not recorded",
+    erase_all_clients: "the client of an account is missing",
+}
+"""What is left out, and the message of the first failing schedule."""

@@ -1,0 +1,374 @@
+"""Housekeeping in one run: jobs that remove what has passed, while it is used and processes end."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from itertools import count
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import pytest
+import trio
+from outcome import Outcome
+
+from octavo.accounts.activity import Activity
+from octavo.actors.core import WorkerContext, WorkerSpec
+from octavo.actors.jobs import retention as retention_jobs
+from octavo.actors.jobs import step_loop
+from octavo.actors.jobs.sweeping import SweepingJob
+from octavo.actors.testing import current_schedule, scenario_random
+from octavo.model.accounts.session import SessionId, SessionLife
+from octavo.model.identity import AccountId, WorkspaceId
+from octavo.service import retention
+from octavo.settings import Settings
+from octavo.store import Script, Store, StoreUnavailable, Transaction
+from octavo.store.scripts import (
+    account_removal,
+    audit,
+    expiry,
+    invitations,
+    oauth_clients,
+    outbox,
+    password_resets,
+    portal_tokens,
+    restorations,
+    sessions,
+    sweeping,
+    workspaces,
+)
+from octavo.store.transaction import T
+from tests.fakes.identity_fixture import START
+from tests.simulation.bare_process import AT_ONCE, BareProcess
+from tests.simulation.disk import Disk
+from tests.simulation.housekeeping_rows import BY_TABLE, DAY, KINDS, Columns, insertion
+from tests.simulation.places import Places, pause
+from tests.simulation.verdict import Violated
+from tests.simulation.weather import FaultSchedule
+
+USERS = 3
+TURNS = 10
+ALL_USES = [(user, turn) for turn in range(TURNS) for user in range(USERS)]
+SPEED = 1
+"""Days in a second of a run."""
+PERIOD = 8.0
+"""Seconds between two rounds of a job."""
+POLL = 4.0
+"""Seconds between two looks for what was deleted."""
+SLACK = 2.0
+"""Seconds that a round may take without faults."""
+LIMITED = (
+    *(expiry, audit, invitations, oauth_clients, outbox, password_resets, portal_tokens),
+    *(restorations, sweeping),
+)
+ACCOUNTS = tuple(AccountId(f"01900000-0000-7000-8a00-{n:012x}") for n in range(USERS))
+
+
+def house_now() -> float:
+    """Return the time in seconds of Unix time."""
+    return START + trio.current_time() * SPEED * DAY / 1000
+
+
+async def simulate_housekeeping(
+    uses: Sequence[tuple[int, int]] = ALL_USES, sighted: Callable[[str], None] = lambda _: None
+) -> None:
+    """Use what passes with time under injected faults, while jobs remove it; then judge them.
+
+    ``sighted`` is called with every notable event.
+    """
+    random = scenario_random()
+    with ExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.setattr(retention, "now", house_now)
+        patch.setattr(retention_jobs, "PERIOD_SECONDS", PERIOD)
+        patch.setattr(step_loop, "POLL_SECONDS", POLL)
+        rows = random.choice([1, 2, 500])
+        for module in LIMITED:
+            patch.setattr(module, "MAX_ROWS", rows)
+        house = House(random)
+        stack.callback(house.disk.close)
+        await house.run(uses)
+        house.judge()
+    for sight in house.sights:
+        sighted(sight)
+
+
+class HouseDisk(Disk):
+    """A disk in memory that tells what a job removes.
+
+    Attributes:
+        cleaning: whether the script of a job runs.
+        removed: what jobs removed: the time, the table, the key and the columns of each row.
+    """
+
+    def __init__(self, faults: FaultSchedule) -> None:
+        self.cleaning = False
+        self.removed: list[tuple[float, str, str, Columns]] = []
+        self._pending: dict[int, list[tuple[float, str, str, Columns]]] = {}
+        self._running: list[tuple[float, str, str, Columns]] = []
+        super().__init__(None, faults)
+        self._connection.create_function("removed", 3, self._tell)
+        for kind in KINDS:
+            self._connection.execute(
+                f"CREATE TEMP TRIGGER of_{kind.table} BEFORE DELETE ON main.{kind.table}"
+                f" BEGIN SELECT removed('{kind.table}', {kind.sql('OLD')}); END"
+            )
+
+    def rows(self, table: str) -> list[tuple[str, Columns]]:
+        """Return the rows of a table, with their keys."""
+        kind = BY_TABLE[table]
+        found = self._connection.execute(f"SELECT {kind.sql(table)} FROM {table}")
+        return [(key, json.loads(columns)) for key, columns in found]
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        return self._connection.execute(sql).fetchall()
+
+    async def write_batch(self, scripts: Sequence[Script[Any]]) -> list[Outcome[Any]]:
+        """See `InlineStore`."""
+        return await super().write_batch(
+            [self._watched(number, script) for number, script in enumerate(scripts)]
+        )
+
+    def _watched(self, number: int, script: Script[Any]) -> Script[Any]:
+        async def watch(transaction: Transaction) -> object:
+            # The scripts of a batch may be run twice.
+            if number == 0:
+                self._pending.clear()
+            self._running = []
+            result: object = await script(transaction)
+            self._pending[number] = self._running
+            return result
+
+        return watch
+
+    def _note(self) -> None:
+        super()._note()
+        for each in self._pending.values():
+            self.removed += each
+        self._pending.clear()
+
+    def _tell(self, table: str, key: str, columns: str) -> None:
+        if self.cleaning:
+            self._running.append((house_now() * 1000, table, key, json.loads(columns)))
+
+
+class JobStore:
+    """The store of a job, whose scripts are known as such."""
+
+    def __init__(self, store: Store, disk: HouseDisk) -> None:
+        self._store = store
+        self._disk = disk
+
+    async def read(self, script: Script[T]) -> T:
+        """See `Store`."""
+        return await self._store.read(script)
+
+    async def read_much(self, script: Script[T]) -> T:
+        """See `Store`."""
+        return await self._store.read_much(script)
+
+    async def write(self, script: Script[T]) -> T:
+        """See `Store`."""
+
+        async def clean(transaction: Transaction) -> T:
+            self._disk.cleaning = True
+            try:
+                return await script(transaction)
+            finally:
+                self._disk.cleaning = False
+
+        return await self._store.write(clean)
+
+
+class HouseProcess(BareProcess):
+    """Runs the jobs of a process.
+
+    Attributes:
+        sweeper: removes what deletions have left.
+        activity: records the uses of sessions.
+    """
+
+    def __init__(self, name: str, disk: HouseDisk, faults: FaultSchedule, random: Random) -> None:
+        super().__init__(name, disk, faults, random)
+        store = JobStore(self.store, disk)
+        self.sweeper = SweepingJob(store, swept=lambda: None)
+        self.activity = Activity(self.store)
+        self._retention = retention.retention_job(store, Settings(), SessionLife())
+        self._root.add(WorkerSpec("retention", self._retain, backoff=AT_ONCE))
+        self._root.add(WorkerSpec("sweeper", self._sweep, backoff=AT_ONCE))
+        self._root.add(WorkerSpec("activity", self._record, backoff=AT_ONCE))
+
+    async def _retain(self, worker: WorkerContext) -> None:
+        await self._retention.run()
+
+    async def _record(self, worker: WorkerContext) -> None:
+        await self.activity.run()
+
+    async def _sweep(self, worker: WorkerContext) -> None:
+        await self.sweeper.run()
+
+
+class House:
+    """A disk, and one or two processes that keep it clean.
+
+    Attributes:
+        disk: the database.
+        sights: what occurred.
+    """
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+        self._weather = FaultSchedule(random)
+        self.disk = HouseDisk(self._weather)
+        self._places = Places(random, random.choice([1, 1, 2]), self._process)
+        self._ids = count(1)
+        self._gone: list[AccountId] = []
+        self._faults: list[str] = []
+        self.sights: list[str] = []
+
+    async def run(self, uses: Sequence[tuple[int, int]]) -> None:
+        """Serve ``uses``, and come to rest."""
+        for number, account_id in enumerate(ACCOUNTS):
+            await self.disk.write(_account(number, account_id))
+        await self.disk.write(workspaces.create(self._new_id(0), "Vault", ACCOUNTS[0], 0))
+        async with trio.open_nursery() as nursery:
+            await self._places.begin_all(nursery)
+            self._weather.armed = True
+            async with trio.open_nursery() as users:
+                for user in range(USERS):
+                    users.start_soon(self._use, user, [t for each, t in uses if each == user])
+                users.start_soon(self._suffer, nursery)
+            self._weather.armed = False
+            # After a failure, the jobs pause.
+            used = await self._use_sessions()
+            await trio.sleep(PERIOD + SLACK)
+            self._look_for_uses(used)
+            self._look_for_deleted()
+            await trio.sleep(PERIOD)
+            self._look_for_passed()
+            await self._places.stop_all()
+        self.sights += self._weather.injected
+
+    def judge(self) -> None:
+        """Raise `Violated` unless the jobs have removed all that has passed, and nothing else."""
+        for at, table, key, columns in self.disk.removed:
+            until, _ = BY_TABLE[table].promise(columns)
+            self.sights.append(f"{table} removed")
+            if at < until:
+                self._faults.append(f"{key} of {table} was removed {until - at:.0f} ms too early")
+        if self._faults:
+            raise Violated(self._faults)
+
+    async def _use_sessions(self) -> dict[str, int]:
+        """Use each session once, in some process; return when."""
+        used: dict[str, int] = {}
+        for key, _ in self.disk.rows("sessions"):
+            used[key] = int(house_now() * 1000)
+            process = self._random.choice(self._places.processes)
+            process.activity.session_active(SessionId(str(UUID(key))), used[key])
+            await pause(self._random, (0, 0, 0.7), steps=6)
+        return used
+
+    def _look_for_uses(self, used: Mapping[str, int]) -> None:
+        """Find sessions whose use was not recorded."""
+        for key, columns in self.disk.rows("sessions"):
+            if key in used and (columns[1] or 0) < used[key]:
+                self._faults.append(f"the use of the session {key} was not recorded")
+
+    def _look_for_passed(self) -> None:
+        """Find what is left, although it has passed before the last rounds."""
+        now = house_now() * 1000 - (PERIOD + SLACK) * SPEED * DAY
+        for kind in KINDS:
+            for key, columns in self.disk.rows(kind.table):
+                _, by = kind.promise(columns)
+                if by < now:
+                    self._faults.append(f"{key} of {kind.table} is left after {now - by:.0f} ms")
+
+    def _look_for_deleted(self) -> None:
+        """Find what is left of deleted workspaces and of removed accounts."""
+        live = {row[0] for row in self.disk.query("SELECT number FROM workspaces")}
+        for table in ("receipts", "restorations"):
+            for row in self.disk.query(f"SELECT DISTINCT workspace FROM {table}"):
+                if row[0] not in live:
+                    self._faults.append(f"{table} of a deleted workspace are left")
+        if self.disk.query("SELECT 1 FROM deleted_workspaces"):
+            self._faults.append("a deleted workspace is left")
+        present = {row[0] for row in self.disk.query("SELECT id FROM accounts")}
+        for entry_id, client, actor in self.disk.query(
+            "SELECT hex(id), client, actor_id FROM audit"
+        ):
+            if actor not in present and client is not None:
+                self._faults.append(f"the client of a removed account is in {entry_id}")
+            if actor in present and client is None:
+                self._faults.append(f"the client of an account is missing in {entry_id}")
+        if len(present) < len(ACCOUNTS):
+            self.sights.append("account removed")
+
+    async def _use(self, user: int, turns: Sequence[int]) -> None:
+        for turn in turns:
+            random = Random(f"{user} {turn} of {current_schedule()}")
+            process = self._places.pick(random)
+            if process is not None:
+                with process.connected(), suppress(StoreUnavailable):
+                    await self._act(process, random)
+            await trio.sleep(random.choice([0, 0.3, 2.0, 4.0]))
+
+    async def _act(self, process: HouseProcess, random: Random) -> None:
+        what = random.choice([*["insert"] * 9, "use", "use", "delete", "remove"])
+        self.sights.append(what)
+        if what == "insert":
+            for _ in range(random.choice([1, 4, 8])):
+                await self._insert(process, random)
+        elif what == "use":
+            rows = self.disk.query("SELECT lower(hex(id)) FROM sessions")
+            if rows:
+                used = {SessionId(str(UUID(random.choice(rows)[0]))): int(house_now() * 1000)}
+                await process.store.write(sessions.record_activity(used, {}))
+        elif what == "delete":
+            workspace_id = random.choice([*self.disk.committed])
+            await process.store.write(workspaces.create(self._new_id(0), "Vault", ACCOUNTS[0], 0))
+            await process.store.write(workspaces.delete(workspace_id))
+            process.sweeper.wake()
+        elif random.random() < 0.5 and not self._gone:
+            self._gone.append(ACCOUNTS[-1])
+            await process.store.write(account_removal.remove(ACCOUNTS[-1]))
+
+    async def _insert(self, process: HouseProcess, random: Random) -> None:
+        kind = random.choice(KINDS)
+        now = int(house_now() * 1000)
+        at = now - int((random.choice(kind.lives) + random.choice([-20, -2, 0, 3])) * DAY)
+        if kind.lives[0]:
+            # It has begun, and does not expire at this time.
+            at = min(at, now)
+        [[workspace]] = self.disk.query("SELECT MAX(number) FROM workspaces")
+        account_id = random.choice(ACCOUNTS[:-1] if self._gone else ACCOUNTS)
+        row = insertion(
+            kind.table, self._new_id(at), at, random, account_id=account_id, workspace=workspace
+        )
+        await process.store.write(row)
+
+    def _new_id(self, at: int) -> WorkspaceId:
+        """Return an id; identifiers sort by time."""
+        digits = f"{at:012x}"
+        return WorkspaceId(f"{digits[:8]}-{digits[8:]}-7000-8000-{next(self._ids):012x}")
+
+    def _process(self, name: str, random: Random) -> HouseProcess:
+        return HouseProcess(name, self.disk, self._weather, random)
+
+    async def _suffer(self, nursery: trio.Nursery) -> None:
+        for _ in range(self._random.choice([0, 1, 2, 3])):
+            await trio.sleep(self._random.choice([0.3, 4.0, PERIOD]))
+            self.sights.append(await self._places.disturb(nursery))
+
+
+def _account(number: int, account_id: AccountId) -> Script[None]:
+    async def create(transaction: Transaction) -> None:
+        await transaction.execute(
+            "INSERT INTO accounts (id, address, display_name, password, role, state, created_at,"
+            " updated_at) VALUES ($1::uuid, $2, '', '', 'member', 'enabled', 0, 0)",
+            account_id,
+            f"{number}@example.org",
+        )
+
+    return create
