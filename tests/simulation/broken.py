@@ -195,7 +195,7 @@ BROKEN: Mapping[Break, str] = {
     ignore_receipts: "duplicate mutation|has the receipt",
     refuse_without_receipts: "not linearizable",
     ignore_the_fence: "duplicate position|and its receipt tells",
-    lose_the_take_back: "not linearizable|, live at .*, reads|is not legal",
+    lose_the_take_back: "not linearizable|, live at .*, reads|is not legal|failed without a fault",
     trust_what_was_known_before_a_failure: "not linearizable|announced|not legal|told .* of",
     forget_what_shrinks: "bytes, and .* are counted",
     trust_to_be_alone: r"not linearizable|p\d told .* of",

@@ -7,7 +7,7 @@ import pytest
 
 from octavo.actors.testing import ScheduleFailure
 from octavo.actors.testing.plugin import Explore
-from tests.simulation.broken import Break, lose_the_take_back, never_announce_what_was_read
+from tests.simulation.broken import Break, forget_announcements, refuse_without_receipts
 from tests.simulation.broken_images import forget_before_the_deletion
 from tests.simulation.service import simulate
 from tests.simulation.test_simulation import CI_SEEDS
@@ -17,6 +17,7 @@ _FAULT = re.compile(
     r"(crash|delay|cancel) at [\w.]+ of [\w/-]+|the (disk|blobs) .+|a write fails .+"
     r"|the power is lost|p\d (has started|is stopped|is killed)"
 )
+_PUSH = r"[abc] pushes .+"
 _CALL = r"[abc] (invokes|ok|refused|unknown|not-executed)"
 
 
@@ -51,16 +52,16 @@ def section(report: list[str], title: str) -> tuple[str, list[str]]:
     ("broken", "images", "about", "shown"),
     [
         (
-            lose_the_take_back,
+            refuse_without_receipts,
             False,
             r" (?P<in>[vw])/\w(, (?P=in)/\w)*:",
             rf"{_CALL} (push|look) .+",
         ),
         (
-            never_announce_what_was_read,
+            forget_announcements,
             False,
-            r" ([vw], )+p\d/[vw](, p\d/[vw])*:",
-            rf"{_CALL} .+|[vw] is committed at \d+|p\d is told [vw] at \d+",
+            r" ([vwz], )+p\d's listener \d/[vwz](, p\d's listener \d/[vwz])*:",
+            rf"{_CALL} .+|[vwz] is committed at \d+|p\d's listener \d is told [vwz] at \d+|{_PUSH}",
         ),
         (
             forget_before_the_deletion,
@@ -83,6 +84,6 @@ def test_report_shows_the_faults_and_the_history_of_what_failed(
 
 
 def test_report_names_every_task(explore: Explore) -> None:
-    report = report_of(never_announce_what_was_read, False, explore)
+    report = report_of(forget_announcements, False, explore)
     (latest,) = [line for line in report if line.strip().startswith("latest:")]
     assert [each for each in ("<lambda>", "<locals>", "functools") if each in latest] == []

@@ -14,6 +14,8 @@ from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.migrating import migrate
 
 _SPARE = 4
+# Those of a test, which watch what is deleted.
+_TRIGGERS = "SELECT name FROM temp.sqlite_master WHERE type = 'trigger'"
 
 
 class MemoryDatabases:
@@ -53,6 +55,8 @@ class MemoryDatabases:
             connection.close()
             return
         roll_back(connection)
+        for (name,) in connection.execute(_TRIGGERS).fetchall():
+            connection.execute(f"DROP TRIGGER temp.{name}")
         connection.execute("BEGIN")
         for name in self._tables:
             connection.execute(f"DELETE FROM {name}")
