@@ -263,6 +263,18 @@ class House:
     async def _use_sessions(self) -> dict[str, int]:
         """Use each session once, in some process; return when."""
         used: dict[str, int] = {}
+        now = int(house_now() * 1000)
+        for _ in range(8):
+            await self.disk.write(
+                insertion(
+                    "sessions",
+                    self._new_id(now),
+                    now - DAY,
+                    self._random,
+                    account_id=ACCOUNTS[0],
+                    workspace=0,
+                )
+            )
         for key, _ in self.disk.rows("sessions"):
             used[key] = int(house_now() * 1000)
             process = self._random.choice(self._places.processes)
