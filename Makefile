@@ -40,15 +40,15 @@ oauth-clients:
 	@tools/npm.sh oauth_clients 'FOREIGN CLIENTS OF MCP AND OAUTH'
 
 # With the variable, each process of each run would compile all modules anew.
-test: dev yjs better-auth axe html-validate mcp-conformance oauth-clients ## run every test, in three processes; ARGS='-n 0' takes one
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n 3 --dist worksteal $(ARGS)
+test: dev yjs better-auth axe html-validate mcp-conformance oauth-clients ## run every test, in two processes; ARGS='-n 0' takes one
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n 2 --dist worksteal $(ARGS)
 
 storm: dev ## run the storms of the core under 50,000 schedules each
 	@OCTAVO_STORM_SCHEDULES=50000 $(BIN)/pytest -q tests/actors/core/test_storms.py $(ARGS)
 
 simulate: dev ## run the whole service under 50,000 schedules, the other simulations under 5,000
 	@OCTAVO_SIMULATION_SCHEDULES=50000 OCTAVO_SIMULATION_SEEDS=5000 \
-		$(BIN)/pytest -q -n 3 --dist worksteal tests/simulation $(ARGS)
+		$(BIN)/pytest -q -n 2 --dist worksteal tests/simulation $(ARGS)
 
 fuzz: dev yjs ## check a million mutated requests, a million updates of documents, 400,000 images, 300,000 archives
 	@OCTAVO_FUZZ_CASES=1000000 OCTAVO_FUZZ_UPDATES=1000000 OCTAVO_FUZZ_IMAGES=400000 \

@@ -41,7 +41,6 @@ from octavo.service.engine import StoreEngine, open_engine
 from octavo.service.entropy import jitter, new_id, now
 from octavo.service.invitations import first_invitation
 from octavo.service.legal import Legal, read_legal
-from octavo.service.limits_in_use import render_limits
 from octavo.service.readiness import ReadinessProbe
 from octavo.service.wiring import wire_application
 from octavo.settings import Settings
@@ -191,7 +190,13 @@ def build_tree(
     probe = ReadinessProbe(engine, settings.data_dir, phase.stopping, object_store=object_store)
     usage = ServerUsage()
     memory = MemoryBudget(settings.memory, settings.memory_per_client)
-    limits = partial(render_limits, settings, usage, memory, parts.passwords)
+
+    def limits() -> str:
+        # Imported when somebody looks.
+        from octavo.service.limits_in_use import render_limits  # noqa: PLC0415
+
+        return render_limits(settings, usage, memory, parts.passwords)
+
     application = wire_application(
         parts,
         public_url=settings.public_url,

@@ -17,6 +17,7 @@ from octavo.http.api.consent import (
     consent_recorded,
     versions_of,
 )
+from octavo.http.api.device_cookie import cleared_device_cookie
 from octavo.http.api.fields import label
 from octavo.http.api.refusals import refused_with
 from octavo.http.api.session_cookie import SET_COOKIE, cleared_cookie
@@ -333,7 +334,7 @@ class AccountOperations:
         await self._removal.remove_own(
             call.principal_as(Caller).account_id, body.password, client=call.client
         )
-        return Reply(REMOVED, (cleared_cookie(),))
+        return Reply(REMOVED, (cleared_cookie(), cleared_device_cookie()))
 
 
 def _preferences(preferences: model.Preferences) -> PreferencesSchema:

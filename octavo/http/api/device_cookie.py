@@ -11,6 +11,7 @@ _NAME = b"__Host-octavo-device"
 DEVICE_COOKIE_SECONDS = 400 * 86_400
 """Browsers keep no cookie for longer."""
 _ATTRIBUTES = b"Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=%d" % DEVICE_COOKIE_SECONDS
+_CLEARED = b"Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0"
 _LONGEST = 1_000
 
 
@@ -28,3 +29,8 @@ def device_tokens(headers: Sequence[Header]) -> str:
 def device_cookie(tokens: str) -> Header:
     """Return the header that sets the cookie, for as long as browsers keep one."""
     return (b"set-cookie", b"%b=%b; %b" % (_NAME, tokens.encode(), _ATTRIBUTES))
+
+
+def cleared_device_cookie() -> Header:
+    """Return the header that clears the cookie."""
+    return (b"set-cookie", b"%b=; %b" % (_NAME, _CLEARED))

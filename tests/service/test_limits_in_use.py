@@ -1,0 +1,27 @@
+"""What ``octavo actors`` shows of the limits."""
+
+import re
+
+from octavo.http.contract.memory_budget import MemoryBudget
+from octavo.http.server.usage import ServerUsage
+from octavo.service.limits_in_use import render_limits
+from octavo.settings import Settings
+from tests.accounts.test_passwords import passwords
+
+MIB = 1024 * 1024
+
+
+async def test_limits_are_shown_with_what_is_used_of_them() -> None:
+    server = ServerUsage(connections=lambda: 1_234, http2_requests=lambda: 7)
+    server.most_connections = 5_000
+    memory = MemoryBudget(256 * MIB, 64 * MIB)
+    with memory.hold("192.0.2.1", 3 * MIB), memory.hold("192.0.2.2", MIB):
+        shown = render_limits(Settings(http2=True), server, memory, passwords(at_once=2))
+    assert re.sub(" {2,}", "  ", shown).splitlines() == [
+        "limits",
+        "  connections  1,234 of 5,000",
+        "  memory of large requests and responses  4.0 MiB of 256 MiB",
+        "  of one account or address  3.0 MiB of 64 MiB",
+        "  passwords being checked or waiting  0 of 34",
+        "  requests in progress over HTTP/2  7 of 1,000",
+    ]
