@@ -13,7 +13,10 @@ from octavo.store.scripts.signing_keys import newest_key
 
 
 class KnownDevices:
-    """Issues and recognizes device tokens. Every method raises `StoreUnavailable`.
+    """Issues and recognizes device tokens.
+
+    Every method raises `StoreUnavailable`. The first call of a process may store the secret, also
+    if it is cancelled; nothing else is stored.
 
     Args:
         store: has the secret that signs them.

@@ -1,9 +1,10 @@
 """Hash and verify passwords with argon2id in worker processes, with bounded memory.
 
 Each hash takes its memory (64 MiB by default) and its time, even for unauthenticated callers.
-Therefore few run concurrently, few wait, and further callers are refused. Whoever is known has
-places that strangers can't take, and waits for what runs alone. They run in processes of
-the lowest priority: hashes take the processor time that everything else leaves.
+Therefore few run concurrently, few wait, and further callers are refused. Callers who have proved
+before who they are have places in the queue that strangers can't take, and go before those who
+wait. Hashes run in processes of the lowest priority: they take the processor time that everything
+else leaves.
 """
 
 import math

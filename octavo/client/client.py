@@ -21,6 +21,7 @@ from octavo.client.workspace import WorkspaceClient
 from octavo.model.accounts.access_limits import Scope
 from octavo.model.identity import WorkspaceId
 
+_SESSION_COOKIE = "__Host-octavo"
 _PAGE = 500
 _SOCKETS = 100
 
@@ -192,7 +193,9 @@ class Client:
 
     def _keep_session(self, response: httpx.Response) -> None:
         # By hand: a cookie jar would not send the https-only cookie to a test server.
-        cookie = response.headers.get("set-cookie", "").partition(";")[0]
+        cookies = response.headers.get_list("set-cookie")
+        found = (each for each in cookies if each.startswith(f"{_SESSION_COOKIE}="))
+        cookie = next(found, "").partition(";")[0]
         if not cookie:
             raise UnexpectedResponse("the response has no session cookie", outcome_unknown=True)
         self._connection.credential = {"cookie": cookie, **self._from}

@@ -114,6 +114,12 @@ class HouseDisk(Disk):
                 f" BEGIN SELECT removed('{kind.table}', {kind.sql('OLD')}); END"
             )
 
+    def close(self) -> None:
+        """Close the database, whose connection is used again, without the triggers."""
+        for kind in KINDS:
+            self._connection.execute(f"DROP TRIGGER temp.of_{kind.table}")
+        super().close()
+
     def rows(self, table: str) -> list[tuple[str, Columns]]:
         """Return the rows of a table, with their keys."""
         kind = BY_TABLE[table]

@@ -196,7 +196,7 @@ def note_document(document: StoredDocument) -> NoteDocumentSchema:
 
 
 async def changeset_result(receipt: Receipt) -> ChangesetResultSchema:
-    """Return a receipt in its API form; when cancelled, nothing has changed."""
+    """Return a receipt in its API form. Cancellation loses this alone: the changes are made."""
     return ChangesetResultSchema.model_construct(
         mutation_id=receipt.mutation_id,
         position=receipt.position,

@@ -11,8 +11,11 @@ from octavo.http.contract.problems import Header
 _NAME = b"__Host-octavo"
 _ATTRIBUTES = b"Path=/; Secure; HttpOnly; SameSite=Lax"
 
-SET_COOKIE = {"set-cookie": "The session cookie."}
-"""Declares that the response sets or clears the cookie."""
+SET_COOKIE = {
+    "set-cookie": "The session cookie, and one by which the browser is recognized at its next "
+    "sign-in."
+}
+"""Declares that the response sets or clears the cookies."""
 
 
 def session_token(headers: Sequence[Header]) -> bytes | None:

@@ -44,7 +44,11 @@ def known_device(tokens: str, address: Address, secret: bytes) -> bytes | None:
 
 
 def with_token(token: str, tokens: str) -> str:
-    """Return ``tokens`` with ``token`` first, without others of the same browser and the oldest."""
+    """Return the list of ``token`` and those of ``tokens``, newest first; the oldest fall off.
+
+    ``tokens`` is such a list, or anything else that a browser sent: what can be no token is left
+    out. Tokens of other people who use the browser stay.
+    """
     others = [
         each
         for each in tokens.split(".", _MOST)[:_MOST]

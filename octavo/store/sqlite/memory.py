@@ -14,8 +14,6 @@ from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.migrating import migrate
 
 _SPARE = 4
-# Those of a test, which watch what is deleted.
-_TRIGGERS = "SELECT name FROM temp.sqlite_master WHERE type = 'trigger'"
 
 
 class MemoryDatabases:
@@ -49,14 +47,13 @@ class MemoryDatabases:
     def put_back(self, connection: sqlite3.Connection) -> None:
         """Take over a connection that `open` returned, and that nobody uses any longer.
 
+        Temporary tables stay, and triggers of the caller must be gone.
         Nothing here may change a setting: SQLite would prepare all statements anew.
         """
         if len(self._spare) >= _SPARE:
             connection.close()
             return
         roll_back(connection)
-        for (name,) in connection.execute(_TRIGGERS).fetchall():
-            connection.execute(f"DROP TRIGGER temp.{name}")
         connection.execute("BEGIN")
         for name in self._tables:
             connection.execute(f"DELETE FROM {name}")

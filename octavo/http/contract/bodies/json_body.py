@@ -47,9 +47,11 @@ class JsonBody(Generic[M]):
             refuse_media_type(self.media_types)
         body = await whole_body(receive, self.limit)
         await check_count(body)
+        if len(body) < SLICE_SIZE:
+            return self.parse(body)
         document = self._document(body)
-        if len(body) >= SLICE_SIZE:
-            await trio.lowlevel.checkpoint()
+        # Others run between the two parses.
+        await trio.lowlevel.checkpoint()
         _require_strict(document, body)
         return document
 

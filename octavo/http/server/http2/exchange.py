@@ -245,13 +245,12 @@ class Http2Exchange:
         await self.send({"type": "http.response.body", "body": body})
 
     async def _respond_at_once(self, body: bytes) -> bool:
+        """Send the whole response; return False where `send` has to, which also checks it."""
         start = self._start
         headers = [*start["headers"]]
-        if not any(name == b"content-length" for name, _ in headers):
-            # `send` adds it.
-            return False
+        lengths = [value for name, value in headers if name == b"content-length"]
         bodiless = self._scope["method"] == "HEAD" or start["status"] in (204, 304)
-        if not bodiless and (b"content-length", b"%d" % len(body)) not in headers:
+        if len(lengths) != 1 or not (bodiless or lengths[0] == b"%d" % len(body)):
             return False
         self._started = self._done = True
         if await self._complete(start["status"], headers, b"" if bodiless else body):
