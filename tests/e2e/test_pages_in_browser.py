@@ -3,11 +3,9 @@
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
 import pytest
-from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.expected_conditions import title_is
 from selenium.webdriver.support.select import Select
@@ -32,13 +30,19 @@ from tests.e2e.browsing import (
     sign_out,
     with_long_names,
 )
+from tests.e2e.page_checks import (
+    AXE_CORE,
+    accessibility_faults,
+    fit,
+    fitting,
+    look,
+    measured,
+    readable,
+)
 from tests.e2e.people import PASSWORD, invite
 from tests.e2e.server import PATIENCE
 
 Scheme = Literal["light", "dark"]
-AXE_CORE = Path(__file__).parents[1] / "axe/node_modules/axe-core/axe.min.js"
-READABLE = 4.5
-"""The least contrast of text: WCAG 2.2, success criterion 1.4.3."""
 BLACK = "rgba(0, 0, 0, 1)"
 NEW_PASSWORD = "sailing past nine lighthouses"
 
@@ -57,95 +61,11 @@ def crowded(site: PageSite) -> PageSite:
     return with_long_names(site)
 
 
-WIDTH = "return document.documentElement.scrollWidth"
-
-OVERFLOWING = """
-    return [...document.querySelectorAll("body *")].filter((element) => {
-        for (let each = element.parentElement; each; each = each.parentElement)
-            if (getComputedStyle(each).overflowX !== "visible") return false;
-        return element.getBoundingClientRect().right > innerWidth + 0.5;
-    }).map((element) => element.outerHTML.slice(0, 200))
-"""
-"""Elements that reach beyond the window, unless something around them scrolls by itself."""
-
-CRAMPED = """
-    const found = [], range = document.createRange();
-    const lines = (text, start, end) => {
-        range.setStart(text, start);
-        range.setEnd(text, end);
-        return new Set([...range.getClientRects()].map((each) => Math.round(each.top))).size;
-    };
-    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    for (let text; text = texts.nextNode();) {
-        const words = [...text.data.matchAll(/\\S+/g)], around = text.parentElement;
-        if (!words.length || !around.checkVisibility() || around.closest(".unseen, code")) continue;
-        const all = lines(text, words[0].index, text.data.length);
-        if (all > 2 && text.data.trim().length / all < 3) found.push(`column: ${text.data}`);
-        if (around.closest("h1, h2, h3, th, label, time, .badge, .button, nav:not(.crumbs)"))
-            for (const {0: word, index} of words)
-                if (word.length <= 13 && lines(text, index, index + word.length) > 1)
-                    found.push(`word: ${word}`);
-    }
-    return found;
-"""
-"""Texts in columns of fewer than three characters, and broken words of headings and controls."""
-
-SHIFTED = """
-    return [...document.querySelectorAll("th:not([align])")].filter((each) => {
-        const side = getComputedStyle(each.parentElement).direction === "rtl" ? "right" : "left";
-        return !["start", side].includes(getComputedStyle(each).textAlign);
-    }).map((each) => each.textContent)
-"""
-"""Headings of columns that don't begin where the texts below them do."""
-
 VISIBLE = """
     return [...document.querySelectorAll(arguments[0])].filter((each) => each.checkVisibility())
         .map((each) => each.outerHTML.slice(0, 200))
 """
 """The visible elements of a selector."""
-
-
-FAINT = """
-    const context = document.createElement("canvas").getContext("2d");
-    const drawn = (colours) => {
-        colours.forEach((each) => { context.fillStyle = each; context.fillRect(0, 0, 1, 1) });
-        return [...context.getImageData(0, 0, 1, 1).data].slice(0, 3).map((value) => {
-            const part = value / 255;
-            return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-        });
-    };
-    const luminance = ([red, green, blue]) => 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-    const found = [];
-    for (const element of document.querySelectorAll("body, body *")) {
-        const children = [...element.childNodes];
-        const text = children.some((each) => each.nodeType === 3 && each.data.trim());
-        if (!text || !element.checkVisibility()) continue;
-        const behind = ["white"];
-        for (let each = element; each; each = each.parentElement)
-            behind.splice(1, 0, getComputedStyle(each).backgroundColor);
-        const back = luminance(drawn(behind));
-        const front = luminance(drawn([...behind, getComputedStyle(element).color]));
-        const ratio = (Math.max(back, front) + 0.05) / (Math.min(back, front) + 0.05);
-        if (ratio < LEAST) found.push(`${ratio.toFixed(2)} ${element.outerHTML.slice(0, 200)}`);
-    }
-    return found;
-""".replace("LEAST", str(READABLE))
-"""Elements whose text is too faint, with their contrast."""
-
-BRIGHTNESS = """
-    const colour = getComputedStyle(document.documentElement).backgroundColor;
-    const [red, green, blue] = colour.match(/[0-9]+/g).map(Number);
-    return red + green + blue > 3 * 128 ? "bright" : "dim";
-"""
-
-
-AXE = """
-    const done = arguments[arguments.length - 1];
-    axe.run(document, {resultTypes: ["violations"]}).then((result) => done(
-        result.violations.map((each) => [each.id, ...each.nodes.map((node) => node.html)])
-    ), (error) => done([[String(error)]]));
-"""
-"""What axe-core finds, with the elements."""
 
 
 @pytest.fixture(scope="module")
@@ -157,52 +77,26 @@ def axe() -> str:
     return AXE_CORE.read_text()
 
 
-def accessibility_faults(site: PageSite, axe: str) -> object:
-    """Return what axe-core finds wrong with the page that is shown, which has no script itself."""
-    allow = {"value": False}
-    site.browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", allow)
-    try:
-        site.browser.execute_script(axe)
-        return site.browser.execute_async_script(AXE)
-    finally:
-        site.browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(NARROW, "dark"), (WIDE, "light")])
 @pytest.mark.parametrize(("person", "path"), PAGES)
-def test_page_fits_the_window_and_is_readable_and_accessible(
-    site: PageSite, axe: str, person: str, path: str, width: int, scheme: Scheme
+def test_page_is_readable_accessible_and_fits_every_window(
+    site: PageSite, axe: str, person: str, path: str
 ) -> None:
     site.become(person)
-    page = site.open(path, width, scheme)
-    assert page.execute_script(WIDTH) == width
-    assert page.execute_script(OVERFLOWING) == []
-    assert page.execute_script(FAINT) == []
-    assert page.find_elements(By.TAG_NAME, "script") == []
-    assert page.execute_script(BRIGHTNESS) == {"light": "bright", "dark": "dim"}[scheme]
-    assert accessibility_faults(site, axe) == []
-
-
-def assert_fits(page: Chrome, width: int) -> None:
-    """Check the page that is shown: no scrolling sideways, no broken words, columns in line."""
-    assert page.execute_script(WIDTH) == width
-    assert page.execute_script(OVERFLOWING) == []
-    assert page.execute_script(CRAMPED) == []
-    assert page.execute_script(SHIFTED) == []
-
-
-@pytest.mark.parametrize(("person", "path"), PAGES)
-def test_page_fits_with_text_of_twice_the_size(site: PageSite, person: str, path: str) -> None:
-    site.become(person)
-    page = site.open(path, NARROW)
+    page = site.open(path, NARROW, "dark")
+    assert look(page) == readable(NARROW, "dim")
+    assert accessibility_faults(page, axe) == []
+    site.resize(WIDE)
+    site.emulate("", prefers_color_scheme="light")
+    assert look(page) == readable(WIDE, "bright")
+    assert accessibility_faults(page, axe) == []
     page.execute_script("document.querySelectorAll('details').forEach((each) => each.open = true)")
     for width in (NARROW, 480, 640):
         site.resize(width)
-        assert_fits(page, width)
+        assert fit(page) == fitting(width)
     site.enlarge_text()
     for width in (640, 480, NARROW):
         site.resize(width)
-        assert_fits(page, width)
+        assert fit(page) == fitting(width)
 
 
 @pytest.mark.parametrize(("person", "path"), PAGES_OF_LONG_NAMES)
@@ -211,9 +105,9 @@ def test_page_with_long_names_fits(crowded: PageSite, person: str, path: str) ->
     page = crowded.open(path, WIDE)
     for width in (WIDE, 800, 700, 641, NARROW):
         crowded.resize(width)
-        assert_fits(page, width)
+        assert fit(page) == fitting(width)
     crowded.enlarge_text()
-    assert_fits(page, NARROW)
+    assert fit(page) == fitting(NARROW)
 
 
 @pytest.mark.parametrize("family", ["paper", "slate", "sepia"])
@@ -224,8 +118,7 @@ def test_page_is_printed_in_black_on_white(site: PageSite, family: str, appearan
     site.api("Bob", "PUT", "/api/account/preferences", given)
     page = site.open("/workspaces/{workspace}/members")
     site.emulate("print", prefers_color_scheme="dark")
-    assert page.execute_script(BRIGHTNESS) == "bright"
-    assert page.execute_script(FAINT) == []
+    assert measured(page, ("brightness", "faint")) == {"brightness": "bright", "faint": []}
     assert page.execute_script(VISIBLE, ".button, .bar nav, .crumbs, .tabs, .footer") == []
     assert page.find_element(By.TAG_NAME, "h1").value_of_css_property("color") == BLACK
     given = {"themeFamily": "paper", "appearance": "system"}
@@ -259,8 +152,8 @@ def test_every_palette_is_readable(site: PageSite, family: str, appearance: Sche
     opposite = {"light": "dark", "dark": "light"}[appearance]
     for path in ("/account", "/workspaces/{workspace}/members", "/account/removal"):
         page = site.open(path, WIDE, opposite)
-        assert page.execute_script(FAINT) == []
-        assert page.execute_script(BRIGHTNESS) == {"light": "bright", "dark": "dim"}[appearance]
+        seen = measured(page, ("brightness", "faint"))
+        assert seen == {"brightness": {"light": "bright", "dark": "dim"}[appearance], "faint": []}
     site.api("Bob", "PUT", "/api/account/preferences", {"appearance": "system"})
 
 
@@ -268,15 +161,15 @@ def test_checks_see_what_does_not_fit_is_cramped_or_faint(site: PageSite, axe: s
     # At an address of its own: the policy of the installation's pages allows no style in a page.
     wide = "data:text/html,<!doctype html><p style='width: 400px; color: gray'>wide and faint"
     show(site.browser, wide, NARROW, "light")
-    assert site.browser.execute_script(WIDTH) > NARROW
-    assert len(site.browser.execute_script(OVERFLOWING)) == 1
-    assert [each[:4] for each in site.browser.execute_script(FAINT)] == ["3.95"]
-    assert "document-title" in json.dumps(accessibility_faults(site, axe))
+    found = measured(site.browser, ("width", "overflowing", "faint"))
+    assert (found["width"], str(found["overflowing"]).count("<p")) == (8 + 400, 1)
+    assert str(found["faint"])[2:6] == "3.95"
+    assert "document-title" in json.dumps(accessibility_faults(site.browser, axe))
     narrow = "<p style='width: 1em; overflow-wrap: anywhere'>reader</p>"
     broken = "<h1 style='width: 3em; overflow-wrap: anywhere'>Workspaces</h1>"
     show(site.browser, f"data:text/html,<!doctype html>{narrow}{broken}", NARROW, "light")
-    found = site.browser.execute_script(CRAMPED)
-    assert found == ["column: reader", "word: Workspaces"]
+    cramped = ["column: reader", "word: Workspaces"]
+    assert measured(site.browser, ("cramped",)) == {"cramped": cramped}
 
 
 def test_browser_runs_no_script(site: PageSite) -> None:
@@ -312,7 +205,7 @@ def test_menu_opens_on_a_narrow_screen(site: PageSite) -> None:
     page.find_element(By.CSS_SELECTOR, "details.narrow summary").click()
     shown = [each.text for each in page.find_elements(By.CSS_SELECTOR, links)]
     assert shown == ["Workspaces", "Account", "Administration"]
-    assert page.execute_script(WIDTH) == NARROW
+    assert fit(page) == fitting(NARROW)
 
 
 def test_administrator_locks_an_account_and_the_person_learns_why(site: PageSite) -> None:
