@@ -56,7 +56,7 @@ fuzz: dev yjs ## check a million mutated requests, a million updates of document
 		tests/yjs/test_fuzz.py tests/images/test_inspection.py tests/archives/test_fuzz.py $(ARGS)
 
 siege: dev ## kill, mislead, overload and probe the real server for an hour
-	@OCTAVO_PAYLOADS_TOGETHER=1 OCTAVO_SLOW_SIZES=2000000,600000,200000,60000,20000,6000 \
+	@OCTAVO_PAYLOADS_TOGETHER=1 OCTAVO_PAYLOADS_WITH_POLICY=1 OCTAVO_SLOW_SIZES=2000000,600000,200000,60000,20000,6000 \
 		OCTAVO_CRASHES=300 OCTAVO_HOSTILE_CASES=300000 OCTAVO_SCHEMATHESIS_SECONDS=600 \
 		$(BIN)/pytest -q tests/e2e/test_crash.py tests/e2e/test_hostile.py \
 		tests/e2e/test_schemathesis.py tests/e2e/test_published_payloads.py $(ARGS)

@@ -20,7 +20,7 @@ from tests.e2e.people import Person, async_client, register
 from tests.e2e.plain_client import PlainClient
 from tests.e2e.saves import Workload
 
-CRASHES = int(os.environ.get("OCTAVO_CRASHES", "20"))
+CRASHES = int(os.environ.get("OCTAVO_CRASHES", "10"))
 LANES = 2
 """Installations that crash in parallel, as one start keeps one processor busy."""
 CLIENTS = 6

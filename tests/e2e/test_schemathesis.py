@@ -15,7 +15,7 @@ import pytest
 from tests.e2e.octavo_process import Octavo, data_folder, running
 from tests.e2e.people import Person, client, settle
 
-SECONDS = int(os.environ.get("OCTAVO_SCHEMATHESIS_SECONDS", "25"))
+SECONDS = int(os.environ.get("OCTAVO_SCHEMATHESIS_SECONDS", "15"))
 SEED = os.environ.get("OCTAVO_SCHEMATHESIS_SEED", "1")
 CHECKS = (
     "not_a_server_error",

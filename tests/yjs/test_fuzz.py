@@ -18,7 +18,7 @@ from tests.yjs.devices import Device, PycrdtDevice, Saved, YjsDevice, history
 from tests.yjs.mutation import Spoiler
 from tests.yjs.peer import Outcome, Peer
 
-UPDATES = int(os.environ.get("OCTAVO_FUZZ_UPDATES", "60000"))
+UPDATES = int(os.environ.get("OCTAVO_FUZZ_UPDATES", "40000"))
 UPDATES_PER_HISTORY = 2000
 PARTS = 4
 EMPTY = b"\0\0"

@@ -29,7 +29,7 @@ from tests.fakes.strict_client import (
 from tests.http.server.http1.test_strictness import REFUSED, TAKEN
 from tests.http.server.test_error_boundary import UPGRADE
 
-CASES = int(os.environ.get("OCTAVO_FUZZ_CASES", "30000"))
+CASES = int(os.environ.get("OCTAVO_FUZZ_CASES", "18000"))
 AT_ONCE = 50
 # No client here is slow on purpose: each ends its sending side immediately.
 LIMITS = replace(
