@@ -12,8 +12,8 @@ import click
 
 from octavo import __version__
 from octavo.cli.help import help_option
-from octavo.cli.loading import loading
 from octavo.cli.output import Failed, say, tell
+from octavo.cli.pauses import loading
 
 # A command is loaded when it is called: the server alone takes a second.
 _COMMANDS = {

@@ -6,8 +6,8 @@ import trio
 from octavo import service
 from octavo.actors.core import RestartIntensityExceeded
 from octavo.cli.help import Command, example
-from octavo.cli.loading import collect_rarely, loading
 from octavo.cli.output import Failed
+from octavo.cli.pauses import loading, pause_rarely
 from octavo.cli.reading import read, takes_settings
 from octavo.control.folder import DataFolderError
 from octavo.http.server import CertificateError
@@ -41,7 +41,7 @@ def command(context: click.Context, /, **given: str | None) -> None:
     settings = read(context, given).settings
     with loading():
         run, start_log = service.run, service.start_log
-    collect_rarely()
+    pause_rarely()
     reasons: tuple[BaseException, ...] = ()
     try:
         trio.run(run, settings, start_log(settings))

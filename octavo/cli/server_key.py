@@ -12,8 +12,8 @@ from typing import TypeVar
 import click
 
 from octavo import service
-from octavo.cli.loading import loading
 from octavo.cli.output import Failed
+from octavo.cli.pauses import loading
 from octavo.settings.names import KEY_VARIABLE
 
 F = TypeVar("F", bound=Callable[..., object])

@@ -1,11 +1,16 @@
-"""Keep the pauses of the garbage collector few, in which nothing else runs.
+"""Keep the pauses few and short in which the interpreter runs nothing that somebody waits for.
 
 The objects of loaded modules live as long as the process. The collector would walk them again and
 again while they are made, and later at each full collection. A server has tens of thousands of
 others that live long, such as the heads of the files of a workspace.
+
+A thread that computes, such as one that reads the links of a large note, keeps the lock of the
+interpreter for an interval, while the event loop and the writing thread wait: these need it again
+after each call of the system or the database.
 """
 
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -22,9 +27,18 @@ notes, and came every few seconds with 50 pages a second.
 """
 
 
-def collect_rarely() -> None:
-    """Let the collector search all objects rarely, for a process that serves."""
+SWITCH_SECONDS: Final = 0.0005
+"""The interval after which a thread that computes lets another one run; Python has 0.005.
+
+While 16 connections read a note of 24,000 links, 99 percent of the saves of others took 51 to 84 ms
+with it, and 228 to 290 ms with Python's. The rate of saves is the same.
+"""
+
+
+def pause_rarely() -> None:
+    """Let the collector search all objects rarely, and threads switch often, in a server."""
     gc.set_threshold(YOUNG, MIDDLE, ALL)
+    sys.setswitchinterval(SWITCH_SECONDS)
 
 
 @contextmanager
