@@ -28,12 +28,12 @@ def reply_before_commit(patch: pytest.MonkeyPatch) -> None:
 
     async def accept(self: WorkspaceActor, known: Any, waiting: Any) -> None:  # noqa: ANN401
         planned_at, now = known.position, int(self._now() * 1000)
-        batch, found, documents, drafts = await self._planner.plan(known, waiting, now)
+        batch, found, documents, drafts, texts = await self._planner.plan(known, waiting, now)
         announce, self._announce = self._announce, lambda workspace_id, position: None
         await self._publish(known, batch, found)
         if batch.plans:
             await self._store.write(
-                commit_changesets(self._id, planned_at, batch.plans, now, documents)
+                commit_changesets(self._id, planned_at, batch.plans, now, documents, texts)
             )
         drafts.settle()
         self._announce = announce

@@ -162,10 +162,12 @@ class WorkspaceActor(Actor[_Message]):
             try:
                 room = None if self._storage is None else await self._storage.room(self._id)
                 planned = await self._planner.plan(state, waiting, now, room)
-                batch, verdicts, to_store, documents = planned
+                batch, verdicts, to_store, documents, texts = planned
                 await self.context.fault_point("workspace.planned")
                 if batch.plans:
-                    script = commit_changesets(self._id, state.position, batch.plans, now, to_store)
+                    script = commit_changesets(
+                        self._id, state.position, batch.plans, now, to_store, texts
+                    )
                     await self._store.write(script)
             except PositionMoved:
                 if batch is not None:

@@ -28,11 +28,11 @@ from octavo.model.files.image import ObjectId
 from octavo.model.files.plan import Plan, check_confinement
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.tree import Tree
-from octavo.model.identity import FileId, MutationId, Position, WorkspaceId
+from octavo.model.identity import FileId, MutationId, Position, RevisionId, WorkspaceId
 from octavo.model.links.link_rewrite import file_moves, relinked_within
 from octavo.model.refusal import DomainError, MutationReused
 from octavo.store import Store
-from octavo.store.scripts.changesets import PositionMoved, WorkspaceGone
+from octavo.store.scripts.changesets import PositionMoved, WorkspaceGone, compressed_texts
 from octavo.store.scripts.documents import documents_of
 from octavo.store.scripts.link_rewrite import notes_to_rewrite
 
@@ -112,6 +112,8 @@ def plan_all(
 
 INLINE_BYTES = 65_536
 """Bytes of documents and updates that are processed or read without a separate thread."""
+INLINE_TEXT_BYTES = 262_144
+"""Bytes of new texts that are planned without a separate thread, and compressed by the writer."""
 
 
 @dataclass(slots=True)
@@ -130,12 +132,14 @@ class PlannedBatch(NamedTuple):
         verdicts: which pushes they come from, and which pushes were refused.
         to_store: the documents to store with the batch.
         documents: the documents to cache after the commit.
+        texts: new texts as they are stored, of a batch that has many.
     """
 
     batch: Batch
     verdicts: PushVerdicts
     to_store: list[tuple[FileId, StoredDocument]]
     documents: DocumentBatch
+    texts: Mapping[RevisionId, bytes]
 
 
 class Planner:
@@ -186,10 +190,12 @@ class Planner:
             _load_stored(documents, stored)
             batch = Batch(state.tree, state.position, now, self._new_id, documents, room)
             verdicts = plan_all(batch, waiting, relink)
-            return PlannedBatch(batch, verdicts, documents.changed(), documents)
+            prepared = compressed_texts(batch.plans) if long else {}
+            return PlannedBatch(batch, verdicts, documents.changed(), documents, prepared)
 
         much = _size_of(documents, stored) + sum(map(size_of, written)) > INLINE_BYTES
-        return await self._documents.offload(work) if much or texts else work()
+        long = sum(map(size_of, operations)) > INLINE_TEXT_BYTES or bool(texts)
+        return await self._documents.offload(work) if much or long else work()
 
     async def missing_updates(
         self, state: WorkspaceState, queries: Sequence[MissingUpdate]

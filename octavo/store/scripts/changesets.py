@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import get_args
 
 from octavo.model.documents.document import StoredDocument
@@ -139,10 +140,12 @@ def commit_changesets(
     plans: Sequence[Plan],
     now: int,
     documents: Sequence[tuple[FileId, StoredDocument]] = (),
+    texts: Mapping[RevisionId, bytes] = MappingProxyType({}),
 ) -> Script[None]:
     """Commit ``plans``, which were planned in this order from position ``planned_at`` on.
 
-    ``now`` is in milliseconds, ``documents`` are those that the plans changed. Links and words are
+    ``now`` is in milliseconds, ``documents`` are those that the plans changed, ``texts`` those new
+    texts that `compressed_texts` has compressed already. Links and words are
     indexed later (`octavo.store.scripts.index_backlog`), but purged files are removed from the
     indexes. Their texts can't be read from then on; `octavo.store.scripts.sweeping` removes them.
     All plans are committed or none. Raises `PositionMoved`, `WorkspaceGone` or `Repeated`.
@@ -158,7 +161,7 @@ def commit_changesets(
         if changed:
             await notify_position(transaction, workspace_id, plans[-1].position)
         await follow_folders(transaction, workspace_id, workspace, plans)
-        await store_changes(transaction, workspace, changed, last_file - created)
+        await store_changes(transaction, workspace, changed, last_file - created, texts)
         rows = [(workspace, file_id, *document) for file_id, document in documents]
         await execute_each(transaction, _PUT_DOCUMENT, rows)
         purged = [change.head.file_id for change in changed if change.outcome == "purged"]
@@ -199,22 +202,40 @@ async def _move_position(
     return workspace, last_file
 
 
+def compressed_texts(plans: Sequence[Plan]) -> dict[RevisionId, bytes]:
+    """Return the new texts of plans as they are stored, by their revisions.
+
+    Megabytes take tens of milliseconds. Done before the transaction, others can write meanwhile.
+    """
+    return {
+        change.head.revision_id: _stored(change.content)
+        for plan in plans
+        for change in plan.changed
+        if change.content is not None
+    }
+
+
 async def store_changes(
-    transaction: Transaction, workspace: int, changed: Sequence[Change], last_file: int
+    transaction: Transaction,
+    workspace: int,
+    changed: Sequence[Change],
+    last_file: int,
+    compressed_before: Mapping[RevisionId, bytes] = MappingProxyType({}),
 ) -> None:
     """Store the heads, the revisions before them, and the contents of changes, in their order.
 
-    A file may occur more than once. The numbers of new files follow ``last_file``.
+    A file may occur more than once. The numbers of new files follow ``last_file``. The texts of
+    some revisions may have been ``compressed_before`` (`compressed_texts`).
     """
     brought = [change for change in changed if change.content or change.image]
     assigned = await transaction.new_contents(len(brought)) if brought else ()
     contents: dict[RevisionId, int] = {}
-    texts: list[tuple[int, NoteContent]] = []
+    texts: list[tuple[int, NoteContent | bytes]] = []
     images: list[tuple[int, UploadedImage]] = []
     for change, number in zip(brought, assigned, strict=True):
         contents[change.head.revision_id] = number
         if change.content is not None:
-            texts.append((number, change.content))
+            texts.append((number, compressed_before.get(change.head.revision_id, change.content)))
         elif change.image is not None:
             images.append((number, change.image))
     created: list[tuple[Value, ...]] = []
@@ -265,7 +286,9 @@ async def _earlier_images(
     return {name: numbers[each] for name, each in names.items() if each in numbers}
 
 
-def _stored(content: NoteContent) -> bytes:
+def _stored(content: NoteContent | bytes) -> bytes:
+    if isinstance(content, bytes):
+        return content
     return content.stored if isinstance(content, StoredText) else compressed(content.text)
 
 

@@ -1,14 +1,20 @@
 """The guarantees of a workspace's actor to its callers, with a working or failing store."""
 
+from typing import Any
+from unittest.mock import Mock
+
 import pytest
 import trio
 
 from octavo.actors.workspace.messages import CommitFailed, HeadOf, NoWorkspace
+from octavo.actors.workspace.planning import INLINE_TEXT_BYTES
 from octavo.model.files.changeset import DeleteFile, PurgeFile, RestoreFile
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.model.refusal import FileMissing, FilePurged, HeadMoved, MutationReused, PathConflict
-from octavo.store import StoreUnavailable
+from octavo.store import Script, StoreUnavailable
+from octavo.store.compression import compressed
+from octavo.store.scripts import changesets
 from octavo.store.scripts.feed import feed
 from octavo.store.scripts.files import file
 from octavo.store.scripts.workspaces import create, delete
@@ -30,6 +36,31 @@ async def test_accepted_changesets_take_the_positions_in_order_and_are_announced
         assert rig.announced == [1, 2]
         assert [each.outcome for each in second.outcomes] == ["created", "updated"]
         assert await text_of(rig, "a") == "new"
+
+
+async def test_long_texts_are_compressed_before_the_transaction(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "word " * INLINE_TEXT_BYTES
+    async with serving() as rig:
+        await rig.push(note("short", "short.md"))
+        with monkeypatch.context() as patch:
+            counted = Mock(side_effect=compressed)
+            patch.setattr(changesets, "compressed", counted)
+            write, inside = rig.store.write, []
+
+            async def observed(script: Script[Any]) -> Any:  # noqa: ANN401
+                before = counted.call_count
+                try:
+                    return await write(script)
+                finally:
+                    inside.append(counted.call_count - before)
+
+            patch.setattr(rig.store, "write", observed)
+            await rig.push(note("a", "a.md", text), note("b", "b.md"))
+            await rig.push(note("c", "c.md"))
+        assert inside == [0, 1]
+        assert [await text_of(rig, name) for name in "abc"] == [text, "text", "text"]
 
 
 async def test_refused_changeset_has_no_effect() -> None:
