@@ -1,16 +1,20 @@
 """Documents with too many values are refused before they are parsed; texts may be long."""
 
 import json
+import time
 
 import pytest
 import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.http.contract.bodies import json_bounds
+from octavo.http.api.changesets import ChangesetInput
+from octavo.http.api.files import LONGEST_CHANGE
+from octavo.http.contract.bodies import json_body, json_bounds
 from octavo.http.contract.bodies.json_bounds import MOST_VALUES, check_count
 from octavo.http.contract.problems import InvalidRequest
 from octavo.http.contract.slices import SLICE_SIZE
+from octavo.http.server.asgi import Event
 from octavo.model.files.changeset import MAX_OPERATIONS
 
 Json = st.recursive(
@@ -108,3 +112,41 @@ async def test_largest_changeset_has_less_than_half_of_what_is_allowed() -> None
     changeset = {**members, "operations": [operation] * MAX_OPERATIONS}
     await check_count(json.dumps(changeset).encode())
     assert marks_of(changeset) < MOST_VALUES / 2
+
+
+class LongestStep(trio.abc.Instrument):
+    """The most processor time, in seconds, that a task took between two checkpoints."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._began = time.thread_time()
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        self._began = time.thread_time()
+
+    def after_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.seconds = max(self.seconds, time.thread_time() - self._began)
+
+
+MEMBERS = "{" + ",".join(f'"{number:x}":1' for number in range(700_000)) + "}"
+OPERATIONS = '{"operations":[' + ",".join(['{"op":"a","b":1234567}'] * 330_000) + "]}"
+
+
+@pytest.mark.parametrize("document", [MEMBERS, OPERATIONS], ids=["members", "operations"])
+async def test_loop_is_not_held_by_a_changeset_of_many_values(document: str) -> None:
+    body = document.encode()
+    kind = json_body(ChangesetInput, limit=LONGEST_CHANGE)
+    parts = [body[at : at + 65_536] for at in range(0, len(body), 65_536)]
+
+    async def receive() -> Event:
+        await trio.lowlevel.checkpoint()
+        return {"type": "http.request", "body": parts.pop(0), "more_body": bool(parts)}
+
+    longest = LongestStep()
+    trio.lowlevel.add_instrument(longest)
+    with pytest.raises(InvalidRequest) as refused:
+        await kind.read([(b"content-type", b"application/json")], receive)
+    await trio.lowlevel.checkpoint()
+    trio.lowlevel.remove_instrument(longest)
+    assert "more than 20,000 values" in str(vars(refused.value))
+    assert 0 < longest.seconds < 0.02
