@@ -31,6 +31,7 @@ from octavo.model.files.tree import Tree
 from octavo.model.identity import MutationId, Position, WorkspaceId
 from octavo.model.refusal import DomainError
 from octavo.store import Store, StoreUnavailable
+from octavo.store.fair_turns import working_for
 from octavo.store.scripts.changesets import (
     PositionMoved,
     Repeated,
@@ -102,6 +103,8 @@ class WorkspaceActor(Actor[_Message]):
 
     async def handle_batch(self, batch: Sequence[_Request]) -> None:
         """Reply to the queries from the state before the changesets, then accept these."""
+        # Not for the caller who happened to wake the actor.
+        working_for.set(self._id)
         try:
             state = await self._refresh() if self._shared else self._state or await self._refresh()
             pushes: list[PendingPush] = []

@@ -3,7 +3,6 @@
 from functools import partial
 from typing import Annotated, Literal, NamedTuple
 
-import trio
 from pydantic import Field
 
 from octavo.http.api.access import Access
@@ -22,6 +21,7 @@ from octavo.model.files.revision_diff import ChangedHunk, ChangedPiece, unified,
 from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.model.refusal import FilePurged, InvalidContent
 from octavo.store import Store
+from octavo.store.fair_turns import FairThreads
 from octavo.store.scripts.files import StoredFile, file, revision, revisions_of
 
 MAX_THREADS = 2
@@ -102,7 +102,7 @@ class HistoryOperations:
         self._store = store
         self._metering = metering
         self._access = access
-        self._threads = trio.CapacityLimiter(MAX_THREADS)
+        self._threads = FairThreads(MAX_THREADS)
 
     @operation(
         id="diffRevisions",
@@ -126,7 +126,7 @@ class HistoryOperations:
         compared = [new] if old is None else [old, new]
         await self._metering.count(call, amount_of_texts(compared))
         compare = partial(_compare, old, new, query)
-        return await trio.to_thread.run_sync(compare, limiter=self._threads)
+        return await self._threads.run(compare)
 
     async def _revision(self, seen: _SeenFile, revision_id: str | None) -> StoredFile:
         if revision_id is None:

@@ -26,6 +26,7 @@ from octavo.http.server.request_id import RULE
 from octavo.model.accounts.access_limits import READ
 from octavo.model.identity import WorkspaceId
 from octavo.store import Store, StoreUnavailable
+from octavo.store.fair_turns import working_for
 from octavo.store.scripts.workspaces import WorkspaceAccess, access_to
 
 PATH = "/api/sync/notices"
@@ -164,6 +165,7 @@ class NoticeSocket:
             caller = await self._authenticator.identify(headers, changes=True)
         except StoreUnavailable as error:
             raise store_problem(error) from None
+        working_for.set(caller.name)
         if caller.scopes is not None and READ not in caller.scopes:
             raise InsufficientScope(READ)
         if self._subprotocol not in context.scope["subprotocols"]:

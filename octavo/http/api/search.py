@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
-import trio
 from pydantic import Field
 
 from octavo.accounts.caller import Caller
@@ -38,6 +37,7 @@ from octavo.model.search import (
 )
 from octavo.model.usage import Amount
 from octavo.store import Store, StoreUnavailable
+from octavo.store.fair_turns import FairThreads
 from octavo.store.scripts.index_backlog import WORDS
 from octavo.store.scripts.searching import Candidates, candidates, workspaces_of
 from octavo.store.scripts.workspaces import chosen_of
@@ -130,7 +130,7 @@ class SearchOperations:
         self._store = store
         self._metering = metering
         self._access = access
-        self._threads = trio.CapacityLimiter(MAX_THREADS)
+        self._threads = FairThreads(MAX_THREADS)
 
     @operation(
         id="searchWorkspace",
@@ -200,9 +200,7 @@ class SearchOperations:
         within = call.principal_as(Caller).confinement
         script = candidates(workspaces, terms, query.path, within, _heads(query))
         found = await self._store.read_much(script)
-        results = await trio.to_thread.run_sync(
-            partial(_results, found, terms, query.limit, complete), limiter=self._threads
-        )
+        results = await self._threads.run(partial(_results, found, terms, query.limit, complete))
         await self._metering.count(call, _amount_of(results))
         return results
 

@@ -15,7 +15,13 @@ from urllib.parse import quote
 from octavo.actors.core import unwrap
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.bodies import ClientLeft
-from octavo.http.contract.call import Authenticator, Call, Principal, RateLimiter
+from octavo.http.contract.call import (
+    Authenticator,
+    Call,
+    Principal,
+    RateLimiter,
+    client_of,
+)
 from octavo.http.contract.declared_responses import UndeclaredResponseError
 from octavo.http.contract.endpoint import Endpoint, FailureProblem
 from octavo.http.contract.error_format import ErrorFormat
@@ -103,6 +109,8 @@ class Application:
         memory: the budget of large requests and responses; None creates one.
         failure_problem: returns the problem for an exception of a handler that is not a `Problem`,
             such as a refusal or a failure of the database; None for a bug, which gets a 500.
+        serving: is told for whom the task works that calls this application: the account of the
+            caller, or the address of the client without one.
         problem_html: returns the HTML that shows a problem of a page to a person, and takes the
             request id; None for problem details, as programs get them.
         fallback: serves every other path that is not below ``/api/``, and receives the lifespan.
@@ -127,6 +135,7 @@ class Application:
         rate_limiter: RateLimiter | None = None,
         memory: MemoryBudget | None = None,
         failure_problem: FailureProblem = lambda _: None,
+        serving: Callable[[str | None], object] = lambda _: None,
         problem_html: ProblemHtml = lambda _problem, _request_id: None,
         fallback: ASGIApplication | None = None,
         fallback_below_api: Collection[str] = (),
@@ -148,6 +157,7 @@ class Application:
                 budget,
                 making,
                 failure_problem,
+                serving,
                 strict=strict,
             )
             for group in groups
@@ -162,6 +172,7 @@ class Application:
         self._new_id = new_id
         self._log_request = log_request
         self._failure_problem = failure_problem
+        self._serving = serving
         self._problem_html = problem_html
         self._fallback = fallback
         self._fallback_below_api = frozenset(fallback_below_api)
@@ -262,6 +273,7 @@ class Application:
             api_only = _is_api(path) and path not in self._fallback_below_api
             if self._fallback is None or api_only:
                 raise NotFound(_NOTHING)
+            self._serving(client_of(scope))
             forwarded = forwarded_scope(scope, context.request_id, context.refused)
             await self._fallback(forwarded, context.receive, context.writer.forward)
             return None
@@ -332,6 +344,7 @@ def _endpoint(
     memory: MemoryBudget,
     making: MemoryBudget,
     failure_problem: FailureProblem,
+    serving: Callable[[str | None], object],
     *,
     strict: bool,
 ) -> Endpoint:
@@ -348,6 +361,7 @@ def _endpoint(
         memory=memory,
         making=making,
         failure_problem=failure_problem,
+        serving=serving,
         strict=strict,
     )
 

@@ -53,6 +53,7 @@ class Endpoint:
             wait, those of one holder in order and holders in turn.
         failure_problem: returns the problem for a failure of a dependency, None for any other
             error.
+        serving: is told for whom the task works from now on, as `Call.holder` says.
         strict: raise `UndeclaredResponseError` where the handler violates the declaration.
     """
 
@@ -75,6 +76,7 @@ class Endpoint:
         "_parameters",
         "_room",
         "_serializer",
+        "_serving",
         "_status",
         "_warnings",
         "operation",
@@ -90,6 +92,7 @@ class Endpoint:
         memory: MemoryBudget,
         making: MemoryBudget,
         failure_problem: FailureProblem,
+        serving: Callable[[str | None], object],
         strict: bool,
     ) -> None:
         self.operation = operation
@@ -99,6 +102,7 @@ class Endpoint:
         self._memory = memory
         self._making = making
         self._failure_problem = failure_problem
+        self._serving = serving
         self._locked_out = (
             operation.security is Security.SESSION_OR_KEY and operation.locked is Locked.REFUSED
         )
@@ -229,6 +233,7 @@ class Endpoint:
     ) -> object:
         operation, scope = self.operation, call.scope
         await self._authenticate(call, call.principal)
+        self._serving(call.holder)
         authenticated = trio.current_time()
         if self._limiter is not None and operation.rate is not None:
             await self._limiter.admit(operation.rate, call)

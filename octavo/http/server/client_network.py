@@ -1,8 +1,10 @@
 """The network that a client address counts as, so that one client has one counter."""
 
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 
 
+@lru_cache(maxsize=4096)
 def client_network(client: str | None) -> str:
     """Return the network that the address ``client`` counts as.
 

@@ -27,6 +27,9 @@ NOTE_SUFFIX = ".md"
 # Many files of a changeset are in the same folders.
 _FOLDERS_REMEMBERED = 1024
 
+# The slash of paths sorts immediately before it.
+_AFTER_SLASH = "0"
+_LAST = "\U0010ffff"
 _FORBIDDEN = re.compile(r'[\\:*?"<>|\x00-\x1f\x7f-\x9f]')
 # Windows reserves these with any extension and in any case
 # (https://learn.microsoft.com/windows/win32/fileio/naming-a-file).
@@ -110,3 +113,11 @@ def folders_of(key: PathKey) -> Iterator[PathKey]:
     while at >= 0:
         yield PathKey(key[:at])
         at = key.find("/", at + 1)
+
+
+def range_below(folder: str) -> tuple[str, str]:
+    """Return the first path that may be below ``folder``, and the first one after those.
+
+    They are compared by code points. Every path is below the empty folder.
+    """
+    return (f"{folder}/", folder + _AFTER_SLASH) if folder else ("", _LAST)

@@ -8,6 +8,7 @@ from itertools import count
 import trio
 
 from octavo.store.errors import StatementInvalid, StoreUnavailable
+from octavo.store.fair_turns import FairTurns, working_for
 from octavo.store.migrations import NEWEST, shipped
 from octavo.store.postgres.bridge import Bridge, open_bridge, ungrouped
 from octavo.store.postgres.connection import Connections, PooledConnection, connect
@@ -64,7 +65,7 @@ class PostgresStore:
         self._bridge = bridge
         self._random = random
         self._connections = Connections(url)
-        self._turns = trio.Semaphore(connections)
+        self._turns = FairTurns(connections, max(1, connections // 2))
 
     async def read(self, script: Script[T]) -> T:
         """See `Store`. When cancelled, the statement is cancelled on the server, too."""
@@ -98,14 +99,15 @@ class PostgresStore:
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
+        holder = working_for.get()
         with trio.move_on_after(TURN_SECONDS) as waiting:
-            await self._turns.acquire()
+            await self._turns.acquire(holder)
         if waiting.cancelled_caught:
             raise StoreUnavailable(f"no connection became available within {TURN_SECONDS:g} s")
         try:
             yield
         finally:
-            self._turns.release()
+            self._turns.release(holder)
 
     # The following methods run in asyncio.
 
@@ -213,7 +215,8 @@ async def open_postgres(
     Args:
         url: as libpq has it: ``postgresql://user:password@host:port/database``.
         random: returns random numbers within [0, 1), for pauses.
-        connections: the maximum number of connections, without those of listeners.
+        connections: the maximum number of connections, without those of listeners; one holder
+            (`octavo.store.fair_turns`) uses half of them.
 
     Raises:
         StoreUnusable: the server refuses, or the database is newer than this version of Octavo.

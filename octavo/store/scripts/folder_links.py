@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from octavo.model.files.changeset import MAX_OPERATIONS, AttachImage, RestoreFile, UpdateFile
+from octavo.model.files.path import range_below
 from octavo.model.files.plan import Plan
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.publishing.folder_move import holds_only_moved, moved_folder
 from octavo.model.publishing.link import is_below
-from octavo.store.scripts.path_range import below
 from octavo.store.scripts.select_in import execute_each, select_in
 from octavo.store.transaction import Transaction
 
@@ -119,7 +119,7 @@ async def _files_below(
     Of more than a changeset can move, only some are returned.
     """
     most = MAX_OPERATIONS + 1 + len(changed)
-    rows = await transaction.fetch_all(_FILES_BELOW, workspace, *below(folder), most)
+    rows = await transaction.fetch_all(_FILES_BELOW, workspace, *range_below(folder), most)
     unchanged = {row[0]: row[1] for row in rows if row[0] not in changed}
     arrived = {
         name: path for name, path in changed.items() if path is not None and is_below(path, folder)

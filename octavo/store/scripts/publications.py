@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from octavo.model.accounts.account import State
+from octavo.model.files.path import range_below
 from octavo.model.identity import AccountId, FileId, Position, WorkspaceId
 from octavo.model.publishing.link import (
     LinkMissing,
@@ -21,7 +22,6 @@ from octavo.store.identifiers import LAST
 from octavo.store.scripts import members
 from octavo.store.scripts.accounts import decisions_of
 from octavo.store.scripts.expiry import MAX_ROWS
-from octavo.store.scripts.path_range import below
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.transaction import Row, Script, Transaction
 
@@ -156,7 +156,7 @@ async def _path_of(transaction: Transaction, workspace_id: WorkspaceId, target: 
             raise PublishedTargetMissing("There is no note with this fileId.")
         path: str = row[0]
         return path
-    start, end = below(target.path)
+    start, end = range_below(target.path)
     row = await transaction.fetch_one(
         f"SELECT 1 FROM files WHERE workspace = {WORKSPACE} AND state = 'live'"
         " AND kind = 'note' AND path >= $2 AND path < $3 LIMIT 1",

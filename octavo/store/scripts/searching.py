@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from octavo.model.files.confinement import Confinement, both_in
+from octavo.model.files.path import range_below
 from octavo.model.identity import AccountId, FileId, RevisionId, WorkspaceId
 from octavo.model.search import ANY_HEAD, Candidate, HeadFilter, Query
-from octavo.store.scripts import path_range
 from octavo.store.scripts.files import live_paths
 from octavo.store.scripts.head_texts import texts_of
 from octavo.store.scripts.revision_rows import WORKSPACE
@@ -70,7 +70,7 @@ def candidates(
             names: list[str] = []
             whole: list[str] = []
             for each in folders:
-                below = path_range.below(each) if each else None
+                below = range_below(each) if each else None
                 by_name = Matching(query.clauses, True, below, min(MAX_NAMED, limit), heads)
                 names += await transaction.match_words(workspace_id, by_name)
                 of_all = Matching(query.clauses, False, below, limit, heads)

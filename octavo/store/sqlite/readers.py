@@ -8,6 +8,7 @@ import trio
 from outcome import capture
 
 from octavo.store.errors import StoreUnavailable
+from octavo.store.fair_turns import FairTurns, working_for
 from octavo.store.sqlite.batch import roll_back
 from octavo.store.sqlite.failures import failure
 from octavo.store.sqlite.statement import Statements
@@ -79,12 +80,13 @@ class ReaderPool:
 
     Args:
         connect: opens a connection for reading; called in the thread.
-        size: how many reads run at the same time, at most; more of them wait.
+        size: how many reads run at the same time, at most, and those of one holder
+            (`octavo.store.fair_turns`) in half of them; more of them wait.
     """
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], size: int) -> None:
         self._connect = connect
-        self._turn = trio.Semaphore(size)
+        self._turns = FairTurns(size, max(1, size // 2))
         self._threads = trio.CapacityLimiter(size)
         self._idle: list[Reader] = []
 
@@ -94,7 +96,9 @@ class ReaderPool:
         When cancelled, the running statement is interrupted, and this returns when the thread has
         finished.
         """
-        async with self._turn:
+        holder = working_for.get()
+        await self._turns.acquire(holder)
+        try:
             # Readers are assigned in the event loop only: an interrupt never reaches another read.
             call = _Call(self._idle.pop() if self._idle else None)
             async with trio.open_nursery() as nursery:
@@ -109,6 +113,8 @@ class ReaderPool:
                 nursery.cancel_scope.cancel("the read has ended")
             await trio.lowlevel.checkpoint_if_cancelled()
             return outcome.unwrap()
+        finally:
+            self._turns.release(holder)
 
     def _run(self, call: _Call, script: Script[T]) -> T:
         if call.reader is None:

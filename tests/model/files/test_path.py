@@ -14,7 +14,9 @@ from octavo.model.files.path import (
     folders_of,
     kind_of,
     path_key,
+    range_below,
 )
+from octavo.model.publishing.link import is_below
 from octavo.model.refusal import InvalidPath
 
 SEGMENTS = st.text(min_size=1, max_size=12).map(lambda text: unicodedata.normalize("NFC", text))
@@ -144,3 +146,16 @@ def test_path_of_too_many_names_is_refused() -> None:
     check_path("a/" * (MAX_SEGMENTS - 1) + "b.md")
     with pytest.raises(InvalidPath, match="33 names; at most 32"):
         check_path("a/" * MAX_SEGMENTS + "b.md")
+
+
+NEIGHBOURS = st.lists(
+    st.sampled_from(["tea", "tea0", "tea ", "te", "t", "\U0001f375", "\ufffd"]),
+    min_size=1,
+    max_size=3,
+).map("/".join)
+
+
+@given(NEIGHBOURS, st.just("") | NEIGHBOURS)
+def test_range_has_the_paths_below_a_folder_and_no_others(path: str, folder: str) -> None:
+    start, end = range_below(folder)
+    assert (start <= path < end) == is_below(path, folder)

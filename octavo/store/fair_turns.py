@@ -1,0 +1,122 @@
+"""Share threads, or the connections of a database, fairly between those for whom they work.
+
+First come, first served would let one account with many connections delay everybody else by all
+that it has asked for. So each holder uses a part of the turns at most, and those who wait get the
+next one in rotation.
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import TypeVar
+
+import trio
+
+T = TypeVar("T")
+
+working_for: ContextVar[str] = ContextVar("octavo_working_for", default="")
+"""For whom the task works: an account, the network of a client, a workspace; empty for a job."""
+
+
+class _WaitingCaller:
+    __slots__ = ("admitted", "woken")
+
+    def __init__(self) -> None:
+        self.woken = trio.Event()
+        self.admitted = False
+
+
+class FairTurns:
+    """Turns for holders, which are names such as those of `working_for`.
+
+    Args:
+        size: the number of turns at the same time.
+        most_of_one: the turns that one holder has at most.
+    """
+
+    def __init__(self, size: int, most_of_one: int) -> None:
+        self._free = size
+        self._most = most_of_one
+        self._held: dict[str, int] = {}
+        # In the order in which they get the next turns.
+        self._waiting: OrderedDict[str, deque[_WaitingCaller]] = OrderedDict()
+
+    async def acquire(self, holder: str) -> None:
+        """Wait for a turn of ``holder``, who calls `release` later.
+
+        The requests of one holder are served in order. When cancelled, there is no turn.
+        """
+        if self._free and holder not in self._waiting and self._may_have_more(holder):
+            await trio.lowlevel.checkpoint()
+            # Another one may have taken it meanwhile.
+            if self._free and holder not in self._waiting and self._may_have_more(holder):
+                self._grant(holder)
+                return
+        waiter = _WaitingCaller()
+        self._waiting.setdefault(holder, deque()).append(waiter)
+        try:
+            await waiter.woken.wait()
+        except trio.Cancelled:
+            if waiter.admitted:
+                self.release(holder)
+            else:
+                self._forget(holder, waiter)
+            raise
+
+    def release(self, holder: str) -> None:
+        """Give a turn of ``holder`` to the next one who waits."""
+        self._free += 1
+        held = self._held[holder] - 1
+        if held:
+            self._held[holder] = held
+        else:
+            del self._held[holder]
+        self._admit()
+
+    def _may_have_more(self, holder: str) -> bool:
+        return self._held.get(holder, 0) < self._most
+
+    def _grant(self, holder: str) -> None:
+        self._free -= 1
+        self._held[holder] = self._held.get(holder, 0) + 1
+
+    def _admit(self) -> None:
+        # Few are passed over: those who have the most of one already.
+        for holder in self._waiting:
+            if self._may_have_more(holder):
+                queue = self._waiting[holder]
+                waiter = queue.popleft()
+                waiter.admitted = True
+                waiter.woken.set()
+                self._grant(holder)
+                if queue:
+                    self._waiting.move_to_end(holder)
+                else:
+                    del self._waiting[holder]
+                return
+
+    def _forget(self, holder: str, waiter: _WaitingCaller) -> None:
+        queue = self._waiting[holder]
+        queue.remove(waiter)
+        if not queue:
+            del self._waiting[holder]
+
+
+class FairThreads:
+    """Runs functions in ``size`` threads, half of which work for one holder at most."""
+
+    def __init__(self, size: int) -> None:
+        self._turns = FairTurns(size, max(1, size // 2))
+        self._limiter = trio.CapacityLimiter(size)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Return what ``work`` returns, done for `working_for`; its exceptions propagate.
+
+        Cancellation is deferred while ``work`` runs.
+        """
+        holder = working_for.get()
+        await self._turns.acquire(holder)
+        try:
+            return await trio.to_thread.run_sync(work, limiter=self._limiter)
+        finally:
+            self._turns.release(holder)
