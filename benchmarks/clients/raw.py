@@ -6,6 +6,7 @@ server that sends everybody the same bytes (``python -m benchmarks.clients.canne
 
 from __future__ import annotations
 
+import math
 import select
 import socket
 import time
@@ -72,8 +73,13 @@ class _Connection:
         return status, tag
 
 
-def load(port: int, requests: list[NextRequest], seconds: float) -> Found:
-    """Send requests for some seconds, one connection for each of ``requests``."""
+def load(
+    port: int, requests: list[NextRequest], seconds: float = math.inf, *, each: float = math.inf
+) -> Found:
+    """Send requests on one connection for each of ``requests``.
+
+    It ends after some seconds, or when each connection has sent ``each`` requests.
+    """
     connections = [_Connection(port, each) for each in requests]
     poller = select.epoll()
     by_descriptor = {each.socket.fileno(): each for each in connections}
@@ -81,6 +87,7 @@ def load(port: int, requests: list[NextRequest], seconds: float) -> Found:
         poller.register(descriptor, select.EPOLLIN)
     began = time.perf_counter()
     found = Found(seconds)
+    left = dict.fromkeys(by_descriptor, each)
     for connection in connections:
         connection.send(connection.next_request(0, b""))
     waiting = len(connections)
@@ -94,7 +101,8 @@ def load(port: int, requests: list[NextRequest], seconds: float) -> Found:
             found.latencies.append(now - connection.sent_at)
             status, tag = response
             found.statuses[status] = found.statuses.get(status, 0) + 1
-            if now - began < seconds:
+            left[descriptor] -= 1
+            if now - began < seconds and left[descriptor] > 0:
                 connection.send(connection.next_request(status, tag))
             else:
                 waiting -= 1
