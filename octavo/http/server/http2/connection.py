@@ -143,10 +143,11 @@ class Http2Connection:
                 size += len(frame.payload) + 9
                 work += work_of(frame)
                 protocol.receive(frame)
-            pacer.charge(share, work)
+            now = trio.current_time()
+            pacer.charge(share, work, now)
             spent = min(size, left) if more else left
             left -= spent
-            self._budget.spend(spent, trio.current_time())
+            self._budget.spend(spent, now)
             if self.exchanges:
                 self.output.flush_soon()
             else:
@@ -239,8 +240,8 @@ class Http2Connection:
         """Count a frame of a response, to be paid for in the next turn."""
         self._sent_work += _SENT_FRAME_COST
 
-    async def flush(self) -> bool:
-        """Write what is queued; return whether the caller has to wait for room.
+    async def flush(self) -> None:
+        """Write what is queued.
 
         What several requests queue in one round of the scheduler is written together.
         """
@@ -253,7 +254,6 @@ class Http2Connection:
         if transport.eager > MAX_EAGER:
             transport.eager = 0
             await trio.lowlevel.checkpoint()
-        return output.full
 
     async def _run(self, exchange: Http2Exchange) -> None:
         stream = exchange.stream
@@ -266,7 +266,7 @@ class Http2Connection:
             self._pacer.close_stream(self._share)
             if not self.exchanges:
                 self.state = ConnectionState.IDLE
-                self.deadline = trio.current_time() + self.limits.idle_time
+                self.deadline = self.handler.watchdog.now + self.limits.idle_time
         if not whole:
             self.protocol.reset(stream, ErrorCode.INTERNAL_ERROR)
         unread = stream.body.drop()
@@ -286,7 +286,7 @@ class Http2Connection:
 
     def _settle(self) -> None:
         """Close the connection once no more requests are accepted and everything was sent."""
-        if self._leaving and not self.exchanges and self.output.empty:
+        if not self.exchanges and self._leaving and self.output.empty:
             self.terminate(CloseReason.SHUTDOWN)
 
     async def _send_goaway(self) -> None:

@@ -280,19 +280,28 @@ class Http2Exchange:
                 raise InvalidResponse("the body does not have the length of its content-length")
         if bodiless:
             content = b""
-        if connection.output.full:
-            await self._wait_for_room()
-        if not self._started:
-            connection.protocol.send_head(stream, self._status, headers, ended=last and not content)
-            self._started = True
-        elif last and not content:
-            connection.protocol.send_data(stream, b"", ended=True)
-        if content:
-            await self._put(content, last=last)
+        protocol = connection.protocol
+        try:
+            if connection.output.full:
+                await self._wait_for_room()
+            if not self._started:
+                size = len(content)
+                if last and 0 < size <= FRAME_SIZE and size <= protocol.window(stream):
+                    protocol.send_whole(stream, self._status, headers, content)
+                    connection.count_sent()
+                    content = b""
+                else:
+                    protocol.send_head(stream, self._status, headers, ended=last and not content)
+                self._started = True
+            elif last and not content:
+                protocol.send_data(stream, b"", ended=True)
+            if content:
+                await self._put(content, last=last)
+        finally:
+            self._putting_since = None
         if last:
             self._done = True
-        if await connection.flush():
-            await self._wait_for_room()
+        await connection.flush()
 
     def _complete(self, headers: Headers, whole: int | None, *, bodiless: bool) -> Headers:
         """Return all headers of the response, with its length if that is ``whole`` or declared."""
@@ -329,31 +338,27 @@ class Http2Exchange:
         size = len(content)
         view = memoryview(content) if size > FRAME_SIZE else content
         at, portion = 0, 0
-        try:
-            while at < size:
-                if output.full:
-                    await self._wait_for_room()
-                window = protocol.window(stream)
-                if window <= 0:
-                    output.flush()
-                    protocol.block(stream)
-                    await self._wait(stream.wait)
-                    continue
-                step = min(size - at, window, FRAME_SIZE)
-                protocol.send_data(stream, view[at : at + step], ended=last and at + step == size)
-                connection.count_sent()
-                at += step
-                if at - portion >= WRITE_SIZE and at < size:
-                    portion = at
-                    if self._putting_since is not None:
-                        self._putting_since = trio.current_time()
-                    output.flush()
-                    # Many frames are sent without a wait.
-                    await trio.lowlevel.checkpoint()
-                    if self._gone:
-                        raise ClientGone
-        finally:
-            self._putting_since = None
+        while at < size:
+            if output.full:
+                await self._wait_for_room()
+            window = protocol.window(stream)
+            if window <= 0:
+                output.flush()
+                protocol.block(stream)
+                await self._wait(stream.wait)
+                continue
+            step = min(size - at, window, FRAME_SIZE)
+            protocol.send_data(stream, view[at : at + step], ended=last and at + step == size)
+            connection.count_sent()
+            at += step
+            if at - portion >= WRITE_SIZE and at < size:
+                portion = at
+                self._putting_since = None
+                output.flush()
+                # Many frames are sent without a wait.
+                await trio.lowlevel.checkpoint()
+                if self._gone:
+                    raise ClientGone
 
     async def _wait_for_room(self) -> None:
         self._connection.output.flush()

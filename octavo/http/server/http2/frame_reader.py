@@ -70,6 +70,9 @@ class FrameReader:
         if len(data) < end:
             return None
         self._at = end
+        if end == len(data):
+            # An idle connection keeps nothing.
+            self._data, self._at = b"", 0
         return Frame(head >> 40 & 0xFF, head >> 32 & 0xFF, head & 0x7FFFFFFF, data[begin:end])
 
 

@@ -119,7 +119,7 @@ class Pacer:
             return None
         share.connections += 1
         self._left.pop(network, None)
-        self.charge(share, CONNECTION_COST)
+        self.charge(share, CONNECTION_COST, now)
         return share
 
     def leave(self, share: Share) -> None:
@@ -145,9 +145,8 @@ class Pacer:
         self.streams -= 1
         share.streams -= 1
 
-    def charge(self, share: Share, work: float) -> None:
-        """Charge ``work`` that was done for ``share``."""
-        now = trio.current_time()
+    def charge(self, share: Share, work: float, now: float) -> None:
+        """Charge ``work`` that was done for ``share``; ``now`` is trio's time."""
         self._quiet_at = now + _QUIET
         self._all.charge(work, now)
         if share.bucket is not None:

@@ -130,6 +130,33 @@ class Http2Protocol:
         if ended:
             self._end_local(stream)
 
+    def send_whole(
+        self, stream: Http2Stream, status: int, headers: Headers, content: bytes
+    ) -> None:
+        """Queue a whole response; its content is as in `send_data`, and not empty.
+
+        Raises as `send_head` does.
+        """
+        block = self._encoder.encode(status, headers)
+        size = len(block)
+        if size > FRAME_SIZE:
+            self._put_long_block(stream, block, 0)
+            self.send_data(stream, content, ended=True)
+            return
+        number, length = stream.number, len(content)
+        self._put(
+            b"%b%b%b%b"
+            % (
+                frame_head(size, frames.HEADERS, END_HEADERS, number),
+                block,
+                frame_head(length, frames.DATA, END_STREAM, number),
+                content,
+            )
+        )
+        self._send_left -= length
+        stream.send_left -= length
+        self._end_local(stream)
+
     def send_data(self, stream: Http2Stream, content: bytes | memoryview, *, ended: bool) -> None:
         """Queue a frame of content, within `window` and at most `FRAME_SIZE`."""
         size = len(content)

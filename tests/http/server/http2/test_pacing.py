@@ -52,7 +52,7 @@ async def work_done(pacer: Pacer, shares: list[Share]) -> "Counter[str | None]":
     async def connection(share: Share) -> None:
         while True:
             await pacer.turn(share)
-            pacer.charge(share, 1)
+            pacer.charge(share, 1, trio.current_time())
             done[share.network] += 1
 
     with trio.move_on_after(SECONDS):
@@ -140,7 +140,7 @@ async def test_cancelled_connection_takes_no_turn(
 ) -> None:
     async with pacing() as pacer:
         share = entered(pacer, "192.0.2.1")
-        pacer.charge(share, 1_000)
+        pacer.charge(share, 1_000, trio.current_time())
         with trio.move_on_after(0.1) as waiting:
             await pacer.turn(share)
         assert waiting.cancelled_caught
