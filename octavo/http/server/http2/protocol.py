@@ -100,11 +100,6 @@ class Http2Protocol:
         payload = b"".join(key.to_bytes(2) + value.to_bytes(4) for key, value in settings)
         self._put(frame_head(len(payload), frames.SETTINGS, 0, 0) + payload)
 
-    @property
-    def in_header_block(self) -> bool:
-        """True while the rest of a header block has to arrive."""
-        return self._block is not None
-
     # Responses.
 
     def window(self, stream: Http2Stream) -> int:
