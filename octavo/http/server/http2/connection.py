@@ -18,7 +18,7 @@ from octavo.http.server.http2.frames import ErrorCode, Http2Error
 from octavo.http.server.http2.header_decoder import Field
 from octavo.http.server.http2.output import Http2Output
 from octavo.http.server.http2.pacing import Pacer, Share
-from octavo.http.server.http2.protocol import Http2Protocol
+from octavo.http.server.http2.protocol import MOST_STREAMS, Http2Protocol
 from octavo.http.server.http2.request_head import RequestFields, fill_scope, partial_head
 from octavo.http.server.http2.stream import Http2Stream
 from octavo.http.server.rejection import ClientGone, RequestRejected
@@ -159,7 +159,10 @@ class Http2Connection:
 
     def accepts_request(self) -> bool:
         """Return whether another request is accepted."""
-        return not self._leaving and self._pacer.has_room(self._share)
+        # A request may outlast its stream.
+        if self._leaving or len(self.exchanges) >= MOST_STREAMS:
+            return False
+        return self._pacer.has_room(self._share)
 
     def begin_request(
         self, stream: Http2Stream, request: RequestFields, fields: list[Field]
@@ -290,7 +293,7 @@ class Http2Connection:
             self.terminate(CloseReason.SHUTDOWN)
 
     async def _send_goaway(self) -> None:
-        if not self.output.empty:
+        if self._failure is not None or not self.output.empty:
             return
         self.protocol.goaway(ErrorCode.NO_ERROR)
         try:

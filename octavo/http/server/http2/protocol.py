@@ -235,7 +235,7 @@ class Http2Protocol:
         if stream.length is not None and stream.received > stream.length:
             self._replenish(size)
             raise StreamError(ErrorCode.PROTOCOL_ERROR, "the body is longer than its length")
-        if stream.local_ended:
+        if stream.exchange is None:
             # The response was sent before the whole body arrived. RFC 9113 section 8.1 permits a
             # reset, but common clients then lose the response.
             self.take(stream, size)

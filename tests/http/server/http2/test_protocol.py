@@ -519,3 +519,58 @@ async def test_response_that_is_aborted_is_reset_and_its_connection_continues() 
         other = request(connection, "/next")
         await client.send(connection.data_to_send())
         assert (await read_responses(connection, client, 1))[other] == ("200", b"POST /next ")
+
+
+async def test_body_may_be_read_after_the_response() -> None:
+    bodies: list[bytes] = []
+
+    async def late(scope: Scope, receive: Receive, send: Send) -> None:
+        await respond(send, b"first")
+        more = True
+        while more:
+            event = await receive()
+            bodies.append(event["body"])
+            more = event["more_body"]
+
+    async with serving(routed({"/late": late})) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        number = request(connection, "/late", end=False)
+        await client.send(connection.data_to_send())
+        assert (await read_responses(connection, client, 1))[number] == ("200", b"first")
+        connection.send_data(number, b"a" * 10_000)
+        connection.send_data(number, b"b" * 10_000, end_stream=True)
+        request(connection, "/next")
+        await client.send(connection.data_to_send())
+        await read_responses(connection, client, 1)
+    assert b"".join(bodies) == b"a" * 10_000 + b"b" * 10_000
+
+
+async def test_requests_that_outlast_their_streams_count_as_well() -> None:
+    started = 0
+
+    async def finishing(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal started
+        extension = extension_of(scope)
+        assert extension is not None
+        extension.ignore_disconnect()
+        started += 1
+        await trio.sleep_forever()
+
+    limits = replace(QUICK, tick=20)
+    async with serving(routed({"/": finishing}), limits) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        # So that resets are few of its requests.
+        for _ in range(4):
+            for _ in range(50):
+                request(connection, "/well")
+            await client.send(connection.data_to_send())
+            await read_responses(connection, client, 50)
+        for _ in range(2):
+            numbers = [request(connection, "/") for _ in range(60)]
+            await client.send(connection.data_to_send())
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            for number in numbers:
+                connection.reset_stream(number)
+            await client.send(connection.data_to_send())
+            await trio.testing.wait_all_tasks_blocked(0.05)
+        assert started == 100
