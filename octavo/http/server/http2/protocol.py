@@ -180,10 +180,11 @@ class Http2Protocol:
         self._replenish(size)
 
     def goaway(self, code: ErrorCode) -> None:
-        """Queue a GOAWAY frame (RFC 9113 section 6.8)."""
+        """Queue a GOAWAY frame, the last one (RFC 9113 section 6.8)."""
         self._closing = True
         payload = self._last.to_bytes(4) + code.to_bytes(4)
         self._put(frame_head(len(payload), frames.GOAWAY, 0, 0) + payload)
+        self._put = _discard
 
     # Frames of the client.
 
@@ -473,6 +474,10 @@ class Http2Protocol:
                 flags |= END_HEADERS
             self._put(frame_head(len(part), kind, flags, stream.number) + part)
             kind, flags = frames.CONTINUATION, 0
+
+
+def _discard(data: bytes) -> None:
+    """Queue nothing: the connection ends."""
 
 
 def _broken(reason: str) -> Http2Error:
