@@ -4,13 +4,13 @@ One task reads and handles frames, one writes what the socket does not accept at
 request has one. Exceptions of the protocol are contained at the boundary of the connection.
 """
 
-import logging
 import math
 from typing import TYPE_CHECKING
 
 import trio
 
 from octavo.http.server.asgi import Scope
+from octavo.http.server.http1.head import PartialHead
 from octavo.http.server.http2.exchange import Http2Exchange
 from octavo.http.server.http2.frame_budget import Flooding, FrameBudget
 from octavo.http.server.http2.frame_reader import FrameReader, work_of
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from octavo.http.server.connection_handler import ConnectionHandler
     from octavo.http.server.http2.connections import Http2Connections
     from octavo.http.server.proxies import Peer
-
-_log = logging.getLogger(__name__)
 
 # A client may cancel requests, but not most of them: starting them is expensive (CVE-2023-44487,
 # rapid reset). The same goes for requests that it makes the server reset (CVE-2025-8671).
@@ -192,10 +190,13 @@ class Http2Connection:
         rejection = None
         try:
             fill_scope(scope, request, fields, self.limits)
+            head = PartialHead(scope["method"], scope["path"], request.headers)
         except RequestRejected as found:
-            rejection = found
-            scope["method"], scope["path"], _ = partial_head(request)
-        exchange = Http2Exchange(self, stream, scope, rejection, expects=request.expect is not None)
+            # Its traceback would refer to the exchange.
+            rejection = found.with_traceback(None)
+            head = partial_head(request)
+        expects = request.expect is not None
+        exchange = Http2Exchange(self, stream, head, rejection, expects=expects)
         scope["extensions"] = {"octavo": exchange}
         exchange.deadline = handler.watchdog.now + self.limits.request_time
         stream.exchange = exchange
@@ -205,7 +206,7 @@ class Http2Connection:
         self.exchanges.add(exchange)
         self._pacer.open_stream(self._share)
         assert self._nursery is not None
-        self._nursery.start_soon(self._run, exchange)
+        self._nursery.start_soon(self._run, exchange, scope)
 
     def content_received(self, size: int) -> None:
         """Earn the budget of content."""
@@ -258,11 +259,11 @@ class Http2Connection:
             transport.eager = 0
             await trio.lowlevel.checkpoint()
 
-    async def _run(self, exchange: Http2Exchange) -> None:
+    async def _run(self, exchange: Http2Exchange, scope: Scope) -> None:
         stream = exchange.stream
         whole = False
         try:
-            whole = await exchange.run()
+            whole = await exchange.run(scope)
         finally:
             stream.exchange = None
             self.exchanges.discard(exchange)

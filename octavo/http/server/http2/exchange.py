@@ -26,8 +26,8 @@ _log = logging.getLogger(__name__)
 class Http2Exchange:
     """One request on one ``stream``; the application finds it in its scope, as with HTTP/1.1.
 
-    ``rejection`` is what the server must respond instead of the application. The watchdog compares
-    ``deadline`` with trio's clock.
+    ``head`` is what was requested; ``rejection`` is what the server must respond instead of the
+    application. The watchdog compares ``deadline`` with trio's clock.
     """
 
     __slots__ = (
@@ -38,13 +38,13 @@ class Http2Exchange:
         "_finishes",
         "_fixed",
         "_gone",
+        "_head",
         "_headers",
         "_id",
         "_id_accepted",
         "_left",
         "_putting_since",
         "_rejection",
-        "_scope",
         "_seen",
         "_started",
         "_status",
@@ -59,14 +59,15 @@ class Http2Exchange:
         self,
         connection: "Http2Connection",
         stream: Http2Stream,
-        scope: Scope,
+        head: PartialHead,
         rejection: RequestRejected | None,
         *,
         expects: bool,
     ) -> None:
         self._connection = connection
         self.stream = stream
-        self._scope = scope
+        # Not the scope, which refers to this.
+        self._head = head
         self._expects = expects
         self._rejection = rejection
         self.deadline = math.inf
@@ -89,7 +90,7 @@ class Http2Exchange:
     def request_id(self) -> str:
         """The id of this request: the client's if valid, otherwise a generated one."""
         if self._id is None:
-            chosen = choose_request_id(self._scope["headers"], self._connection.handler.new_id)
+            chosen = choose_request_id(self._head.headers, self._connection.handler.new_id)
             self._id, self._id_accepted = chosen
         return self._id
 
@@ -148,14 +149,14 @@ class Http2Exchange:
         self._timed_out = True
         self._cancel.cancel(reason="the request took too long")
 
-    async def run(self) -> bool:
-        """Run the application; return whether its response was sent completely."""
+    async def run(self, scope: Scope) -> bool:
+        """Run the application on ``scope``; return whether its response was sent completely."""
         handler = self._connection.handler
         failure: BaseException | None = None
         with self._cancel:
             if self._rejection is None:
                 try:
-                    await handler.application(self._scope, self.receive, self.send)
+                    await handler.application(scope, self.receive, self.send)
                 except BaseException as error:  # noqa: BLE001  # the boundary of the request
                     failure = contained(error)
             else:
@@ -163,8 +164,11 @@ class Http2Exchange:
                 self._seen = False
         if failure is not None and not (self._gone and only(failure, ClientGone)):
             _log.error("the application failed in request %s", self.request_id, exc_info=failure)
+        failed = failure is not None
+        # Its traceback refers to this frame.
+        failure = None
         if not self._done and not self._gone and not self._started:
-            await self._reject(failed=failure is not None)
+            await self._reject(failed=failed)
         return self._done
 
     def _leave(self) -> None:
@@ -174,10 +178,9 @@ class Http2Exchange:
             self._write_scope.cancel(reason="the client disconnected")
 
     def _log_rejection(self, rejection: RequestRejected, *, seen: bool) -> None:
-        scope, connection = self._scope, self._connection
-        requested = PartialHead(scope["method"], scope["path"], scope["headers"])
+        connection = self._connection
         connection.handler.rejections.log(
-            rejection, self.request_id, connection.peer, requested, seen=seen
+            rejection, self.request_id, connection.peer, self._head, seen=seen
         )
 
     async def _reject(self, *, failed: bool) -> None:
@@ -271,7 +274,7 @@ class Http2Exchange:
         if headers is None or self._done:
             raise InvalidResponse("the body must follow the response head, and end once")
         connection, stream = self._connection, self.stream
-        bodiless = self._status in (204, 304) or self._scope["method"] == "HEAD"
+        bodiless = self._status in (204, 304) or self._head.method == "HEAD"
         if not self._started:
             headers = self._complete(headers, len(content) if last else None, bodiless=bodiless)
         if self._left is not None and not bodiless:

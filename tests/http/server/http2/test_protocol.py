@@ -1,5 +1,6 @@
 """HTTP/2 where one request could affect another on its connection."""
 
+import gc
 import os
 from contextlib import suppress
 from dataclasses import replace
@@ -14,6 +15,7 @@ import trio
 import trio.testing
 
 from octavo.http.server.asgi import Extension, Receive, Scope, Send, extension_of
+from octavo.http.server.http2.exchange import Http2Exchange
 from octavo.http.server.rejection import ClientGone
 from octavo.http.server.response import FixedHeaders
 from tests.fakes.http_server import QUICK, Client, respond, routed, serving
@@ -574,3 +576,20 @@ async def test_requests_that_outlast_their_streams_count_as_well() -> None:
             await client.send(connection.data_to_send())
             await trio.testing.wait_all_tasks_blocked(0.05)
         assert started == 100
+
+
+@pytest.mark.parametrize("path", ["/next", "/%zz"])
+async def test_request_leaves_nothing_for_the_garbage_collector(path: str) -> None:
+    async with serving(limits=STILL) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(20):
+                request(connection, path)
+                await client.send(connection.data_to_send())
+                await read_responses(connection, client, 1)
+            left = [each for each in gc.get_objects() if isinstance(each, Http2Exchange)]
+        finally:
+            gc.enable()
+        assert len(left) <= 1
