@@ -139,7 +139,7 @@ class Http2Connection:
                     more = False
                     break
                 size += len(frame.payload) + 9
-                work += work_of(frame)
+                work += work_of(frame, len(protocol.streams))
                 protocol.receive(frame)
             now = trio.current_time()
             pacer.charge(share, work, now)

@@ -347,7 +347,7 @@ class Http2Exchange:
             window = protocol.window(stream)
             if window <= 0:
                 output.flush()
-                protocol.block(stream)
+                protocol.block(stream, size - at)
                 await self._wait(stream.wait)
                 continue
             step = min(size - at, window, FRAME_SIZE)

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from octavo.http.server.http2.frames import (
+    ACK,
     CONTINUATION,
     FRAME_HEAD,
     FRAME_SIZE,
@@ -16,9 +17,11 @@ from octavo.http.server.http2.frames import (
     Http2Error,
 )
 
-# In requests. A head costs more with its size; a reset cancels a request; a window wakes a sender.
+# In requests. A head costs more with its size; a reset cancels a request; a window wakes a sender,
+# and settings may wake that of every stream.
 _COSTS = {HEADERS: 1.0, RST_STREAM: 0.5, SETTINGS: 1.0, WINDOW_UPDATE: 0.25, PRIORITY: 0.25}
-_HEAD_BYTES = 1024
+_BYTES = 1024
+_STREAMS = 16
 _OTHER = 1 / 16
 
 
@@ -76,10 +79,14 @@ class FrameReader:
         return Frame(head >> 40 & 0xFF, head >> 32 & 0xFF, head & 0x7FFFFFFF, data[begin:end])
 
 
-def work_of(frame: Frame) -> float:
-    """Return the work of handling ``frame``, in requests without a body."""
+def work_of(frame: Frame, streams: int) -> float:
+    """Return the work of handling ``frame`` while ``streams`` are open, in requests."""
     kind = frame.kind
     work = _COSTS.get(kind, _OTHER)
     if kind in (HEADERS, CONTINUATION):
-        return work + len(frame.payload) / _HEAD_BYTES
+        return work + len(frame.payload) / _BYTES
+    if kind == SETTINGS:
+        if frame.flags & ACK:
+            return _OTHER
+        return work + len(frame.payload) / _BYTES + streams / _STREAMS
     return work

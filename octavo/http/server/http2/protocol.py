@@ -86,8 +86,9 @@ class Http2Protocol:
         self._stream_window = WINDOW
         self._send_left = self._receive_left = WINDOW
         self._taken = 0
-        # Streams with a sender that waits for the window of the connection, in their order.
-        self._blocked: dict[Http2Stream, None] = {}
+        # Streams with a sender that waits for the window of the connection, in their order, and
+        # the bytes that it has left.
+        self._blocked: dict[Http2Stream, int] = {}
         # An incomplete header block: its stream, its flags, its frames.
         self._block: tuple[int, int, list[bytes]] | None = None
 
@@ -106,9 +107,10 @@ class Http2Protocol:
         """Return how many bytes of content may be sent now; 0 or less when none may."""
         return min(self._send_left, stream.send_left)
 
-    def block(self, stream: Http2Stream) -> None:
-        """Wake ``stream`` also when the window of the connection opens."""
-        self._blocked[stream] = None
+    def block(self, stream: Http2Stream, size: int) -> None:
+        """Wake ``stream``, which has ``size`` bytes to send, when its `window` opens."""
+        if stream.send_left > 0:
+            self._blocked[stream] = size
 
     def send_head(self, stream: Http2Stream, status: int, headers: Headers, *, ended: bool) -> None:
         """Queue a response head, interim or final.
@@ -333,9 +335,18 @@ class Http2Protocol:
             return
         if len(payload) % 6:
             raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "a setting has 6 bytes")
+        window = self._stream_window
         for at in range(0, len(payload), 6):
-            key = int.from_bytes(payload[at : at + 2])
-            self._apply(key, int.from_bytes(payload[at + 2 : at + 6]))
+            key, value = payload[at + 1], int.from_bytes(payload[at + 2 : at + 6])
+            if payload[at]:
+                # Of an extension.
+                continue
+            self._apply(key, value)
+            if key == frames.INITIAL_WINDOW_SIZE:
+                window = value
+        # Once for all values: there may be thousands, for a hundred streams.
+        self._open_windows(window - self._stream_window)
+        self._stream_window = window
         self._put(frame_head(0, frames.SETTINGS, ACK, 0))
 
     def _apply(self, key: int, value: int) -> None:
@@ -347,12 +358,12 @@ class Http2Protocol:
         elif key == frames.INITIAL_WINDOW_SIZE:
             if value > LARGEST_WINDOW:
                 raise Http2Error(ErrorCode.FLOW_CONTROL_ERROR, "the initial window is too large")
-            self._open_windows(value - self._stream_window)
-            self._stream_window = value
         elif key == frames.MAX_FRAME_SIZE and not FRAME_SIZE <= value < 2**24:
             raise _broken("MAX_FRAME_SIZE is out of range")
 
     def _open_windows(self, size: int) -> None:
+        if not size:
+            return
         # Windows may become negative (RFC 9113 section 6.9.2).
         for stream in self.streams.values():
             stream.send_left += size
@@ -390,9 +401,7 @@ class Http2Protocol:
             self._send_left += size
             if self._send_left > LARGEST_WINDOW:
                 raise Http2Error(ErrorCode.FLOW_CONTROL_ERROR, "the window is too large")
-            blocked, self._blocked = self._blocked, {}
-            for each in blocked:
-                each.wake()
+            self._wake_blocked()
             return
         self._check_begun(number)
         stream = self.streams.get(number)
@@ -443,6 +452,8 @@ class Http2Protocol:
         if stream is not None:
             self._blocked.pop(stream, None)
             stream.wake()
+            # It may have been woken for a window that it did not use.
+            self._wake_blocked()
 
     def _reset(self, number: int, code: ErrorCode) -> None:
         self._put(frame_head(4, frames.RST_STREAM, 0, number) + code.to_bytes(4))
@@ -454,6 +465,17 @@ class Http2Protocol:
         return kind(ErrorCode.FRAME_SIZE_ERROR, "PRIORITY has 5 bytes")
 
     # Windows.
+
+    def _wake_blocked(self) -> None:
+        """Wake as many senders as the window of the connection is for.
+
+        Each would cost a task switch, and a client may open the window by single bytes.
+        """
+        left = self._send_left
+        while left > 0 and self._blocked:
+            stream = next(iter(self._blocked))
+            left -= min(self._blocked.pop(stream), max(stream.send_left, 0))
+            stream.wake()
 
     def _replenish(self, size: int) -> None:
         """Let the client send ``size`` bytes more on all streams together."""

@@ -4,6 +4,7 @@ The cases are by section; they cover what conformance testers of HTTP/2 check. B
 hand, and what comes back is parsed by another implementation.
 """
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -578,6 +579,49 @@ async def test_window_of_the_connection_is_shared_by_its_streams() -> None:
         await talk.send(window(0, 120_000 - 65_535))
         await talk.end(1, 3)
         assert talk.content(1) == talk.content(3) == content
+
+
+async def test_window_of_one_byte_wakes_one_sender_and_not_all() -> None:
+    rounds: Counter[str] = Counter()
+
+    class Steps(trio.abc.Instrument):
+        def before_task_step(self, task: trio.lowlevel.Task) -> None:
+            rounds[task.name] += 1
+
+    async def large(scope: Scope, receive: Receive, send: Send) -> None:
+        await respond(send, bytes(20_000))
+
+    async with conversation(large) as talk:
+        streams = range(1, 101, 2)
+        await talk.send(b"".join(head(number) for number in streams))
+        await talk.settle()
+        steps = Steps()
+        trio.lowlevel.add_instrument(steps)
+        for _ in range(20):
+            await talk.send(window(0, 1))
+            await talk.settle()
+        trio.lowlevel.remove_instrument(steps)
+        [running] = [name for name in rounds if name.endswith("Http2Connection._run")]
+        assert 20 <= rounds[running] < 60
+        # Whatever becomes of those that were woken, the rest is for the others.
+        last = streams[-1]
+        for number in streams[:-1]:
+            await talk.send(frame(RST_STREAM, 0, number, CANCEL))
+        await talk.send(window(0, 100_000))
+        await talk.end(last)
+
+
+async def test_window_that_a_reset_stream_left_is_for_those_that_wait() -> None:
+    async def large(scope: Scope, receive: Receive, send: Send) -> None:
+        await respond(send, bytes(50_000))
+
+    async with conversation(large) as talk:
+        await talk.send(b"".join(head(number) for number in (1, 3, 5, 7)))
+        await talk.settle()
+        # In one read: the stream that is woken first has ended before it runs.
+        resets = b"".join(frame(RST_STREAM, 0, number, CANCEL) for number in (1, 3, 5))
+        await talk.send(window(0, 50_000) + resets)
+        await talk.end(7)
 
 
 async def test_stream_reset_by_the_server_may_still_receive_what_was_on_its_way() -> None:

@@ -5,7 +5,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.http.server.http2.frame_reader import Frame, FrameReader, work_of
-from octavo.http.server.http2.frames import PREFACE, ErrorCode, Http2Error, frame
+from octavo.http.server.http2.frames import (
+    ACK,
+    DATA,
+    HEADERS,
+    PREFACE,
+    RST_STREAM,
+    SETTINGS,
+    ErrorCode,
+    Http2Error,
+    frame,
+)
 
 FRAMES = st.builds(
     Frame, st.integers(0, 255), st.integers(0, 255), st.integers(0, 2**31 - 1), st.binary()
@@ -55,14 +65,25 @@ def test_largest_frame_is_read_and_a_larger_one_refused_by_its_head() -> None:
     assert raised.value.code is ErrorCode.FRAME_SIZE_ERROR
 
 
+def work(kind: int, size: int, *, flags: int = 0, streams: int = 0) -> float:
+    return work_of(Frame(kind, flags, 1, bytes(size)), streams)
+
+
 def test_empty_frames_are_little_work_each() -> None:
-    assert sum(work_of(Frame(0, 0, 1, b"")) for _ in range(160)) == pytest.approx(10)
+    assert 160 * work(DATA, 0) == pytest.approx(10)
 
 
 def test_large_head_is_more_work_than_a_small_one() -> None:
-    assert work_of(Frame(1, 4, 1, bytes(8 * 1024))) == pytest.approx(9)
-    assert work_of(Frame(1, 4, 1, b"")) == pytest.approx(1)
+    assert work(HEADERS, 8 * 1024) == pytest.approx(9)
+    assert work(HEADERS, 0) == pytest.approx(1)
 
 
 def test_reset_is_work() -> None:
-    assert work_of(Frame(3, 0, 1, bytes(4))) == pytest.approx(0.5)
+    assert work(RST_STREAM, 4) == pytest.approx(0.5)
+
+
+def test_settings_are_more_work_the_more_streams_they_concern() -> None:
+    assert work(SETTINGS, 6) == pytest.approx(1, abs=0.01)
+    assert work(SETTINGS, 6, streams=96) == pytest.approx(7, abs=0.01)
+    assert work(SETTINGS, 16 * 1024) == pytest.approx(17)
+    assert work(SETTINGS, 0, flags=ACK, streams=96) == pytest.approx(1 / 16)
