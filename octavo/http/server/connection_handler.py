@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import trio
-from hypercorn.config import Config
 
 from octavo.http.server.admission import ConnectionAdmission
 from octavo.http.server.asgi import Application, SocketAddress
@@ -70,7 +69,7 @@ class ConnectionHandler:
         self._admission = ConnectionAdmission(
             limits.connections, limits.connections_per_client, options.trusted_proxies
         )
-        self.watchdog = Watchdog(limits, self._update_date)
+        self.watchdog = Watchdog(limits, self._tick)
         self.http2 = self._http2_connections() if options.http2 else None
         options.usage.connections = lambda: self.open
         options.usage.most_connections = limits.connections
@@ -114,7 +113,7 @@ class ConnectionHandler:
         for handshake in self._handshakes:
             handshake.deadline = min(handshake.deadline, soon)
 
-    async def serve(self, stream: Stream, config: Config) -> None:
+    async def serve(self, stream: Stream) -> None:
         """Serve one connection until it ends. Errors are logged, not raised.
 
         The stream is closed at the end. Cancellation aborts a request in progress.
@@ -122,7 +121,7 @@ class ConnectionHandler:
         # A TLS stream that was closed cleanly no longer references the transport stream.
         raw = stream.transport_stream if isinstance(stream, trio.SSLStream) else stream
         try:
-            await self._serve(stream, config)
+            await self._serve(stream)
         except BaseException as error:  # noqa: BLE001  # the border of the connection
             failure = contained(error)
             if not only(error, ClientGone):
@@ -131,7 +130,7 @@ class ConnectionHandler:
             # Bytes already passed to the kernel are still delivered.
             await trio.aclose_forcefully(raw)
 
-    async def _serve(self, stream: Stream, config: Config) -> None:
+    async def _serve(self, stream: Stream) -> None:
         tls = isinstance(stream, trio.SSLStream)
         socket = _socket(stream)
         try:
@@ -147,11 +146,11 @@ class ConnectionHandler:
                 self._reject_connection(stream, peer)
             return
         try:
-            await self._negotiate(stream, peer, config)
+            await self._negotiate(stream, peer)
         finally:
             self._admission.release(address)
 
-    async def _negotiate(self, stream: Stream, peer: Peer, config: Config) -> None:
+    async def _negotiate(self, stream: Stream, peer: Peer) -> None:
         if isinstance(stream, trio.SSLStream):
             seconds = self.limits.linger_time if self.stopping.is_set() else self.limits.head_time
             with trio.move_on_after(seconds) as handshake:
@@ -182,7 +181,7 @@ class ConnectionHandler:
             else:
                 return
         assert self.http2 is not None
-        await self.http2.serve(transport, peer, config, received)
+        await self.http2.serve(transport, peer, received)
 
     def _http2_connections(self) -> "Http2Connections":
         # Few servers need its modules: proxies speak HTTP/1 to them.
@@ -222,6 +221,12 @@ class ConnectionHandler:
             header=self._options.proxy_header,
         )
         return (peer.client if address == peer.client[0] else (address, 0)), scheme
+
+    def _tick(self) -> None:
+        self._update_date()
+        if self.http2 is not None:
+            # Deadlines may have been computed from a time one tick earlier.
+            self.http2.check_requests(self.watchdog.now - self.limits.tick)
 
     def _update_date(self) -> None:
         self.date = date_line(int(self._options.now()))

@@ -80,8 +80,8 @@ def _open_connection(
         nursery = trio.lowlevel.current_task().parent_nursery
         assert nursery is not None
         for each in config.accept_waiting():
-            nursery.start_soon(config.handler.serve, each, config)
-        return config.handler.serve(stream, config)
+            nursery.start_soon(config.handler.serve, each)
+        return config.handler.serve(stream)
     return TCPServer(app, config, context, state, stream)  # type: ignore[arg-type]
 
 

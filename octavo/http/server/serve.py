@@ -3,7 +3,6 @@
 import logging
 import os
 import socket
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 
 import trio
@@ -51,9 +50,6 @@ async def serve(
     config.include_server_header = False
     config.graceful_timeout = grace
     config.alpn_protocols = ["h2", "http/1.1"] if options.http2 else ["http/1.1"]
-    config.h2_max_header_list_size = options.limits.head_size
-    # The handler counts requests itself, and closes HTTP/2 connections in an orderly way.
-    config.keep_alive_max_requests = sys.maxsize
     if certificate is not None:
         config.certfile, config.keyfile = certificate.chain, certificate.key
 

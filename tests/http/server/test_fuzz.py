@@ -16,6 +16,7 @@ import pytest
 import trio
 
 from octavo.http.server.asgi import Receive, Scope, Send
+from octavo.http.server.http2.frames import PREFACE, SETTINGS, frame
 from octavo.ws import ServerWebSocket, serve_websocket
 from tests.fakes.http_server import QUICK, Client, Server, lifespan, serving
 from tests.fakes.request_mutation import mutate
@@ -27,6 +28,7 @@ from tests.fakes.strict_client import (
     read_responses,
 )
 from tests.http.server.http1.test_strictness import REFUSED, TAKEN
+from tests.http.server.http2.test_conformance import CASES as CASES_BY_SECTION
 from tests.http.server.test_error_boundary import UPGRADE
 
 CASES = int(os.environ.get("OCTAVO_FUZZ_CASES", "18000"))
@@ -128,7 +130,8 @@ def http2_seeds() -> list[bytes]:
         client.reset_stream(number)
         client.increment_flow_control_window(1000)
         seeds.append(client.data_to_send())
-    return seeds
+    begin = PREFACE + frame(SETTINGS, 0, 0, b"")
+    return seeds + [begin + sent for sent, _ in CASES_BY_SECTION.values() if len(sent) < 3_000]
 
 
 def judge(received: bytes, sent: bytes = b"") -> None:

@@ -1,1 +1,1 @@
-"""HTTP/2 on one connection: hypercorn's protocol within the limits of this server."""
+"""HTTP/2 on one connection (RFC 9113): frames, streams, header compression, and their limits."""

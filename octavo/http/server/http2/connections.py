@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 import trio
-from hypercorn.config import Config
 
 from octavo.http.server.http2.connection import Http2Connection
 from octavo.http.server.http2.pacing import Pacer
@@ -25,35 +24,55 @@ class Http2Connections:
     """Serves connections of ``handler``; `run` must run meanwhile."""
 
     def __init__(self, handler: "ConnectionHandler") -> None:
-        self._handler = handler
-        self._pacer = Pacer(handler.limits)
+        self.handler = handler
+        self.pacer = Pacer(handler.limits)
+        self._open: set[Http2Connection] = set()
+        self._date_line = b""
+        self._date = (b"date", b"")
+
+    @property
+    def date(self) -> tuple[bytes, bytes]:
+        """The date header."""
+        line = self.handler.date
+        if line is not self._date_line:
+            self._date_line = line
+            name, _, value = line.rstrip().partition(b": ")
+            self._date = (name, value)
+        return self._date
 
     def requests(self) -> int:
         """Return the number of requests in progress."""
-        return self._pacer.streams
+        return self.pacer.streams
 
     async def run(self) -> None:
         """Give turns to the connections until cancelled."""
-        await self._pacer.run()
+        await self.pacer.run()
 
-    async def serve(
-        self, transport: Transport, peer: "Peer", config: Config, received: bytes
-    ) -> None:
+    def check_requests(self, late: float) -> None:
+        """Cancel the requests whose deadline is before ``late``."""
+        for connection in self._open:
+            connection.check_requests(late)
+
+    async def serve(self, transport: Transport, peer: "Peer", received: bytes) -> None:
         """Serve a connection until it ends; ``received`` are its first bytes.
 
         The caller closes the socket. Cancellation aborts requests in progress.
         """
         client = None if peer.client is None else peer.client[0]
-        share = self._pacer.enter(client, trusted=peer.trusted)
+        share = self.pacer.enter(client, trusted=peer.trusted)
         if share is None:
-            await _send_last(transport, _TOO_MANY, self._handler.limits.linger_time)
+            await _send_last(transport, _TOO_MANY, self.handler.limits.linger_time)
             return
         try:
-            connection = Http2Connection(self._handler, transport, peer, config, self._pacer, share)
-            with self._handler.watchdog.watching(connection):
-                await connection.run(received)
+            connection = Http2Connection(self, transport, peer, share)
+            self._open.add(connection)
+            try:
+                with self.handler.watchdog.watching(connection):
+                    await connection.run(received)
+            finally:
+                self._open.discard(connection)
         finally:
-            self._pacer.leave(share)
+            self.pacer.leave(share)
 
 
 async def _send_last(transport: Transport, data: bytes, seconds: float) -> None:

@@ -1,7 +1,8 @@
 """One HTTP/2 request and its response, as ASGI events."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+import math
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import trio
@@ -9,68 +10,87 @@ import trio
 from octavo.http.server.asgi import Event, Scope
 from octavo.http.server.error_boundary import contained, only
 from octavo.http.server.http1.head import Headers, PartialHead
-from octavo.http.server.http2.body import Http2Body
+from octavo.http.server.http2.frames import FRAME_SIZE
+from octavo.http.server.http2.stream import Http2Stream
 from octavo.http.server.limits import WRITE_SIZE
 from octavo.http.server.rejection import ClientGone, RequestRejected, body_stopped, request_too_slow
 from octavo.http.server.request_id import choose_request_id
-from octavo.http.server.response import HOP_BY_HOP, FixedHeaders, InvalidResponse
+from octavo.http.server.response import NO_HEADERS, FixedHeaders, InvalidResponse
 
 if TYPE_CHECKING:
-    from octavo.http.server.connection_handler import ConnectionHandler
-    from octavo.http.server.proxies import Peer
+    from octavo.http.server.http2.connection import Http2Connection
 
 _log = logging.getLogger(__name__)
 
-FRAME_SIZE = 16 * 1024
-"""Bytes of a response that the protocol is given at a time: the largest frame."""
-
 
 class Http2Exchange:
-    """One request on one stream; the application finds it in its scope, as with HTTP/1.1.
+    """One request on one ``stream``; the application finds it in its scope, as with HTTP/1.1.
 
-    ``acknowledge`` is called with the number of bytes of the ``body`` that the application took,
-    ``proceed`` asks the client to send its body; ``complete`` sends a whole small response at once
-    and returns True, or False where that is not possible now; ``rejection`` is what the server must
-    respond instead of the application.
+    ``head`` is what was requested; ``rejection`` is what the server must respond instead of the
+    application. The watchdog compares ``deadline`` with trio's clock.
     """
+
+    __slots__ = (
+        "_cancel",
+        "_connection",
+        "_done",
+        "_expects",
+        "_finishes",
+        "_fixed",
+        "_gone",
+        "_head",
+        "_headers",
+        "_id",
+        "_id_accepted",
+        "_left",
+        "_putting_since",
+        "_rejection",
+        "_seen",
+        "_started",
+        "_status",
+        "_timed_out",
+        "_waiting_for_body",
+        "_write_scope",
+        "deadline",
+        "stream",
+    )
 
     def __init__(
         self,
-        handler: "ConnectionHandler",
-        peer: "Peer",
-        scope: Scope,
-        body: Http2Body,
-        acknowledge: Callable[[int], Awaitable[None]],
-        send: Callable[[Event | None], Awaitable[None]],
-        proceed: Callable[[], Awaitable[None]],
-        complete: Callable[[int, Headers, bytes], Awaitable[bool]],
+        connection: "Http2Connection",
+        stream: Http2Stream,
+        head: PartialHead,
         rejection: RequestRejected | None,
+        *,
+        expects: bool,
     ) -> None:
-        self._handler = handler
-        self._peer = peer
-        self._scope = scope
-        self._body = body
-        self._acknowledge = acknowledge
-        self._send = send
-        self._proceed = proceed
-        self._complete = complete
-        self._expects = (b"expect", b"100-continue") in scope["headers"]
+        self._connection = connection
+        self.stream = stream
+        # Not the scope, which refers to this.
+        self._head = head
+        self._expects = expects
         self._rejection = rejection
+        self.deadline = math.inf
         self._cancel = trio.CancelScope()
         self._finishes = self._gone = self._started = self._done = False
         self._id: str | None = None
-        self._start: Event = {}
+        self._id_accepted = True
+        self._status = 0
+        self._headers: Headers | None = None
+        self._fixed = NO_HEADERS
         self._left: int | None = None
         self._seen = True
-        self._waiting_for_body = False
-        self._id_accepted = True
+        self._timed_out = self._waiting_for_body = False
         self._putting_since: float | None = None
+        self._write_scope: trio.CancelScope | None = None
+
+    # The extension of ASGI.
 
     @property
     def request_id(self) -> str:
         """The id of this request: the client's if valid, otherwise a generated one."""
         if self._id is None:
-            chosen = choose_request_id(self._scope["headers"], self._handler.new_id)
+            chosen = choose_request_id(self._head.headers, self._connection.handler.new_id)
             self._id, self._id_accepted = chosen
         return self._id
 
@@ -81,7 +101,7 @@ class Http2Exchange:
 
     def allow(self, seconds: float) -> None:
         """Set the deadline of the whole request to ``seconds`` from now."""
-        self._cancel.deadline = trio.current_time() + seconds
+        self.deadline = trio.current_time() + seconds
 
     def progressed_at(self) -> float:
         """Return when the client last took 64 KiB of the response; now while none wait for it."""
@@ -89,7 +109,8 @@ class Http2Exchange:
 
     def abort(self) -> None:
         """Cut the response off, as for a client that does not read it."""
-        self._gone, self._done = True, False
+        self._done = False
+        self._leave()
         self._cancel.cancel(reason="others need the memory")
 
     def ignore_disconnect(self) -> None:
@@ -99,60 +120,72 @@ class Http2Exchange:
     @property
     def stopping(self) -> trio.Event:
         """Set when the service stops."""
-        return self._handler.stopping
+        return self._connection.handler.stopping
+
+    def take_stream(self) -> trio.abc.HalfCloseableStream:
+        """Raise `InvalidResponse`: WebSockets use connections of their own."""
+        raise InvalidResponse("only a WebSocket request without a response can be taken over")
 
     @property
     def rejected(self) -> tuple[int, str] | None:
         """Status and code of the response that the server sends instead of the application's."""
         rejection = self._rejection
-        if rejection is None and self._cancel.cancel_called and not (self._gone or self._started):
+        if rejection is None and self._timed_out and not (self._gone or self._started):
             rejection = request_too_slow(waiting_for_body=self._waiting_for_body)
         return None if rejection is None else (rejection.status, rejection.code)
+
+    # Called by the connection.
 
     def client_left(self) -> None:
         """Record that the client reset the stream or disconnected."""
         if not self._done:
-            self._gone = True
+            self._leave()
             if not self._finishes:
                 self._cancel.cancel(reason="the client disconnected")
 
-    async def drop_body(self) -> None:
-        """Discard the unread part of the body and replenish the window by its size."""
-        size = self._body.drop()
-        if size:
-            await self._acknowledge(size)
+    def time_out(self) -> None:
+        """Cancel the application: its deadline was exceeded."""
+        self.deadline = math.inf
+        self._timed_out = True
+        self._cancel.cancel(reason="the request took too long")
 
-    async def run(self) -> bool:
-        """Run the application; return whether its response was sent completely."""
-        scope = self._scope
-        client, scheme = self._handler.client_of(self._peer, scope["headers"])
-        scope.update(client=client, scheme=scheme, extensions={"octavo": self})
-        self.allow(self._handler.limits.request_time)
+    async def run(self, scope: Scope) -> bool:
+        """Run the application on ``scope``; return whether its response was sent completely."""
+        handler = self._connection.handler
         failure: BaseException | None = None
         with self._cancel:
             if self._rejection is None:
                 try:
-                    await self._handler.application(scope, self.receive, self.send)
+                    await handler.application(scope, self.receive, self.send)
                 except BaseException as error:  # noqa: BLE001  # the boundary of the request
                     failure = contained(error)
             else:
-                requested = PartialHead(scope["method"], scope["path"], scope["headers"])
-                self._handler.rejections.log(
-                    self._rejection, self.request_id, self._peer, requested
-                )
+                self._log_rejection(self._rejection, seen=False)
                 self._seen = False
         if failure is not None and not (self._gone and only(failure, ClientGone)):
             _log.error("the application failed in request %s", self.request_id, exc_info=failure)
+        failed = failure is not None
+        # Its traceback refers to this frame.
+        failure = None
         if not self._done and not self._gone and not self._started:
-            with trio.move_on_after(self._handler.limits.write_time):
-                await self._reject(failed=failure is not None)
-        if self._done:
-            await self._send(None)
+            await self._reject(failed=failed)
         return self._done
+
+    def _leave(self) -> None:
+        self._gone = True
+        self.stream.body.leave()
+        if self._write_scope is not None:
+            self._write_scope.cancel(reason="the client disconnected")
+
+    def _log_rejection(self, rejection: RequestRejected, *, seen: bool) -> None:
+        connection = self._connection
+        connection.handler.rejections.log(
+            rejection, self.request_id, connection.peer, self._head, seen=seen
+        )
 
     async def _reject(self, *, failed: bool) -> None:
         rejection = self._rejection
-        if rejection is None and self._cancel.cancelled_caught:
+        if rejection is None and self._timed_out:
             rejection = request_too_slow(waiting_for_body=self._waiting_for_body)
         elif rejection is None:
             if not failed:
@@ -160,149 +193,189 @@ class Http2Exchange:
             rejection = RequestRejected(
                 "internal_error", "The service failed. Its log has details under the request id."
             )
-        scope = self._scope
         if self._seen and not failed:
-            requested = PartialHead(scope["method"], scope["path"], scope["headers"])
-            self._handler.rejections.log(
-                rejection, self.request_id, self._peer, requested, seen=True
-            )
-        headers, body = self._handler.rejections.parts(rejection, self.request_id)
-        headers.append((b"content-length", b"%d" % len(body)))
-        await self._send(
-            {"type": "http.response.start", "status": rejection.status, "headers": headers}
-        )
-        self._done = True
-        await self._send({"type": "http.response.body", "body": body, "more_body": False})
+            self._log_rejection(rejection, seen=True)
+        headers, body = self._connection.handler.rejections.parts(rejection, self.request_id)
+        self._status, self._headers, self._fixed = rejection.status, headers, NO_HEADERS
+        self._left = None
+        try:
+            await self._send_part(body, last=True)
+        except ClientGone:
+            return
+
+    # ASGI.
 
     async def receive(self) -> Event:
-        """Return the next ASGI event."""
+        """Return the next ASGI event. Cancellation loses no bytes of the body."""
+        body = self.stream.body
         if self._gone:
             return {"type": "http.disconnect"}
-        if self._body.end_delivered:
-            return (await self._body.take())[0]
-        if self._expects and not self._body.over:
-            self._expects = False
-            await self._proceed()
-        with trio.move_on_after(self._handler.limits.body_idle_time) as waiting:
+        if body.end_delivered:
+            await body.arrival()
+            return body.take()[0]
+        if not body.ready:
+            if self._expects:
+                self._expects = False
+                self._connection.protocol.send_head(self.stream, 100, [], ended=False)
+                self._connection.output.flush()
+            if not await self._arrival():
+                return {"type": "http.disconnect"}
+        event, size = body.take()
+        if size:
+            self._connection.take(self.stream, size)
+        return event
+
+    async def _arrival(self) -> bool:
+        """Wait for a part of the body; return False when it does not arrive in time."""
+        with trio.move_on_after(self._connection.limits.body_idle_time) as waiting:
             try:
-                event, size = await self._body.take()
+                await self.stream.body.arrival()
             except trio.Cancelled:
-                self._waiting_for_body = self._cancel.cancel_called
+                self._waiting_for_body = self._timed_out
                 raise
         if waiting.cancelled_caught:
             self._rejection = body_stopped()
-            return {"type": "http.disconnect"}
-        if size:
-            await self._acknowledge(size)
-        return event
+            return False
+        return True
 
     async def send(self, event: Event) -> None:
-        """Send an ASGI event. Raises `ClientGone` when the client disconnected."""
-        if self._gone:
-            raise ClientGone
-        if self._rejection is not None:
+        """Send an ASGI event: the response head, or bytes of the body.
+
+        Returns once little of it is queued. Raises `ClientGone` when the client disconnected, and
+        `InvalidResponse` for invalid events. Cancellation may truncate the response.
+        """
+        if self._gone or self._rejection is not None:
             raise ClientGone
         kind = event["type"]
-        if kind == "http.response.start":
-            if self._start:
+        if kind == "http.response.body":
+            await self._send_part(event.get("body", b""), last=not event.get("more_body", False))
+        elif kind == "http.response.start":
+            if self._headers is not None:
                 raise InvalidResponse("the response has already started")
             # Held until the first body event shows whether the length is known.
-            self._start = {**event, "headers": _plain_headers(event.get("headers", ()))}
-            return
-        if kind != "http.response.body":
-            raise InvalidResponse(f"{kind} is not an event that the server supports")
-        last = not event.get("more_body", False)
-        content = event.get("body", b"")
-        start = self._start
-        if not start or self._done:
-            raise InvalidResponse("the body must follow the response head, and end once")
-        if not self._started:
-            self._read_length(start, len(content) if last else None)
-            self._check_length(len(content), last=last)
-            self._started = True
-            await self._put(start)
+            self._status = event["status"]
+            self._headers = [(name, value) for name, value in event.get("headers", ())]
         else:
-            self._check_length(len(content), last=last)
-        if len(content) > FRAME_SIZE:
-            # Frame by frame, since the protocol would keep a second copy of the whole.
-            end = (len(content) - 1) // FRAME_SIZE * FRAME_SIZE
-            for at in range(0, end, WRITE_SIZE):
-                await self._put_frames(kind, content[at : min(at + WRITE_SIZE, end)])
-            event = {"type": kind, "body": content[end:], "more_body": not last}
-        if last and not self._gone:
-            # The end of the stream, which follows, must not count as a disconnect.
-            self._done = True
-        await self._put(event)
+            raise InvalidResponse(f"{kind} is not an event that the server supports")
 
     async def respond(
         self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes
     ) -> None:
         """Send a complete response; errors and cancellation are those of `send`."""
-        every = [*headers, *fixed.each]
-        await self.send({"type": "http.response.start", "status": status, "headers": every})
-        if len(body) <= FRAME_SIZE and await self._respond_at_once(body):
-            return
-        await self.send({"type": "http.response.body", "body": body})
+        if self._gone or self._rejection is not None:
+            raise ClientGone
+        if self._headers is not None:
+            raise InvalidResponse("the response has already started")
+        self._status, self._headers, self._fixed = status, headers, fixed
+        await self._send_part(body, last=True)
 
-    async def _respond_at_once(self, body: bytes) -> bool:
-        """Send the whole response; return False where `send` has to, which also checks it."""
-        start = self._start
-        headers = [*start["headers"]]
-        lengths = [value for name, value in headers if name == b"content-length"]
-        bodiless = self._scope["method"] == "HEAD" or start["status"] in (204, 304)
-        if len(lengths) != 1 or not (bodiless or lengths[0] == b"%d" % len(body)):
-            return False
-        self._started = self._done = True
-        if await self._complete(start["status"], headers, b"" if bodiless else body):
-            return True
-        self._started = self._done = False
-        return False
-
-    def _read_length(self, start: Event, whole: int | None) -> None:
-        headers = start["headers"]
-        given = [value for name, value in headers if name == b"content-length"]
-        bodiless = self._scope["method"] == "HEAD" or start["status"] in (204, 304)
-        if not given and whole is not None and start["status"] not in (204, 304):
-            headers.append((b"content-length", b"%d" % whole))
-        if given and not bodiless:
-            if len(given) > 1 or not given[0].isdigit():
-                raise InvalidResponse("the response needs a single numeric content-length")
-            self._left = int(given[0])
-
-    def _check_length(self, size: int, *, last: bool) -> None:
-        if self._left is not None:
-            self._left -= size
+    async def _send_part(self, content: bytes, *, last: bool) -> None:
+        headers = self._headers
+        if headers is None or self._done:
+            raise InvalidResponse("the body must follow the response head, and end once")
+        connection, stream = self._connection, self.stream
+        bodiless = self._status in (204, 304) or self._head.method == "HEAD"
+        if not self._started:
+            headers = self._complete(headers, len(content) if last else None, bodiless=bodiless)
+        if self._left is not None and not bodiless:
+            self._left -= len(content)
             if self._left < 0 or (self._left and last):
                 raise InvalidResponse("the body does not have the length of its content-length")
+        if bodiless:
+            content = b""
+        protocol = connection.protocol
+        try:
+            if connection.output.full:
+                await self._wait_for_room()
+            if not self._started:
+                size = len(content)
+                if last and 0 < size <= FRAME_SIZE and size <= protocol.window(stream):
+                    protocol.send_whole(stream, self._status, headers, content)
+                    connection.count_sent()
+                    content = b""
+                else:
+                    protocol.send_head(stream, self._status, headers, ended=last and not content)
+                self._started = True
+            elif last and not content:
+                protocol.send_data(stream, b"", ended=True)
+            if content:
+                await self._put(content, last=last)
+        finally:
+            self._putting_since = None
+        if last:
+            self._done = True
+        await connection.flush()
 
-    async def _put_frames(self, kind: str, content: bytes) -> None:
-        """Send at most `WRITE_SIZE` bytes, which the client must take within ``write_time``."""
-        await self._put(
-            *(
-                {"type": kind, "body": content[at : at + FRAME_SIZE], "more_body": True}
-                for at in range(0, len(content), FRAME_SIZE)
-            )
-        )
+    def _complete(self, headers: Headers, whole: int | None, *, bodiless: bool) -> Headers:
+        """Return all headers of the response, with its length if that is ``whole`` or declared."""
+        status = self._status
+        if not 200 <= status <= 599:
+            raise InvalidResponse(f"{status} is not a final status")
+        given: bytes | None = None
+        dated = False
+        for name, value in headers:
+            if name == b"content-length":
+                if given is not None or not value.isdigit():
+                    raise InvalidResponse("the response needs a single numeric content-length")
+                given = value
+            elif name == b"date":
+                dated = True
+        every = [*headers, *self._fixed.each]
+        if status == 204 and given is not None:
+            every = [header for header in every if header[0] != b"content-length"]
+        elif given is not None:
+            self._left = None if bodiless else int(given)
+        elif whole is not None and status not in (204, 304):
+            every.append((b"content-length", b"%d" % whole))
+        if not dated:
+            every.append(self._connection.date)
+        return every
 
-    async def _put(self, *events: Event) -> None:
-        if self._gone:
-            raise ClientGone
-        self._putting_since = trio.current_time()
-        with trio.move_on_after(self._handler.limits.write_time) as taking:
-            for event in events:
+    async def _put(self, content: bytes, *, last: bool) -> None:
+        """Send ``content`` frame by frame, as the client opens its windows.
+
+        The client must take each `WRITE_SIZE` bytes within ``write_time``.
+        """
+        connection, stream = self._connection, self.stream
+        protocol, output = connection.protocol, connection.output
+        size = len(content)
+        view = memoryview(content) if size > FRAME_SIZE else content
+        at, portion = 0, 0
+        while at < size:
+            if output.full:
+                await self._wait_for_room()
+            window = protocol.window(stream)
+            if window <= 0:
+                output.flush()
+                protocol.block(stream, size - at)
+                await self._wait(stream.wait)
+                continue
+            step = min(size - at, window, FRAME_SIZE)
+            protocol.send_data(stream, view[at : at + step], ended=last and at + step == size)
+            connection.count_sent()
+            at += step
+            if at - portion >= WRITE_SIZE and at < size:
+                portion = at
+                self._putting_since = None
+                output.flush()
+                # Many frames are sent without a wait.
+                await trio.lowlevel.checkpoint()
                 if self._gone:
                     raise ClientGone
-                await self._send(event)
-        self._putting_since = None
-        if taking.cancelled_caught:
-            self._gone = True
-            self._done = False
+
+    async def _wait_for_room(self) -> None:
+        self._connection.output.flush()
+        await self._wait(self._connection.output.room)
+
+    async def _wait(self, event: Callable[[], Awaitable[None]]) -> None:
+        """Wait for ``event`` until the portion is due. Raises `ClientGone`."""
+        if self._putting_since is None:
+            self._putting_since = trio.current_time()
+        due = self._putting_since + self._connection.limits.write_time
+        with trio.CancelScope(deadline=due) as self._write_scope:
+            await event()
+        late = self._write_scope.cancelled_caught
+        self._write_scope = None
+        if late or self._gone:
+            self._gone, self._done = True, False
             raise ClientGone
-
-
-def _plain_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Return ``headers`` without those that HTTP/2 forbids (RFC 9113 section 8.2.2)."""
-    plain = [(name, value) for name, value in headers if name not in HOP_BY_HOP]
-    if any(byte in value for _, value in plain for byte in (b"\r", b"\n", b"\0")):
-        raise InvalidResponse("a header of the response contains a line break")
-    return plain

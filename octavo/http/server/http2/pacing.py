@@ -23,6 +23,8 @@ CONNECTION_COST = 4.0
 """The work of a new connection, in requests."""
 BURST_SECONDS = 2.0
 """Seconds of its rate that a network may use at once, after a pause."""
+# Seconds after a turn until another is given without a round of the scheduler.
+_QUIET = 0.00025
 
 
 class _Bucket:
@@ -95,6 +97,7 @@ class Pacer:
         self._later: list[tuple[float, int, Share]] = []
         self._order = count()
         self._work = trio.Event()
+        self._quiet_at = 0.0
 
     @property
     def networks(self) -> int:
@@ -116,7 +119,7 @@ class Pacer:
             return None
         share.connections += 1
         self._left.pop(network, None)
-        self.charge(share, CONNECTION_COST)
+        self.charge(share, CONNECTION_COST, now)
         return share
 
     def leave(self, share: Share) -> None:
@@ -142,15 +145,20 @@ class Pacer:
         self.streams -= 1
         share.streams -= 1
 
-    def charge(self, share: Share, work: float) -> None:
-        """Charge ``work`` that was done for ``share``."""
-        now = trio.current_time()
+    def charge(self, share: Share, work: float, now: float) -> None:
+        """Charge ``work`` that was done for ``share``; ``now`` is trio's time."""
+        self._quiet_at = now + _QUIET
         self._all.charge(work, now)
         if share.bucket is not None:
             share.bucket.charge(work, now)
 
     async def turn(self, share: Share) -> None:
-        """Wait for the turn of a connection of ``share``."""
+        """Wait for the turn of a connection of ``share``; charge its work before the next one.
+
+        While nobody has a turn it returns at once, which saves two task switches.
+        """
+        if self._is_quiet(share):
+            return
         granted = trio.Event()
         share.waiting.append(granted)
         if not share.queued:
@@ -163,6 +171,15 @@ class Pacer:
             if not granted.is_set():
                 share.waiting.remove(granted)
             raise
+
+    def _is_quiet(self, share: Share) -> bool:
+        """Return whether ``share`` may have a turn outside the rotation, as the only one."""
+        if self._ready or share.waiting:
+            return False
+        now = trio.current_time()
+        if now < self._quiet_at or self._all.ready_at(now) > now:
+            return False
+        return share.bucket is None or share.bucket.ready_at(now) <= now
 
     async def run(self) -> None:
         """Give the turns until cancelled."""

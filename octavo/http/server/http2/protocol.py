@@ -1,378 +1,520 @@
-"""hypercorn's HTTP/2 protocol with flow control on responses and checks on incoming events.
+"""The server side of HTTP/2 (RFC 9113) without input and output: frames in, frames out.
 
-A client must not be able to block others through it, or to make the process grow or fail.
+It keeps the state of the connection and of its streams, the windows in both directions and the
+compression of headers, and refuses what breaks the protocol: `Http2Error` ends the connection, and
+a `StreamError` becomes the reset of its stream. Priorities are ignored, nothing is pushed, and
+extended CONNECT is not offered.
 """
 
-import re
-from collections.abc import Awaitable, Callable
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Protocol
 
-import h2.connection
-import h2.errors
-import h2.events
-import h2.exceptions
-import h2.settings
-import trio
-from hypercorn.config import Config
-from hypercorn.events import Closed, Updated
-from hypercorn.events import Event as IoEvent
-from hypercorn.protocol.events import Body, InformationalResponse
-from hypercorn.protocol.events import Event as StreamEvent
-from hypercorn.protocol.h2 import H2Protocol
-from hypercorn.protocol.http_stream import ASGIHTTPState
-from hypercorn.trio.worker_context import WorkerContext
-from hypercorn.typing import AppWrapper, ConnectionState
-
-from octavo.http.server.asgi import Event, Scope
 from octavo.http.server.http1.head import Headers
-from octavo.http.server.http2.body import Http2Body
-from octavo.http.server.http2.exchange import FRAME_SIZE, Http2Exchange
-from octavo.http.server.http2.frame_budget import Flooding, FrameBudget
-from octavo.http.server.http2.pacing import Pacer, Share
-from octavo.http.server.rejection import RequestRejected, malformed
-from octavo.http.server.target import check_host, read_target
+from octavo.http.server.http2 import frames
+from octavo.http.server.http2.frame_reader import Frame
+from octavo.http.server.http2.frames import (
+    ACK,
+    END_HEADERS,
+    END_STREAM,
+    FRAME_SIZE,
+    LARGEST_WINDOW,
+    WINDOW,
+    ErrorCode,
+    Http2Error,
+    StreamError,
+    frame_head,
+    without_padding,
+)
+from octavo.http.server.http2.header_decoder import Field, HeaderDecoder
+from octavo.http.server.http2.header_encoder import HeaderEncoder
+from octavo.http.server.http2.request_head import RequestFields, check_trailers, read_fields
+from octavo.http.server.http2.stream import Http2Stream
+from octavo.http.server.limits import Limits
 
-if TYPE_CHECKING:
-    from octavo.http.server.connection_handler import ConnectionHandler
-    from octavo.http.server.proxies import Peer
+MOST_STREAMS = 100
+"""Streams of one connection at the same time."""
+# Headers are decoded up to this multiple of their limit: a client learns that they are too large,
+# and the compression of the connection goes on. Beyond that, the connection ends.
+_DECODED = 4
+# Frames of one header block.
+_MOST_CONTINUATIONS = 64
+# Streams that have ended, and whose frames may still be on their way.
+_REMEMBERED = 1_000
 
 
-class WaitingProtocol(H2Protocol):
-    """hypercorn's protocol with bounded response buffers.
+class Requests(Protocol):
+    """What the protocol notifies of its requests. Every method may raise to end the connection."""
 
-    hypercorn's own buffer accepts more data whenever the client's window is closed.
+    def accepts_request(self) -> bool:
+        """Return whether another request is accepted; otherwise the client may repeat it."""
+
+    def begin_request(
+        self, stream: Http2Stream, request: RequestFields, fields: list[Field]
+    ) -> None:
+        """Serve the request of ``stream``, whose head arrived."""
+
+    def content_received(self, size: int) -> None:
+        """Count ``size`` bytes of content."""
+
+    def stream_aborted(self, stream: Http2Stream | None) -> None:
+        """Count a stream that the client reset, or broke; and end its request."""
+
+    def goaway_received(self, code: int) -> None:
+        """Finish the requests in progress and serve no others."""
+
+
+class Http2Protocol:
+    """The state of one connection.
+
+    ``put`` queues bytes for the client, and must not wait.
     """
 
-    async def stream_send(self, event: StreamEvent) -> None:
-        """Send a part of a response; return once little of it is queued.
+    def __init__(self, limits: Limits, requests: Requests, put: Callable[[bytes], None]) -> None:
+        self._limits = limits
+        self._requests = requests
+        self._put = put
+        self._encoder = HeaderEncoder()
+        self._decoder = HeaderDecoder(_DECODED * limits.head_size)
+        self._block_size = max(limits.head_size, FRAME_SIZE)
+        self.streams: dict[int, Http2Stream] = {}
+        self._last = 0
+        # The last streams that ended: whether the server reset them, so that frames are ignored
+        # which the client sent before it knew.
+        self._ended: dict[int, bool] = {}
+        self._begun = False
+        self._closing = False
+        self._stream_window = WINDOW
+        self._send_left = self._receive_left = WINDOW
+        self._taken = 0
+        # Streams with a sender that waits for the window of the connection, in their order, and
+        # the bytes that it has left.
+        self._blocked: dict[Http2Stream, int] = {}
+        # An incomplete header block: its stream, its flags, its frames.
+        self._block: tuple[int, int, list[bytes]] | None = None
 
-        Cancellation does not remove what was queued.
+    def begin(self) -> None:
+        """Queue the preface of the server: its settings (RFC 9113 section 3.4)."""
+        settings = (
+            (frames.MAX_CONCURRENT_STREAMS, MOST_STREAMS),
+            (frames.MAX_HEADER_LIST_SIZE, self._limits.head_size),
+        )
+        payload = b"".join(key.to_bytes(2) + value.to_bytes(4) for key, value in settings)
+        self._put(frame_head(len(payload), frames.SETTINGS, 0, 0) + payload)
+
+    # Responses.
+
+    def window(self, stream: Http2Stream) -> int:
+        """Return how many bytes of content may be sent now; 0 or less when none may."""
+        return min(self._send_left, stream.send_left)
+
+    def block(self, stream: Http2Stream, size: int) -> None:
+        """Wake ``stream``, which has ``size`` bytes to send, when its `window` opens."""
+        if stream.send_left > 0:
+            self._blocked[stream] = size
+
+    def send_head(self, stream: Http2Stream, status: int, headers: Headers, *, ended: bool) -> None:
+        """Queue a response head, interim or final.
+
+        Raises `InvalidResponse` for invalid headers; nothing was queued then.
         """
-        await super().stream_send(event)
-        if isinstance(event, Body):
-            buffer = self.stream_buffers.get(event.stream_id)
-            if buffer is not None and len(buffer.buffer) >= FRAME_SIZE:
-                await buffer.drain()
+        block = self._encoder.encode(status, headers)
+        flags = END_STREAM if ended else 0
+        if len(block) <= FRAME_SIZE:
+            head = frame_head(len(block), frames.HEADERS, flags | END_HEADERS, stream.number)
+            self._put(head + block)
+        else:
+            self._put_long_block(stream, block, flags)
+        if ended:
+            self._end_local(stream)
 
-
-# A client may cancel requests, but not most of them: starting them is expensive (CVE-2023-44487,
-# rapid reset).
-_RESETS = 100
-# The work of a frame of a response, in requests.
-_SENT_FRAME_COST = 1 / 8
-# The stream limit that h2 itself enforces.
-_H2_STREAM_LIMIT = 2**31 - 1
-_METHOD = re.compile(rb"[A-Z-]{1,32}")
-
-
-class GuardedProtocol(WaitingProtocol):
-    """hypercorn's protocol with checks on incoming events."""
-
-    def __init__(
-        self,
-        handler: "ConnectionHandler",
-        peer: "Peer",
-        config: Config,
-        nursery: trio.Nursery,
-        send: Callable[[IoEvent], Awaitable[None]],
-        leave: Callable[[], None],
-        at_rest: Callable[[], bool],
-        budget: FrameBudget,
-        pacer: Pacer,
-        share: Share,
+    def send_whole(
+        self, stream: Http2Stream, status: int, headers: Headers, content: bytes
     ) -> None:
-        self._leave = leave
-        self._at_rest = at_rest
-        self._budget = budget
-        self._share = share
-        self._pacer = pacer
-        self._goaway_received = False
-        self._handler = handler
-        self._peer = peer
-        self._nursery = nursery
-        self._requests = self._resets = 0
-        self._most_streams = config.h2_max_concurrent_streams
-        self._exchanges: dict[int, Http2Exchange] = {}
-        self._opening: tuple[int, RequestRejected | None, str] = (0, None, "")
-        super().__init__(
-            _unused_application,  # type: ignore[arg-type]
-            config,
-            # Without a limit of its own: hypercorn would close the connection before its last
-            # response.
-            WorkerContext(None),
-            self,  # type: ignore[arg-type]  # `spawn` and `spawn_app` are all it uses
-            ConnectionState(dict(handler.state)),
-            peer.scheme == "https",
-            peer.client,
-            peer.server,
-            send,
-        )
-        settings = h2.settings.SettingCodes
-        self.connection.local_settings = h2.settings.Settings(
-            client=False,
-            initial_values={
-                settings.MAX_CONCURRENT_STREAMS: config.h2_max_concurrent_streams,
-                settings.MAX_HEADER_LIST_SIZE: config.h2_max_header_list_size,
-                # WebSockets use connections of their own.
-                settings.ENABLE_CONNECT_PROTOCOL: 0,
-            },
-        )
+        """Queue a whole response; its content is as in `send_data`, and not empty.
 
-    async def initiate(
-        self, headers: list[tuple[bytes, bytes]] | None = None, settings: bytes | None = None
-    ) -> None:
-        """Send the preface and the settings."""
-        await super().initiate(headers, settings)
-        # h2 would close the connection of a client that exceeds the limit before it received the
-        # setting. The guard refuses each such stream alone (RFC 9113 section 5.1.2).
-        self.connection.local_settings.max_concurrent_streams = _H2_STREAM_LIMIT
-        self.connection.local_settings.acknowledge()
-
-    @property
-    def leaving(self) -> bool:
-        """True when no more requests are accepted."""
-        exhausted = self._requests >= self._handler.limits.requests_per_connection
-        return exhausted or self._goaway_received or self._handler.stopping.is_set()
-
-    def settle(self) -> None:
-        """Close the connection once no more requests are accepted and everything was sent."""
-        if self.leaving and not self.streams and not self.stream_buffers:
-            self._leave()
-
-    async def _send_data(self, stream_id: int) -> None:
-        await super()._send_data(stream_id)
-        self._pacer.charge(self._share, _SENT_FRAME_COST)
-        self.settle()
-        # Many frames are sent without a wait.
-        await trio.lowlevel.checkpoint()
-
-    async def end(self) -> None:
-        """Cancel the requests in progress, except those that must finish, and wake all senders."""
-        for exchange in tuple(self._exchanges.values()):
-            exchange.client_left()
-        for buffer in tuple(self.stream_buffers.values()):
-            await buffer.close()
-        await self.handle(Closed())
-
-    def goaway(self) -> bytes:
-        """Return the GOAWAY frame for an orderly close."""
-        try:
-            self.connection.close_connection()
-        except h2.exceptions.ProtocolError:
-            return b""
-        return self.connection.data_to_send()
-
-    # The task group interface of hypercorn's protocol.
-
-    def spawn(self, task: Callable[[], Awaitable[None]]) -> None:
-        """Start a task of the connection."""
-        self._nursery.start_soon(task)
-
-    async def spawn_app(
-        self,
-        app: AppWrapper,
-        config: Config,
-        scope: Scope,
-        send: Callable[[Event | None], Awaitable[None]],
-    ) -> Callable[[Event], Awaitable[None]]:
-        """Start the application for one request; return the receiver of its events."""
-        stream_id, rejection, requested = self._opening
-        body = Http2Body()
-        proceed = partial(
-            self.stream_send,
-            InformationalResponse(stream_id=stream_id, headers=[], status_code=100),
-        )
-        if rejection is not None:
-            # hypercorn was given a placeholder path.
-            scope["path"] = requested
-        acknowledge = partial(self._acknowledge, stream_id)
-        complete = partial(self._complete, stream_id)
-        exchange = Http2Exchange(
-            self._handler, self._peer, scope, body, acknowledge, send, proceed, complete, rejection
-        )
-        self._exchanges[stream_id] = exchange
-        self._pacer.open_stream(self._share)
-        self._nursery.start_soon(self._run, stream_id, exchange)
-
-        async def put(event: Event) -> None:
-            body.put(event)
-
-        return put
-
-    async def _complete(self, stream_id: int, status: int, headers: Headers, body: bytes) -> bool:
-        """Send a whole response of one frame of content; return False where it may have to wait.
-
-        Otherwise the sending task of the protocol sends its head, its content and its end one by
-        one, which takes two thirds of the time of a small response.
+        Raises as `send_head` does.
         """
-        stream = self.streams.get(stream_id)
-        if stream is None or stream_id not in self.stream_buffers or not self._at_rest():
-            return False
-        connection = self.connection
-        every = [(b":status", b"%d" % status), *headers, *self.config.response_headers("h2")]
-        try:
-            if connection.local_flow_control_window(stream_id) < len(body):
-                return False
-            connection.send_headers(stream_id, every, end_stream=not body)
-            if body:
-                connection.send_data(stream_id, body, end_stream=True)
-        except (h2.exceptions.ProtocolError, KeyError):
-            # The client has closed the stream.
-            return False
-        # As the sending task and the stream do at the end of a response.
-        del self.stream_buffers[stream_id]
-        self.priority.remove_stream(stream_id)
-        stream.state = ASGIHTTPState.CLOSED
-        self._pacer.charge(self._share, _SENT_FRAME_COST)
-        await self._flush()
-        return True
-
-    async def _acknowledge(self, stream_id: int, size: int) -> None:
-        """Replenish the window by the bytes that the application took."""
-        try:
-            self.connection.acknowledge_received_data(size, stream_id)
-        except h2.exceptions.ProtocolError:
-            # The stream or the connection has ended meanwhile.
+        block = self._encoder.encode(status, headers)
+        size = len(block)
+        if size > FRAME_SIZE:
+            self._put_long_block(stream, block, 0)
+            self.send_data(stream, content, ended=True)
             return
-        await self._flush()
+        number, length = stream.number, len(content)
+        self._put(
+            b"%b%b%b%b"
+            % (
+                frame_head(size, frames.HEADERS, END_HEADERS, number),
+                block,
+                frame_head(length, frames.DATA, END_STREAM, number),
+                content,
+            )
+        )
+        self._send_left -= length
+        stream.send_left -= length
+        self._end_local(stream)
 
-    async def _run(self, stream_id: int, exchange: Http2Exchange) -> None:
-        whole = False
-        try:
-            whole = await exchange.run()
-        finally:
-            del self._exchanges[stream_id]
-            self._pacer.close_stream(self._share)
-        await exchange.drop_body()
-        if not whole:
-            await self._reset_response(stream_id)
+    def send_data(self, stream: Http2Stream, content: bytes | memoryview, *, ended: bool) -> None:
+        """Queue a frame of content, within `window` and at most `FRAME_SIZE`."""
+        size = len(content)
+        head = frame_head(size, frames.DATA, END_STREAM if ended else 0, stream.number)
+        self._put(b"".join((head, content)))
+        self._send_left -= size
+        stream.send_left -= size
+        if ended:
+            self._end_local(stream)
 
-    async def _reset_response(self, stream_id: int) -> None:
-        """Reset a stream whose response cannot be completed, and discard its buffer."""
-        self._reset(stream_id, h2.errors.ErrorCodes.INTERNAL_ERROR)
-        buffer = self.stream_buffers.get(stream_id)
-        if buffer is not None:
-            # The sending task removes the buffer of a closed stream.
-            await buffer.close()
-            self.priority.unblock(stream_id)
-            await self.has_data.set()
-        await self._close_stream(stream_id)
-        await self._flush()
-        await self.send(Updated(idle=not self.streams))
+    def reset(self, stream: Http2Stream, code: ErrorCode) -> None:
+        """Reset a stream, unless it has ended."""
+        if stream.number in self.streams:
+            self._reset(stream.number, code)
 
-    def _reset(self, stream_id: int, code: h2.errors.ErrorCodes) -> None:
-        try:
-            self.connection.reset_stream(stream_id, code)
-        except (h2.exceptions.ProtocolError, KeyError):
-            # The stream is closed already.
+    def take(self, stream: Http2Stream, size: int) -> None:
+        """Replenish the windows by ``size`` bytes that were taken, or that nobody will take."""
+        if not stream.remote_ended:
+            stream.taken += size
+            # A client that is told of every byte sends as many frames back.
+            due = stream.taken and stream.taken >= stream.receive_left
+            if due and stream.number in self.streams:
+                self._put_window(stream.number, stream.taken)
+                stream.receive_left += stream.taken
+                stream.taken = 0
+        self._replenish(size)
+
+    def goaway(self, code: ErrorCode) -> None:
+        """Queue a GOAWAY frame, the last one (RFC 9113 section 6.8)."""
+        self._closing = True
+        payload = self._last.to_bytes(4) + code.to_bytes(4)
+        self._put(frame_head(len(payload), frames.GOAWAY, 0, 0) + payload)
+        self._put = _discard
+
+    # Frames of the client.
+
+    def receive(self, frame: Frame) -> None:
+        """Handle a frame.
+
+        Raises `Http2Error`, and what the notified requests raise; the connection must end then.
+        """
+        kind = frame.kind
+        block = self._block
+        if block is not None and (kind != frames.CONTINUATION or frame.stream != block[0]):
+            raise _broken("a header block is interrupted")
+        if not self._begun:
+            if kind != frames.SETTINGS or frame.flags & ACK:
+                raise _broken("the first frame must be SETTINGS")
+            self._begun = True
+        handler = _HANDLERS.get(kind)
+        if handler is None:
+            # Of an extension (RFC 9113 section 5.5).
             return
+        try:
+            handler(self, frame)
+        except StreamError as error:
+            self._requests.stream_aborted(self.streams.get(frame.stream))
+            self._reset(frame.stream, error.code)
 
-    # Incoming events.
+    def _receive_data(self, frame: Frame) -> None:
+        size = len(frame.payload)
+        self._receive_left -= size
+        if not frame.stream:
+            raise _broken("DATA without a stream")
+        if self._receive_left < 0:
+            raise Http2Error(ErrorCode.FLOW_CONTROL_ERROR, "the window is exceeded")
+        content = without_padding(frame.flags, frame.payload)
+        self._requests.content_received(len(content))
+        stream = self.streams.get(frame.stream)
+        if stream is None:
+            self._replenish(size)
+            self._check_ended(frame.stream)
+            return
+        if stream.remote_ended:
+            self._replenish(size)
+            raise StreamError(ErrorCode.STREAM_CLOSED, "DATA after the end of the stream")
+        stream.receive_left -= size
+        stream.received += len(content)
+        if stream.receive_left < 0:
+            self._replenish(size)
+            raise StreamError(ErrorCode.FLOW_CONTROL_ERROR, "the window is exceeded")
+        if stream.length is not None and stream.received > stream.length:
+            self._replenish(size)
+            raise StreamError(ErrorCode.PROTOCOL_ERROR, "the body is longer than its length")
+        if stream.exchange is None:
+            # The response was sent before the whole body arrived. RFC 9113 section 8.1 permits a
+            # reset, but common clients then lose the response.
+            self.take(stream, size)
+        else:
+            if content:
+                stream.body.put(content)
+            # Padding is not for the application; and what was taken before may be due now.
+            self.take(stream, size - len(content))
+        if frame.flags & END_STREAM:
+            self._end_remote(stream)
 
-    async def _handle_events(self, events: list[h2.events.Event]) -> None:
-        for event in events:
-            if isinstance(event, h2.events.DataReceived):
-                self._budget.earn_content(len(event.data))
-            if isinstance(event, h2.events.DataReceived) and event.stream_id not in self.streams:
-                # The response was sent before the whole body arrived. RFC 9113 section 8.1 permits
-                # a reset, but common clients then lose the response. The body is discarded instead,
-                # at most for the idle time of the connection.
-                self.connection.acknowledge_received_data(
-                    event.flow_controlled_length, event.stream_id
-                )
-            elif isinstance(event, h2.events.DataReceived):
-                await self.streams[event.stream_id].handle(
-                    Body(stream_id=event.stream_id, data=event.data)
-                )
-                padding = event.flow_controlled_length - len(event.data)
-                if padding:
-                    self.connection.acknowledge_received_data(padding, event.stream_id)
-            elif isinstance(event, h2.events.PriorityUpdated):
-                # Deprecated (RFC 9113 section 5.3.2), and open to abuse.
-                continue
-            elif isinstance(event, h2.events.ConnectionTerminated) and not event.error_code:
-                self._drain_after_goaway()
-            elif isinstance(event, h2.events.StreamReset):
-                self._resets += 1
-                if self._resets > _RESETS + self._requests // 2:
-                    raise Flooding
-                await super()._handle_events([event])
-            elif isinstance(event, h2.events.RequestReceived):
-                await self._open(event)
-            else:
-                await super()._handle_events([event])
-        await self._flush()
+    def _receive_headers(self, frame: Frame) -> None:
+        if not frame.stream & 1:
+            raise _broken("HEADERS on a stream that no client may open")
+        fragment = without_padding(frame.flags, frame.payload)
+        if frame.flags & frames.HAS_PRIORITY:
+            if len(fragment) < 5:
+                raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "a priority that is cut off")
+            fragment = fragment[5:]
+        if frame.flags & END_HEADERS:
+            self._end_block(frame.stream, frame.flags, fragment)
+        else:
+            self._block = frame.stream, frame.flags, [fragment]
 
-    def _drain_after_goaway(self) -> None:
-        """Let requests in progress finish after the client sent GOAWAY."""
-        self._goaway_received = True
-        # h2 treats the client's GOAWAY as the end, but open streams continue (RFC 9113 section
-        # 6.8).
-        self.connection.state_machine.state = h2.connection.ConnectionState.SERVER_OPEN
-        self.settle()
-
-    async def _open(self, event: h2.events.RequestReceived) -> None:
+    def _receive_continuation(self, frame: Frame) -> None:
+        if self._block is None:
+            raise _broken("CONTINUATION without HEADERS")
+        number, flags, fragments = self._block
+        fragments.append(frame.payload)
         if (
-            self.leaving
-            or len(self._exchanges) >= self._most_streams
-            or not self._pacer.has_room(self._share)
+            len(fragments) > _MOST_CONTINUATIONS
+            or sum(map(len, fragments)) > self._block_size + FRAME_SIZE
         ):
+            raise Http2Error(ErrorCode.ENHANCE_YOUR_CALM, "the header block is too large")
+        if frame.flags & END_HEADERS:
+            self._block = None
+            self._end_block(number, flags, b"".join(fragments))
+
+    def _end_block(self, number: int, flags: int, block: bytes) -> None:
+        # In any case, because later blocks refer to its fields.
+        fields = self._decoder.decode(block)
+        ended = bool(flags & END_STREAM)
+        stream = self.streams.get(number)
+        if stream is not None:
+            if stream.remote_ended:
+                raise StreamError(ErrorCode.STREAM_CLOSED, "HEADERS after the end of the stream")
+            if not ended:
+                raise StreamError(ErrorCode.PROTOCOL_ERROR, "trailers must end the stream")
+            check_trailers(fields, self._limits)
+            self._end_remote(stream)
+            return
+        if number <= self._last:
+            self._check_ended(number)
+            return
+        self._last = number
+        if self._closing:
+            return
+        if len(self.streams) >= MOST_STREAMS or not self._requests.accepts_request():
             # The request was not processed, so the client may repeat it on another connection.
-            self._reset(event.stream_id, h2.errors.ErrorCodes.REFUSED_STREAM)
+            self._reset(number, ErrorCode.REFUSED_STREAM)
             return
-        self._requests += 1
-        self._budget.earn_request()
-        headers = dict(event.headers)
-        if headers[b":method"] == b"CONNECT":
-            self._reset(event.stream_id, h2.errors.ErrorCodes.HTTP_1_1_REQUIRED)
+        request = read_fields(fields)
+        stream = Http2Stream(number, self._stream_window, WINDOW, request.length)
+        if ended:
+            self._end_remote(stream)
+        self.streams[number] = stream
+        self._requests.begin_request(stream, request, fields)
+
+    def _receive_priority(self, frame: Frame) -> None:
+        # Deprecated (RFC 9113 section 5.3.2), and open to abuse.
+        if not frame.stream:
+            raise _broken("PRIORITY without a stream")
+        if len(frame.payload) != 5:
+            raise self._sized(frame.stream)
+
+    def _receive_rst_stream(self, frame: Frame) -> None:
+        if not frame.stream:
+            raise _broken("RST_STREAM without a stream")
+        if len(frame.payload) != 4:
+            raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "RST_STREAM has 4 bytes")
+        self._check_begun(frame.stream)
+        stream = self.streams.get(frame.stream)
+        self._requests.stream_aborted(stream)
+        if stream is not None:
+            self._end(frame.stream, was_reset=False)
+
+    def _receive_settings(self, frame: Frame) -> None:
+        payload = frame.payload
+        if frame.stream:
+            raise _broken("SETTINGS of a stream")
+        if frame.flags & ACK:
+            if payload:
+                raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "an acknowledgement with settings")
             return
-        rejection, requested = None, ""
-        try:
-            self._check(event, headers)
-        except RequestRejected as found:
-            rejection = found
-            requested = headers[b":path"].partition(b"?")[0][:512].decode("latin-1")
-            # hypercorn must be able to decode rejected requests too.
-            plain = {b":path": b"/", b":method": b"GET"}
-            event.headers = [(name, plain.get(name, value)) for name, value in event.headers]
-        self._opening = event.stream_id, rejection, requested
-        await super()._handle_events([event])
+        if len(payload) % 6:
+            raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "a setting has 6 bytes")
+        window = self._stream_window
+        for at in range(0, len(payload), 6):
+            key, value = payload[at + 1], int.from_bytes(payload[at + 2 : at + 6])
+            if payload[at]:
+                # Of an extension.
+                continue
+            self._apply(key, value)
+            if key == frames.INITIAL_WINDOW_SIZE:
+                window = value
+        # Once for all values: there may be thousands, for a hundred streams.
+        self._open_windows(window - self._stream_window)
+        self._stream_window = window
+        self._put(frame_head(0, frames.SETTINGS, ACK, 0))
 
-    def _check(self, event: h2.events.RequestReceived, headers: dict[bytes, bytes]) -> None:
-        limits = self._handler.limits
-        if len(event.headers) > limits.header_count:
-            raise RequestRejected(
-                "head_too_large", f"The head may have at most {limits.header_count} header fields."
-            )
-        # Counted as in the HTTP/2 settings (RFC 9113 section 6.5.2).
-        if sum(len(name) + len(value) + 32 for name, value in event.headers) > limits.head_size:
-            raise RequestRejected(
-                "head_too_large", f"The head may have at most {limits.head_size} bytes."
-            )
-        path = headers[b":path"]
-        if len(path) > limits.target_length:
-            raise RequestRejected(
-                "target_too_long", f"Path and query may have at most {limits.target_length} bytes."
-            )
-        method = headers[b":method"]
-        # Methods are case-sensitive, but hypercorn converts them to upper case (RFC 9110 section
-        # 9.1).
-        if not _METHOD.fullmatch(method):
-            raise RequestRejected("not_implemented", "The method of the request is not supported.")
-        if read_target(path, of_options=method == b"OPTIONS").authority is not None:
-            raise malformed("The path must start with '/'.")
-        host = headers.get(b":authority", headers.get(b"host"))
-        if host is None:
-            raise malformed("The request has no host.")
-        check_host(host)
+    def _apply(self, key: int, value: int) -> None:
+        if key == frames.HEADER_TABLE_SIZE:
+            self._encoder.resize(value)
+        elif key == frames.ENABLE_PUSH:
+            if value > 1:
+                raise _broken("ENABLE_PUSH is 0 or 1")
+        elif key == frames.INITIAL_WINDOW_SIZE:
+            if value > LARGEST_WINDOW:
+                raise Http2Error(ErrorCode.FLOW_CONTROL_ERROR, "the initial window is too large")
+        elif key == frames.MAX_FRAME_SIZE and not FRAME_SIZE <= value < 2**24:
+            raise _broken("MAX_FRAME_SIZE is out of range")
 
-    async def _close_stream(self, stream_id: int) -> None:
-        exchange = self._exchanges.get(stream_id)
-        if exchange is not None:
-            exchange.client_left()
-        await super()._close_stream(stream_id)
+    def _open_windows(self, size: int) -> None:
+        if not size:
+            return
+        # Windows may become negative (RFC 9113 section 6.9.2).
+        for stream in self.streams.values():
+            stream.send_left += size
+            if stream.send_left > LARGEST_WINDOW:
+                raise Http2Error(ErrorCode.FLOW_CONTROL_ERROR, "a window is too large")
+            if size > 0:
+                stream.wake()
+
+    def _receive_push_promise(self, frame: Frame) -> None:
+        raise _broken("clients push nothing")
+
+    def _receive_ping(self, frame: Frame) -> None:
+        if frame.stream:
+            raise _broken("PING of a stream")
+        if len(frame.payload) != 8:
+            raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "PING has 8 bytes")
+        if not frame.flags & ACK:
+            self._put(frame_head(8, frames.PING, ACK, 0) + frame.payload)
+
+    def _receive_goaway(self, frame: Frame) -> None:
+        if frame.stream:
+            raise _broken("GOAWAY of a stream")
+        if len(frame.payload) < 8:
+            raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "GOAWAY has 8 bytes or more")
+        self._requests.goaway_received(int.from_bytes(frame.payload[4:8]))
+
+    def _receive_window_update(self, frame: Frame) -> None:
+        number = frame.stream
+        if len(frame.payload) != 4:
+            raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "WINDOW_UPDATE has 4 bytes")
+        size = int.from_bytes(frame.payload) & LARGEST_WINDOW
+        if not number:
+            if not size:
+                raise _broken("a window that is opened by 0")
+            self._send_left += size
+            if self._send_left > LARGEST_WINDOW:
+                raise Http2Error(ErrorCode.FLOW_CONTROL_ERROR, "the window is too large")
+            self._wake_blocked()
+            return
+        self._check_begun(number)
+        stream = self.streams.get(number)
+        if stream is None:
+            return
+        if not size:
+            raise StreamError(ErrorCode.PROTOCOL_ERROR, "a window that is opened by 0")
+        stream.send_left += size
+        if stream.send_left > LARGEST_WINDOW:
+            raise StreamError(ErrorCode.FLOW_CONTROL_ERROR, "the window is too large")
+        stream.wake()
+
+    # States of streams (RFC 9113 section 5.1).
+
+    def _check_begun(self, number: int) -> None:
+        """Raise `Http2Error` for a stream that is idle."""
+        if number > self._last or not number & 1:
+            raise _broken("the stream is idle")
+
+    def _check_ended(self, number: int) -> None:
+        """Raise `Http2Error` unless frames of a stream that has ended are ignored."""
+        self._check_begun(number)
+        was_reset = self._ended.get(number)
+        if was_reset is None:
+            # It was skipped, or it ended long ago.
+            raise _broken("the stream is older than others")
+        if not was_reset:
+            raise Http2Error(ErrorCode.STREAM_CLOSED, "the stream has ended")
+
+    def _end_remote(self, stream: Http2Stream) -> None:
+        if stream.length is not None and stream.received != stream.length:
+            raise StreamError(ErrorCode.PROTOCOL_ERROR, "the body is shorter than its length")
+        stream.remote_ended = True
+        stream.body.end()
+        if stream.local_ended:
+            self._end(stream.number, was_reset=False)
+
+    def _end_local(self, stream: Http2Stream) -> None:
+        stream.local_ended = True
+        if stream.remote_ended:
+            self._end(stream.number, was_reset=False)
+
+    def _end(self, number: int, *, was_reset: bool) -> None:
+        stream = self.streams.pop(number, None)
+        self._ended[number] = was_reset
+        if len(self._ended) > _REMEMBERED:
+            del self._ended[next(iter(self._ended))]
+        if stream is not None:
+            self._blocked.pop(stream, None)
+            stream.wake()
+            # It may have been woken for a window that it did not use.
+            self._wake_blocked()
+
+    def _reset(self, number: int, code: ErrorCode) -> None:
+        self._put(frame_head(4, frames.RST_STREAM, 0, number) + code.to_bytes(4))
+        self._end(number, was_reset=True)
+
+    def _sized(self, number: int) -> Exception:
+        """Return the error of a frame with a wrong size that only its stream is concerned with."""
+        kind = StreamError if number in self.streams else Http2Error
+        return kind(ErrorCode.FRAME_SIZE_ERROR, "PRIORITY has 5 bytes")
+
+    # Windows.
+
+    def _wake_blocked(self) -> None:
+        """Wake as many senders as the window of the connection is for.
+
+        Each would cost a task switch, and a client may open the window by single bytes.
+        """
+        left = self._send_left
+        while left > 0 and self._blocked:
+            stream = next(iter(self._blocked))
+            left -= min(self._blocked.pop(stream), max(stream.send_left, 0))
+            stream.wake()
+
+    def _replenish(self, size: int) -> None:
+        """Let the client send ``size`` bytes more on all streams together."""
+        self._taken += size
+        if self._taken and self._taken >= self._receive_left:
+            self._put_window(0, self._taken)
+            self._receive_left += self._taken
+            self._taken = 0
+
+    def _put_window(self, number: int, size: int) -> None:
+        self._put(frame_head(4, frames.WINDOW_UPDATE, 0, number) + size.to_bytes(4))
+
+    def _put_long_block(self, stream: Http2Stream, block: bytes, flags: int) -> None:
+        kind = frames.HEADERS
+        for at in range(0, len(block), FRAME_SIZE):
+            part = block[at : at + FRAME_SIZE]
+            if at + FRAME_SIZE >= len(block):
+                flags |= END_HEADERS
+            self._put(frame_head(len(part), kind, flags, stream.number) + part)
+            kind, flags = frames.CONTINUATION, 0
 
 
-async def _unused_application() -> None:
-    raise NotImplementedError("the protocol starts its application with spawn_app")
+def _discard(data: bytes) -> None:
+    """Queue nothing: the connection ends."""
+
+
+def _broken(reason: str) -> Http2Error:
+    return Http2Error(ErrorCode.PROTOCOL_ERROR, reason)
+
+
+_HANDLERS: dict[int, Callable[[Http2Protocol, Frame], None]] = {
+    frames.DATA: Http2Protocol._receive_data,
+    frames.HEADERS: Http2Protocol._receive_headers,
+    frames.PRIORITY: Http2Protocol._receive_priority,
+    frames.RST_STREAM: Http2Protocol._receive_rst_stream,
+    frames.SETTINGS: Http2Protocol._receive_settings,
+    frames.PUSH_PROMISE: Http2Protocol._receive_push_promise,
+    frames.PING: Http2Protocol._receive_ping,
+    frames.GOAWAY: Http2Protocol._receive_goaway,
+    frames.WINDOW_UPDATE: Http2Protocol._receive_window_update,
+    frames.CONTINUATION: Http2Protocol._receive_continuation,
+}

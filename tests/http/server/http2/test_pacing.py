@@ -14,7 +14,7 @@ import trio.testing
 from octavo.http.server.asgi import Receive, Scope, Send
 from octavo.http.server.http2.pacing import Pacer, Share
 from octavo.http.server.limits import Limits
-from tests.fakes.http_server import QUICK, Client, Server, routed, serving
+from tests.fakes.http_server import QUICK, Client, Rounds, Server, routed, serving
 from tests.http.server.conftest import Authority
 from tests.http.server.test_error_boundary import http2_client, read_responses, request
 
@@ -52,7 +52,7 @@ async def work_done(pacer: Pacer, shares: list[Share]) -> "Counter[str | None]":
     async def connection(share: Share) -> None:
         while True:
             await pacer.turn(share)
-            pacer.charge(share, 1)
+            pacer.charge(share, 1, trio.current_time())
             done[share.network] += 1
 
     with trio.move_on_after(SECONDS):
@@ -135,12 +135,53 @@ async def test_networks_are_forgotten_when_nothing_is_left_to_pay(
         assert pacer.networks == 1
 
 
+async def test_turn_is_immediate_while_nobody_else_has_one(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async with pacing() as pacer:
+        one, other = entered(pacer, "192.0.2.1"), entered(pacer, "192.0.2.2")
+        await trio.sleep(1)
+        with trio.testing.assert_no_checkpoints():
+            await pacer.turn(one)
+        pacer.charge(one, 1, trio.current_time())
+        for share in (one, other):
+            with trio.testing.assert_checkpoints():
+                await pacer.turn(share)
+        await trio.sleep(1)
+        with trio.testing.assert_no_checkpoints():
+            await pacer.turn(other)
+
+
+async def test_turns_of_many_are_given_one_in_a_round(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    rounds = Rounds()
+    taken: Counter[int] = Counter()
+
+    async def connection(pacer: Pacer, share: Share) -> None:
+        await pacer.turn(share)
+        pacer.charge(share, 0.1, trio.current_time())
+        taken[rounds.count] += 1
+
+    async with pacing() as pacer:
+        shares = [entered(pacer, f"192.0.2.{number}") for number in range(30)]
+        await trio.sleep(5)
+        trio.lowlevel.add_instrument(rounds)
+        async with trio.open_nursery() as nursery:
+            for share in shares:
+                nursery.start_soon(connection, pacer, share)
+        trio.lowlevel.remove_instrument(rounds)
+    assert taken.total() == 30
+    # The first beside the rotation, and one of it.
+    assert max(taken.values()) <= 2
+
+
 async def test_cancelled_connection_takes_no_turn(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     async with pacing() as pacer:
         share = entered(pacer, "192.0.2.1")
-        pacer.charge(share, 1_000)
+        pacer.charge(share, 1_000, trio.current_time())
         with trio.move_on_after(0.1) as waiting:
             await pacer.turn(share)
         assert waiting.cancelled_caught

@@ -1,5 +1,7 @@
 """HTTP/2 where one request could affect another on its connection."""
 
+import gc
+import os
 from contextlib import suppress
 from dataclasses import replace
 
@@ -12,7 +14,9 @@ import pytest
 import trio
 import trio.testing
 
-from octavo.http.server.asgi import Receive, Scope, Send, extension_of
+from octavo.http.server.asgi import Extension, Receive, Scope, Send, extension_of
+from octavo.http.server.http2.exchange import Http2Exchange
+from octavo.http.server.rejection import ClientGone
 from octavo.http.server.response import FixedHeaders
 from tests.fakes.http_server import QUICK, Client, respond, routed, serving
 from tests.http.server.test_error_boundary import http2_client, read_responses, request
@@ -374,3 +378,218 @@ async def test_small_response_waits_for_a_window_that_is_smaller() -> None:
     events = await events_of_response(window=3)
     data = [event.data for event in events if isinstance(event, h2.events.DataReceived)]
     assert (data[0], b"".join(data)) == (b"who", b"whole")
+
+
+async def test_responses_that_end_together_are_written_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written: list[int] = []
+    write = os.write
+
+    def counting(descriptor: int, data: bytes) -> int:
+        written.append(len(data))
+        return write(descriptor, data)
+
+    async with serving(whole, STILL) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        for _ in range(2):
+            request(connection, "/")
+            # With the second goes the acknowledgement of the settings.
+            await client.send(connection.data_to_send())
+            await read_responses(connection, client, 1)
+        monkeypatch.setattr(os, "write", counting)
+        for _ in range(5):
+            for _ in range(4):
+                request(connection, "/")
+            await client.send(connection.data_to_send())
+            assert len(await read_responses(connection, client, 4)) == 4
+        assert len(written) == 5
+
+
+async def test_streamed_response_has_a_deadline_for_each_wait_and_not_for_all() -> None:
+    content = bytes(20_000)
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(6):
+            await send({"type": "http.response.body", "body": content, "more_body": True})
+            await trio.sleep(0.2)
+        await send({"type": "http.response.body", "body": b""})
+
+    limits = replace(QUICK, write_time=0.5)
+    async with serving(routed({"/slow": slow}), limits) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        request(connection, "/slow")
+        await client.send(connection.data_to_send())
+        size, ended = 0, False
+        while not ended:
+            data = await client.stream.receive_some(65536)
+            assert data
+            for event in connection.receive_data(data):
+                assert not isinstance(event, h2.events.StreamReset)
+                ended = ended or isinstance(event, h2.events.StreamEnded)
+                if isinstance(event, h2.events.DataReceived):
+                    size += len(event.data)
+                    connection.acknowledge_received_data(
+                        event.flow_controlled_length, event.stream_id
+                    )
+            await client.send(connection.data_to_send())
+        assert size == 6 * len(content)
+
+
+async def test_stream_that_is_not_read_is_reset_in_time_and_the_others_continue() -> None:
+    ended: list[type[BaseException] | None] = []
+
+    async def watched(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await large(scope, receive, send)
+        except BaseException as error:
+            ended.append(type(error))
+            raise
+
+    limits = replace(QUICK, write_time=0.3)
+    async with serving(routed({"/large": watched}), limits) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        connection.increment_flow_control_window(1_000_000)
+        unread = request(connection, "/large")
+        await client.send(connection.data_to_send())
+        reset = await reset_of(connection, client)
+        assert (reset.stream_id, ended) == (unread, [ClientGone])
+        other = request(connection, "/next")
+        await client.send(connection.data_to_send())
+        assert (await read_responses(connection, client, 1))[other] == ("200", b"POST /next ")
+
+
+@pytest.mark.parametrize("finishes", [False, True])
+async def test_handler_of_a_stream_that_is_reset_ends_unless_it_must_finish(finishes: bool) -> None:
+    started, go_on = trio.Event(), trio.Event()
+    ends: list[str] = []
+
+    async def held(scope: Scope, receive: Receive, send: Send) -> None:
+        extension = extension_of(scope)
+        assert extension is not None
+        if finishes:
+            extension.ignore_disconnect()
+        started.set()
+        try:
+            await go_on.wait()
+            assert (await receive())["type"] == "http.disconnect"
+            with pytest.raises(ClientGone):
+                await respond(send, b"late")
+            ends.append("finished")
+        except trio.Cancelled:
+            ends.append("cancelled")
+            raise
+
+    async with serving(routed({"/held": held})) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        number = request(connection, "/held")
+        await client.send(connection.data_to_send())
+        await started.wait()
+        connection.reset_stream(number)
+        other = request(connection, "/next")
+        await client.send(connection.data_to_send())
+        assert (await read_responses(connection, client, 1))[other] == ("200", b"POST /next ")
+        go_on.set()
+        await trio.testing.wait_all_tasks_blocked()
+    assert ends == ["finished" if finishes else "cancelled"]
+
+
+async def test_response_that_is_aborted_is_reset_and_its_connection_continues() -> None:
+    extensions: list[Extension] = []
+
+    async def watched(scope: Scope, receive: Receive, send: Send) -> None:
+        extension = extension_of(scope)
+        assert extension is not None
+        extensions.append(extension)
+        await large(scope, receive, send)
+
+    limits = replace(STILL, write_time=20)
+    async with serving(routed({"/large": watched}), limits) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        unread = request(connection, "/large")
+        await client.send(connection.data_to_send())
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        [extension] = extensions
+        stalled_since = extension.progressed_at()
+        assert stalled_since < trio.current_time()
+        await trio.sleep(0.05)
+        assert extension.progressed_at() == stalled_since
+        extension.abort()
+        assert (await reset_of(connection, client)).stream_id == unread
+        connection.increment_flow_control_window(100_000)
+        other = request(connection, "/next")
+        await client.send(connection.data_to_send())
+        assert (await read_responses(connection, client, 1))[other] == ("200", b"POST /next ")
+
+
+async def test_body_may_be_read_after_the_response() -> None:
+    bodies: list[bytes] = []
+
+    async def late(scope: Scope, receive: Receive, send: Send) -> None:
+        await respond(send, b"first")
+        more = True
+        while more:
+            event = await receive()
+            bodies.append(event["body"])
+            more = event["more_body"]
+
+    async with serving(routed({"/late": late})) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        number = request(connection, "/late", end=False)
+        await client.send(connection.data_to_send())
+        assert (await read_responses(connection, client, 1))[number] == ("200", b"first")
+        connection.send_data(number, b"a" * 10_000)
+        connection.send_data(number, b"b" * 10_000, end_stream=True)
+        request(connection, "/next")
+        await client.send(connection.data_to_send())
+        await read_responses(connection, client, 1)
+    assert b"".join(bodies) == b"a" * 10_000 + b"b" * 10_000
+
+
+async def test_requests_that_outlast_their_streams_count_as_well() -> None:
+    started = 0
+
+    async def finishing(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal started
+        extension = extension_of(scope)
+        assert extension is not None
+        extension.ignore_disconnect()
+        started += 1
+        await trio.sleep_forever()
+
+    limits = replace(QUICK, tick=20)
+    async with serving(routed({"/": finishing}), limits) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        # So that resets are few of its requests.
+        for _ in range(4):
+            for _ in range(50):
+                request(connection, "/well")
+            await client.send(connection.data_to_send())
+            await read_responses(connection, client, 50)
+        for _ in range(2):
+            numbers = [request(connection, "/") for _ in range(60)]
+            await client.send(connection.data_to_send())
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            for number in numbers:
+                connection.reset_stream(number)
+            await client.send(connection.data_to_send())
+            await trio.testing.wait_all_tasks_blocked(0.05)
+        assert started == 100
+
+
+@pytest.mark.parametrize("path", ["/next", "/%zz"])
+async def test_request_leaves_nothing_for_the_garbage_collector(path: str) -> None:
+    async with serving(limits=STILL) as server, server.client() as client:
+        connection = await http2_client(server, client)
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(20):
+                request(connection, path)
+                await client.send(connection.data_to_send())
+                await read_responses(connection, client, 1)
+            left = [each for each in gc.get_objects() if isinstance(each, Http2Exchange)]
+        finally:
+            gc.enable()
+        assert len(left) <= 1
