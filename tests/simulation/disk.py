@@ -54,6 +54,16 @@ class Disk(InlineStore):
         self.off = True
         super().close()
 
+    async def read(self, script: Script[T]) -> T:
+        """See `InlineStore`."""
+        try:
+            return await super().read(script)
+        except sqlite3.ProgrammingError:
+            # The caller waits beyond the end of its process.
+            if self.off:
+                raise StoreUnavailable("the machine has lost its power") from None
+            raise
+
     async def wait_for_a_commit(self) -> None:
         """Return soon after the next commit."""
         await self._lot.park()
@@ -104,13 +114,7 @@ class Unreliable:
     async def read(self, script: Script[T]) -> T:
         if self._strikes("the disk can't be read"):
             raise StoreUnavailable("the disk can't be read")
-        try:
-            return await self.disk.read(script)
-        except sqlite3.ProgrammingError:
-            # The caller waits beyond the end of its process.
-            if self.disk.off:
-                raise StoreUnavailable("the machine has lost its power") from None
-            raise
+        return await self.disk.read(script)
 
     async def read_much(self, script: Script[T]) -> T:
         return await self.read(script)
