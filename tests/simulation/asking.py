@@ -1,7 +1,6 @@
 """Requests of devices: to one process or another, under injected faults, in bounded time."""
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Generic, TypeVar
@@ -65,30 +64,9 @@ class Asking(Generic[P]):
         if process is None:
             raise NothingDone
         patience, limit = (random.choice(SECONDS) for _ in range(2))
-        with self._justified(process, min(patience, limit)):
-            with (
-                process.connected(),
-                self.faults.cancellable() as connection,
-                trio.move_on_after(patience),
-            ):
-                try:
-                    return await ask(process, limit)
-                except NotExecuted as error:
-                    raise NothingDone from error
-                except OutcomeUnknown as error:
-                    raise Unsettled from error
-                except CommitFailed as error:
-                    raise (Unsettled if error.error.outcome_unknown else NothingDone) from error
-                except StoreUnavailable as error:
-                    raise (Unsettled if error.outcome_unknown else NothingDone) from error
-            raise Unsettled if not connection.cancelled_caught else _Interrupted
-
-    @contextmanager
-    def _justified(self, process: P, limit: float) -> Iterator[None]:
-        """Report a request in the block that fails without a reason, or takes too long."""
         begun, harm = trio.current_time(), self.faults.harm
         try:
-            yield
+            return await self._exchange(process, ask, patience, limit)
         except (NothingDone, Unsettled) as failure:
             cause = failure.__cause__
             if isinstance(cause, ActorQuarantined):
@@ -98,7 +76,7 @@ class Asking(Generic[P]):
                 or isinstance(cause, BlobCollected)
                 or process.ending
                 or self.faults.harm != harm
-                or trio.current_time() - begun > limit - 1e-6
+                or trio.current_time() - begun > min(patience, limit) - 1e-6
                 or _took_long(cause, trio.current_time() - begun)
                 or _is_full(cause)
             ):
@@ -109,6 +87,28 @@ class Asking(Generic[P]):
             # Time may leap over any limit when it passes early.
             if took > LONGEST and not current_schedule().early_time:
                 self.violated(f"a request took {took:g} s")
+
+    async def _exchange(
+        self, process: P, ask: Callable[[P, float], Awaitable[R]], patience: float, limit: float
+    ) -> R:
+        """Send a request, and wait for ``patience`` seconds at most."""
+        # One scope for all that ends it: a run has many requests.
+        with self.faults.cancellable(trio.current_time() + patience) as connection:
+            process.connect(connection)
+            try:
+                return await ask(process, limit)
+            except NotExecuted as error:
+                raise NothingDone from error
+            except OutcomeUnknown as error:
+                raise Unsettled from error
+            except CommitFailed as error:
+                raise (Unsettled if error.error.outcome_unknown else NothingDone) from error
+            except StoreUnavailable as error:
+                raise (Unsettled if error.outcome_unknown else NothingDone) from error
+            finally:
+                process.disconnect(connection)
+        ended = process.ending or trio.current_time() >= connection.deadline
+        raise Unsettled if ended else _Interrupted
 
 
 class _Interrupted(Unsettled):
