@@ -7,13 +7,11 @@ from typing import Any, NamedTuple
 from outcome import Outcome
 
 from octavo.model.accounts.audit import AuditEntry
-from octavo.store import Script, Transaction
+from octavo.store import Script, Transaction, identifiers
 from octavo.store.scripts import audit
 from tests.simulation.disk import Disk
 from tests.simulation.identity_state import State, state_of
 from tests.simulation.weather import FaultSchedule
-
-ALL_ENTRIES = 10_000
 
 
 class Step(NamedTuple):
@@ -55,19 +53,24 @@ class WatchedDisk(Disk):
             changes = self._connection.total_changes
             result: object = await script(transaction)
             if self._connection.total_changes != changes:
-                known = self._entries.union(
-                    entry.entry_id for step in self._pending.values() for entry in step.entries
-                )
-                rows = await transaction.fetch_all("SELECT id FROM audit")
-                added = {row[0] for row in rows} - known
-                entries = await audit.page(None, ALL_ENTRIES)(transaction) if added else []
                 self._pending[number] = Step(
-                    await state_of(transaction),
-                    tuple(entry for entry in entries if entry.entry_id in added),
+                    await state_of(transaction), tuple(await self._added_entries(transaction))
                 )
             return result
 
         return observe
+
+    async def _added_entries(self, transaction: Transaction) -> list[AuditEntry]:
+        """Return the entries that the script has added, the newest first."""
+        known = self._entries.union(
+            entry.entry_id for step in self._pending.values() for entry in step.entries
+        )
+        # Past the store, which would convert the identifiers of all of them.
+        rows = self._connection.execute("SELECT id FROM audit ORDER BY id DESC")
+        newest = [identifiers.to_text(row[0]) for row in rows]
+        last = max((at for at, each in enumerate(newest, 1) if each not in known), default=0)
+        entries = await audit.page(None, last)(transaction) if last else []
+        return [each for each in entries if each.entry_id not in known]
 
     async def _reach(self, point: str) -> None:
         if point == "store.after_commit":
