@@ -12,7 +12,14 @@ from octavo.actors.jobs.retention import RetentionJob
 from octavo.model.accounts.session import SessionLife
 from octavo.service import retention
 from octavo.store import Script, StoreError, Transaction
-from octavo.store.scripts import audit, oauth_clients, restorations, sweeping
+from octavo.store.scripts import (
+    audit,
+    oauth_clients,
+    oauth_grants,
+    publications,
+    restorations,
+    sweeping,
+)
 from tests.simulation import housekeeping_service
 from tests.simulation.broken import Break
 
@@ -149,6 +156,51 @@ def drop_uses_during_a_write(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Activity, "flush", flush_and_clear)
 
 
+def keep_links(patch: pytest.MonkeyPatch) -> None:
+    """Links that have ended are kept for longer than the documentation says."""
+    patch.setattr(retention, "LINK_DAYS", 400)
+
+
+def remove_links_that_were_taken_down(patch: pytest.MonkeyPatch) -> None:
+    """Whether a link was taken down is not looked at."""
+
+    def expire(before: int) -> Script[bool]:
+        async def delete(transaction: Transaction) -> bool:
+            await transaction.execute(
+                "DELETE FROM publications WHERE COALESCE(revoked_at, expires_at) < $1", before
+            )
+            return False
+
+        return delete
+
+    patch.setattr(publications, "expire", expire)
+
+
+def end_grants_with_their_tokens(patch: pytest.MonkeyPatch) -> None:
+    """A grant whose code was not exchanged yet counts as one that has ended."""
+    *ended, grants = oauth_grants._ENDED
+    without = grants.replace(
+        "AND NOT EXISTS (SELECT 1 FROM oauth_codes WHERE grant_id = oauth_grants.id)", ""
+    )
+    assert without != grants
+    patch.setattr(oauth_grants, "_ENDED", (*ended, without))
+
+
+def leave_grants_without_tokens(patch: pytest.MonkeyPatch) -> None:
+    """A grant stays when all that a program got for it has expired."""
+    patch.setattr(oauth_grants, "_ENDED", oauth_grants._ENDED[:2])
+
+
+def forget_the_month_before(patch: pytest.MonkeyPatch) -> None:
+    """The counts of the last month are removed with the older ones."""
+    patch.setattr(retention, "month_before", lambda month: month)
+
+
+def forget_writers_early(patch: pytest.MonkeyPatch) -> None:
+    """A process that may still send a batch again is forgotten."""
+    patch.setattr(retention, "USAGE_WRITER_DAYS", 1)
+
+
 HOUSEKEEPING_BROKEN: Mapping[Break, str] = {
     forget_receipts_early: "of (receipts|restorations) was removed .* too early",
     keep_invitations: "of invitations is left",
@@ -163,5 +215,11 @@ HOUSEKEEPING_BROKEN: Mapping[Break, str] = {
     keep_clients_of_removed_accounts: "the client of a removed account is in",
     drop_uses_during_a_write: "the use of the session .* was not recorded",
     erase_all_clients: "the client of an account is missing",
+    keep_links: "of publications is left",
+    remove_links_that_were_taken_down: "of publications was removed .* too early",
+    end_grants_with_their_tokens: "of oauth_grants was removed .* too early",
+    leave_grants_without_tokens: "of oauth_grants is left",
+    forget_the_month_before: "of (account|installation)_usage was removed .* too early",
+    forget_writers_early: "of usage_writers was removed .* too early",
 }
 """What is left out, and the message of the first failing schedule."""

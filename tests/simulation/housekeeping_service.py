@@ -17,7 +17,7 @@ from octavo.actors.core import WorkerContext, WorkerSpec
 from octavo.actors.jobs import retention as retention_jobs
 from octavo.actors.jobs import step_loop
 from octavo.actors.jobs.sweeping import SweepingJob
-from octavo.actors.testing import current_schedule, scenario_random
+from octavo.actors.testing import current_schedule, note, scenario_random
 from octavo.model.accounts.session import SessionId, SessionLife
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.service import retention
@@ -29,19 +29,22 @@ from octavo.store.scripts import (
     expiry,
     invitations,
     oauth_clients,
+    oauth_grants,
     outbox,
     password_resets,
     portal_tokens,
+    publications,
     restorations,
     sessions,
     sweeping,
+    usage,
     workspaces,
 )
 from octavo.store.transaction import T
 from tests.fakes.identity_fixture import START
 from tests.simulation.bare_process import AT_ONCE, BareProcess
 from tests.simulation.disk import Disk
-from tests.simulation.housekeeping_rows import BY_TABLE, DAY, KINDS, Columns, insertion
+from tests.simulation.housekeeping_rows import BY_TABLE, DAY, KINDS, Columns, insertion, key_of
 from tests.simulation.places import Places, pause
 from tests.simulation.verdict import Violated
 from tests.simulation.weather import FaultSchedule
@@ -58,8 +61,8 @@ POLL = 4.0
 SLACK = 2.0
 """Seconds that a round may take without faults."""
 LIMITED = (
-    *(expiry, audit, invitations, oauth_clients, outbox, password_resets, portal_tokens),
-    *(restorations, sweeping),
+    *(expiry, audit, invitations, oauth_clients, oauth_grants, outbox, password_resets),
+    *(portal_tokens, publications, restorations, sweeping, usage),
 )
 ACCOUNTS = tuple(AccountId(f"01900000-0000-7000-8a00-{n:012x}") for n in range(USERS))
 
@@ -152,6 +155,8 @@ class HouseDisk(Disk):
         super()._note()
         for each in self._pending.values():
             self.removed += each
+            for _, table, key, columns in each:
+                note(f"{key} of {table} is removed, with {columns}", key)
         self._pending.clear()
 
     def _tell(self, table: str, key: str, columns: str) -> None:
@@ -279,10 +284,12 @@ class House:
                     self._random,
                     account_id=ACCOUNTS[0],
                     workspace=0,
+                    workspace_id=self._new_id(0),
                 )
             )
         for key, _ in self.disk.rows("sessions"):
             used[key] = int(house_now() * 1000)
+            note(f"the session {key} is used", key)
             process = self._random.choice(self._places.processes)
             process.activity.session_active(SessionId(str(UUID(key))), used[key])
             await pause(self._random, (0, 0, 0.7), steps=6)
@@ -341,15 +348,19 @@ class House:
         elif what == "use":
             rows = self.disk.query("SELECT lower(hex(id)) FROM sessions")
             if rows:
-                used = {SessionId(str(UUID(random.choice(rows)[0]))): int(house_now() * 1000)}
+                key = random.choice(rows)[0]
+                note(f"the session {key.upper()} is used in {process.name}", key.upper())
+                used = {SessionId(str(UUID(key))): int(house_now() * 1000)}
                 await process.store.write(sessions.record_activity(used, {}))
         elif what == "delete":
             workspace_id = random.choice([*self.disk.committed])
+            note(f"{workspace_id} is deleted in {process.name}", workspace_id)
             await process.store.write(workspaces.create(self._new_id(0), "Vault", ACCOUNTS[0], 0))
             await process.store.write(workspaces.delete(workspace_id))
             process.sweeper.wake()
         elif random.random() < 0.5 and not self._gone:
             self._gone.append(ACCOUNTS[-1])
+            note(f"{ACCOUNTS[-1]} is removed in {process.name}", ACCOUNTS[-1])
             await process.store.write(account_removal.remove(ACCOUNTS[-1]))
 
     async def _insert(self, process: HouseProcess, random: Random) -> None:
@@ -359,10 +370,22 @@ class House:
         if kind.lives[0]:
             # It has begun, and does not expire at this time.
             at = min(at, now)
-        [[workspace]] = self.disk.query("SELECT MAX(number) FROM workspaces")
+        [(workspace, workspace_id)] = self.disk.query(
+            "SELECT number, id FROM workspaces ORDER BY number DESC LIMIT 1"
+        )
         account_id = random.choice(ACCOUNTS[:-1] if self._gone else ACCOUNTS)
+        row_id = self._new_id(at)
+        key = key_of(kind.table, row_id, at, account_id)
+        days = (at - now) / DAY
+        note(f"{key} of {kind.table} is inserted in {process.name}, {days:+.1f} days away", key)
         row = insertion(
-            kind.table, self._new_id(at), at, random, account_id=account_id, workspace=workspace
+            kind.table,
+            row_id,
+            at,
+            random,
+            account_id=account_id,
+            workspace=workspace,
+            workspace_id=WorkspaceId(str(UUID(bytes=workspace_id))),
         )
         await process.store.write(row)
 
