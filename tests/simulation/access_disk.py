@@ -1,6 +1,6 @@
 """A disk that remembers who may see what after each commit, and notifies the processes of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import trio
 from outcome import Outcome
 
+from octavo.actors.testing import note
 from octavo.model.identity import Position, WorkspaceId
 from octavo.store import Script, Transaction, identifiers
 from octavo.store.transaction import T
@@ -95,6 +96,8 @@ class AccessDisk(Disk):
         last = self.moments[-1] if self.moments else None
         if last is None or _content(last) != _content(moment):
             self.moments.append(moment)
+            for change, *about in _changes(last or moment, moment):
+                note(f"committed: {change}", *about)
         for payloads in self._sent.values():
             self._channel.publish(payloads)
         self._sent.clear()
@@ -114,6 +117,20 @@ class AccessDisk(Disk):
             {row[:2]: row[2] for row in rows("SELECT workspace_id, account_id, role FROM members")},
             self.committed,
         )
+
+
+def _changes(before: Moment, after: Moment) -> Iterator[tuple[str, ...]]:
+    """Yield what has changed, in words, each with what it concerns."""
+    for account in sorted(before.open ^ after.open):
+        yield f"{account} is {'open' if account in after.open else 'closed'}", account
+    for held in sorted(before.credentials.keys() ^ after.credentials.keys()):
+        account = after.credentials.get(held) or before.credentials[held]
+        what = "begins" if held in after.credentials else "ends"
+        yield f"{held} of {account} {what}", held, account
+    for member in sorted(before.members.keys() | after.members.keys()):
+        role = after.members.get(member)
+        if role != before.members.get(member):
+            yield f"{member[1]} is {role or 'no member'} of {member[0]}", *member
 
 
 def _content(moment: Moment) -> tuple[object, ...]:

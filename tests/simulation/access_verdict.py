@@ -127,7 +127,7 @@ def faults_of_stream(run: AccessRun, stream: Stream) -> Iterator[str]:
     """Judge a stream."""
     if not stream.opened:
         return
-    name = f"the stream of {stream.account_id[-2:]} at {stream.place} from {stream.began:.2f}"
+    name = f"the {stream.name}"
     yield from (f"{name} {fault}" for fault in _faults_of_events(run, stream))
     yield from (f"{name} {fault}" for fault in _faults_of_end(run, stream))
     for workspace_id, begin, _, end in _subscriptions(run, stream):

@@ -190,14 +190,14 @@ BROKEN: Mapping[Break, str] = {
     reply_before_commit: "and announced|acknowledged (but lost|at another position)",
     storage_replies_before_commit: "before it was committed",
     announce_before_commit: "before it was committed",
-    never_announce_what_was_read: r"and announced|p\d told .* of",
-    forget_announcements: r"was told .* late|p\d told .* of",
+    never_announce_what_was_read: r"and announced|is due since",
+    forget_announcements: r"was told .* late|is due since",
     ignore_receipts: "duplicate mutation|has the receipt",
     refuse_without_receipts: "not linearizable",
     ignore_the_fence: "duplicate position|and its receipt tells",
     lose_the_take_back: "not linearizable|, live at .*, reads|is not legal|failed without a fault",
-    trust_what_was_known_before_a_failure: "not linearizable|announced|not legal|told .* of",
+    trust_what_was_known_before_a_failure: "not linearizable|announced|not legal|is due since",
     forget_what_shrinks: "bytes, and .* are counted",
-    trust_to_be_alone: r"not linearizable|p\d told .* of",
+    trust_to_be_alone: r"not linearizable|is due since",
 }
 """What is left out, and the message of the first failing schedule."""

@@ -245,7 +245,7 @@ IDENTITY_BROKEN: Mapping[Break, str] = {
     keep_sessions_of_a_reset: "for a session after the reset of the password",
     leave_workspaces_to_nobody: "the workspace .* has no owner",
     let_the_last_owner_leave: "the workspace .* has no owner",
-    remember_ended_credentials: "a caller was found for a (session|key) after",
+    remember_ended_credentials: "a caller was found for a (session|key) .*after",
     redeem_portal_tokens_again: r"the token .* was used \d times",
     ignore_the_revision: (
         "the controls of .* (changed within revision|went from)"

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from outcome import Outcome
 
+from octavo.actors.testing import note
 from octavo.model.accounts.audit import AuditEntry
 from octavo.store import Script, Transaction, identifiers
 from octavo.store.scripts import audit
@@ -13,12 +14,23 @@ from tests.simulation.disk import Disk
 from tests.simulation.identity_state import State, state_of
 from tests.simulation.weather import FaultSchedule
 
+NAMED = ("workspaceId", "invitationId")
+"""Details of entries that reports look for."""
+
 
 class Step(NamedTuple):
     """A committed script: the state after it, and the audit entries that it added."""
 
     state: State
     entries: tuple[AuditEntry, ...]
+
+
+def _told(entry: AuditEntry) -> tuple[str, ...]:
+    """Return what an entry says is committed, and what it concerns."""
+    named = [str(entry.detail[each]) for each in NAMED if each in entry.detail]
+    about = [entry.subject, str(entry.actor), entry.client, *named]
+    what = f"{entry.kind} of {entry.subject} by {entry.actor} from {entry.client} is committed"
+    return what, *(each for each in about if each)
 
 
 class WatchedDisk(Disk):
@@ -76,6 +88,8 @@ class WatchedDisk(Disk):
         if point == "store.after_commit":
             for step in self._pending.values():
                 self.steps.append(step)
+                for entry in step.entries:
+                    note(*_told(entry))
                 self._entries.update(entry.entry_id for entry in step.entries)
             self._pending = {}
         await super()._reach(point)

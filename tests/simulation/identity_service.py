@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import trio
 
-from octavo.actors.testing import current_schedule, scenario_random
+from octavo.actors.testing import current_schedule, note_fault, scenario_random
 from octavo.store import StoreUnavailable
 from tests.simulation import identity_account_acts as account_acts
 from tests.simulation import identity_program_acts as program_acts
@@ -194,6 +194,7 @@ class IdentityService:
 
     async def _lose_power(self) -> None:
         """Kill all processes at one moment, and continue with the disk as it was then."""
+        note_fault("the power is lost")
         copy = self._disk.copied(self._room()) if self._folder else None
         committed = len(self._disk.steps)
         await self._places.cut_all()
