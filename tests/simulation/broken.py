@@ -194,7 +194,7 @@ BROKEN: Mapping[Break, str] = {
     forget_announcements: r"was told .* late|is due since",
     ignore_receipts: "duplicate mutation|has the receipt",
     refuse_without_receipts: "not linearizable",
-    ignore_the_fence: "duplicate position|and its receipt tells",
+    ignore_the_fence: "duplicate position|and its receipt tells|before it was committed",
     lose_the_take_back: "not linearizable|, live at .*, reads|is not legal|failed without a fault",
     trust_what_was_known_before_a_failure: "not linearizable|announced|not legal|is due since",
     forget_what_shrinks: "bytes, and .* are counted",
