@@ -96,6 +96,7 @@ class Crowd:
     Attributes:
         done: every change, in the order of their beginnings.
         looked: every look.
+        revoked: the credentials whose end was acknowledged, and when.
         sights: what occurred, how often.
     """
 
@@ -104,6 +105,7 @@ class Crowd:
     people: dict[str, Somebody] = field(default_factory=dict)
     done: list[Done] = field(default_factory=list)
     looked: list[Looked] = field(default_factory=list)
+    revoked: dict[str, float] = field(default_factory=dict)
     sights: list[str] = field(default_factory=list)
 
     async def attempt(
@@ -112,8 +114,11 @@ class Crowd:
         name: str,
         act: Callable[[AccessProcess], Awaitable[object]],
         *about: str,
-    ) -> None:
-        """Attempt a change in some process; ``about`` is what it concerns, for reports."""
+    ) -> bool:
+        """Attempt a change in some process; return whether it was acknowledged.
+
+        ``about`` is what it concerns, for reports.
+        """
         done = Done(name, trio.current_time())
         self.done.append(done)
         outcome, what = "acknowledged", f"{name} #{len(self.done)}"
@@ -129,6 +134,7 @@ class Crowd:
         done.ended = trio.current_time()
         note(f"{what}: {outcome}", *about)
         self.sights.append(f"{name}: {outcome}")
+        return outcome == "acknowledged"
 
 
 Act = Callable[[Crowd, Somebody, Random], Awaitable[None]]
@@ -278,9 +284,10 @@ async def revoke(crowd: Crowd, person: Somebody, random: Random) -> None:
     workspace_id = random.choice(WORKSPACES)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(look_as, crowd, person, workspace_id, random, which)
-        await crowd.attempt(
+        if await crowd.attempt(
             random, f"revoke {which.kind}", act, which.credential_id, person.account_id
-        )
+        ):
+            crowd.revoked.setdefault(which.credential_id, trio.current_time())
     await look_as(crowd, person, workspace_id, random, which)
 
 

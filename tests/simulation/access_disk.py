@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -46,7 +47,7 @@ class Moment:
 
 
 class AccessDisk(Disk):
-    """A disk in memory. Its transactions notify a channel as those of PostgreSQL do.
+    """A disk. Its transactions notify a channel as those of PostgreSQL do.
 
     `collect` has to replace the method ``notify`` of its transactions.
 
@@ -54,13 +55,22 @@ class AccessDisk(Disk):
         moments: what was committed, in order; the first is the empty disk.
     """
 
-    def __init__(self, faults: FaultSchedule, channel: Channel, random: Random) -> None:
+    def __init__(
+        self, path: Path | None, faults: FaultSchedule, channel: Channel, random: Random
+    ) -> None:
         self.moments: list[Moment] = []
         self._channel = channel
         self._random = random
         self._sent: dict[int, list[str]] = {}
         self._running: list[str] = []
-        super().__init__(None, faults)
+        super().__init__(path, faults)
+
+    def follow(self, moments: Sequence[Moment]) -> None:
+        """Continue after the moments of the disk that this one is a copy of."""
+        [now] = self.moments
+        self.moments = [*moments]
+        if _content(moments[-1]) != _content(now):
+            self.moments.append(now)
 
     async def collect(self, _: str, payload: str) -> None:
         """Take a notification of the script that runs."""

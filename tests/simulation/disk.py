@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -101,6 +102,31 @@ class Disk(InlineStore):
             if not file.name.endswith("-shm"):
                 shutil.copyfile(file, folder / file.name)
         return folder / self._path.name
+
+
+class Rooms:
+    """Folders for the files of a disk, another one after each loss of power.
+
+    Args:
+        folder: has them; without one, the disk is in memory, and survives.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._numbers = count()
+
+    def first(self) -> Path | None:
+        """Return the path of a new database; None in memory."""
+        return None if self._folder is None else self._room(self._folder) / "octavo.db"
+
+    def copied(self, disk: Disk) -> Path | None:
+        """Copy the files of a disk as they are now; return the path of its database."""
+        return None if self._folder is None else disk.copied(self._room(self._folder))
+
+    def _room(self, folder: Path) -> Path:
+        room = folder / str(next(self._numbers))
+        room.mkdir()
+        return room
 
 
 @dataclass(frozen=True, slots=True)

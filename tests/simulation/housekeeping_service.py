@@ -4,7 +4,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from itertools import count
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +19,7 @@ from octavo.actors.core import WorkerContext, WorkerSpec
 from octavo.actors.jobs import retention as retention_jobs
 from octavo.actors.jobs import step_loop
 from octavo.actors.jobs.sweeping import SweepingJob
-from octavo.actors.testing import current_schedule, note, scenario_random
+from octavo.actors.testing import current_schedule, note, note_fault, scenario_random
 from octavo.model.accounts.session import SessionId, SessionLife
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.service import retention
@@ -43,7 +45,7 @@ from octavo.store.scripts import (
 from octavo.store.transaction import T
 from tests.fakes.identity_fixture import START
 from tests.simulation.bare_process import AT_ONCE, BareProcess
-from tests.simulation.disk import Disk
+from tests.simulation.disk import Disk, Rooms
 from tests.simulation.housekeeping_rows import BY_TABLE, DAY, KINDS, Columns, insertion, key_of
 from tests.simulation.places import Places, pause
 from tests.simulation.verdict import Violated
@@ -64,6 +66,10 @@ LIMITED = (
     *(expiry, audit, invitations, oauth_clients, oauth_grants, outbox, password_resets),
     *(portal_tokens, publications, restorations, sweeping, usage),
 )
+ON_FILES = 0.2
+"""The runs whose disk is in files, which a loss of power leaves as they are."""
+LASTING = ("invitations", "mail_budgets", "oauth_clients", "usage_writers")
+"""Tables from which only jobs remove rows."""
 ACCOUNTS = tuple(AccountId(f"01900000-0000-7000-8a00-{n:012x}") for n in range(USERS))
 
 
@@ -88,8 +94,11 @@ async def simulate_housekeeping(
         rows = random.choice([1, 2, 500])
         for module in LIMITED:
             patch.setattr(module, "MAX_ROWS", rows)
-        house = House(random)
-        stack.callback(house.disk.close)
+        folder: Path | None = None
+        if Random(f"disk of {current_schedule()}").random() < ON_FILES:
+            folder = Path(stack.enter_context(TemporaryDirectory()))
+        house = House(random, folder)
+        stack.callback(house.close)
         await house.run(uses)
         house.judge()
     for sight in house.sights:
@@ -97,19 +106,19 @@ async def simulate_housekeeping(
 
 
 class HouseDisk(Disk):
-    """A disk in memory that tells what a job removes.
+    """A disk that tells what a job removes.
 
     Attributes:
         cleaning: whether the script of a job runs.
         removed: what jobs removed: the time, the table, the key and the columns of each row.
     """
 
-    def __init__(self, faults: FaultSchedule) -> None:
+    def __init__(self, path: Path | None, faults: FaultSchedule) -> None:
         self.cleaning = False
         self.removed: list[tuple[float, str, str, Columns]] = []
         self._pending: dict[int, list[tuple[float, str, str, Columns]]] = {}
         self._running: list[tuple[float, str, str, Columns]] = []
-        super().__init__(None, faults)
+        super().__init__(path, faults)
         self._connection.create_function("removed", 3, self._tell)
         for kind in KINDS:
             self._connection.execute(
@@ -221,22 +230,29 @@ class HouseProcess(BareProcess):
 
 
 class House:
-    """A disk, and one or two processes that keep it clean.
+    """A disk, in ``folder`` or in memory, and one or two processes that keep it clean.
 
     Attributes:
         disk: the database.
         sights: what occurred.
     """
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, folder: Path | None) -> None:
         self._random = random
         self._weather = FaultSchedule(random)
-        self.disk = HouseDisk(self._weather)
+        self._rooms = Rooms(folder)
+        self.disk = HouseDisk(self._rooms.first(), self._weather)
+        # The rows whose insertion was acknowledged, and that no other removal takes along.
+        self._inserted: list[tuple[str, str]] = []
         self._places = Places(random, random.choice([1, 1, 2]), self._process)
         self._ids = count(1)
         self._gone: list[AccountId] = []
         self._faults: list[str] = []
         self.sights: list[str] = []
+
+    def close(self) -> None:
+        """Close the disk."""
+        self.disk.close()
 
     async def run(self, uses: Sequence[tuple[int, int]]) -> None:
         """Serve ``uses``, and come to rest."""
@@ -268,6 +284,12 @@ class House:
             self.sights.append(f"{table} removed")
             if at < until:
                 self._faults.append(f"{key} of {table} was removed {until - at:.0f} ms too early")
+        gone = {(table, key) for _, table, key, _ in self.disk.removed}
+        for table in LASTING:
+            there = {key for key, _ in self.disk.rows(table)}
+            for of, key in self._inserted:
+                if of == table and key not in there and (of, key) not in gone:
+                    self._faults.append(f"{key} of {table} was acknowledged, and is lost")
         if self._faults:
             raise Violated(self._faults)
 
@@ -388,6 +410,7 @@ class House:
             workspace_id=WorkspaceId(str(UUID(bytes=workspace_id))),
         )
         await process.store.write(row)
+        self._inserted.append((kind.table, key))
 
     def _new_id(self, at: int) -> WorkspaceId:
         """Return an id; identifiers sort by time."""
@@ -400,7 +423,18 @@ class House:
     async def _suffer(self, nursery: trio.Nursery) -> None:
         for _ in range(self._random.choice([0, 1, 2, 3])):
             await trio.sleep(self._random.choice([0.3, 4.0, PERIOD]))
-            self.sights.append(await self._places.disturb(nursery))
+            self.sights.append(await self._places.disturb(nursery, self._lose_power))
+
+    async def _lose_power(self) -> None:
+        """Kill all processes at one moment, and continue with the disk as it was then."""
+        note_fault("the power is lost")
+        copy = self._rooms.copied(self.disk)
+        removed = [*self.disk.removed]
+        await self._places.cut_all()
+        if copy is not None:
+            self.disk.close()
+            self.disk = HouseDisk(copy, self._weather)
+            self.disk.removed = removed
 
 
 def _account(number: int, account_id: AccountId) -> Script[None]:

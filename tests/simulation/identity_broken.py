@@ -290,7 +290,9 @@ IDENTITY_BROKEN: Mapping[Break, str] = {
     record_before_the_change: r"\(refused\) is recorded as \['",
     write_again_after_a_failure: r"recorded as \['member_changed', 'member_changed'\]",
     acknowledge_failures: r"leave #\d+ \(acknowledged\) is recorded as \[\]",
-    keep_sessions_of_a_reset: "for a session .*after the reset of the password",
+    keep_sessions_of_a_reset: (
+        "for a session .*after the reset of the password|password_changed of .*not what it says"
+    ),
     leave_workspaces_to_nobody: "the workspace .* has no owner",
     let_the_last_owner_leave: "the workspace .* has no owner",
     remember_ended_credentials: "a caller was found for a (session|key) .*after",

@@ -23,7 +23,7 @@ SIGHTS: dict[str, float] = {
         for where in ("storage", "store")
         for when in ("before", "after")
     },
-    **{f"{end} of {number}": 0.05 for end in ("stop", "cut") for number in (1, 2)},
+    **{f"{end} of {number}": 0.05 for end in ("stop", "cut", "power") for number in (1, 2)},
 }
 """How often something has to occur in a schedule, or the simulation tests less than it claims."""
 
