@@ -1,7 +1,7 @@
 """Housekeeping that is broken on purpose: it removes too much, too little, or only while it can."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -12,18 +12,23 @@ from octavo.accounts.activity import Activity
 from octavo.actors.group_commit import GroupCommit
 from octavo.actors.jobs.retention import RetentionJob
 from octavo.model.accounts.session import SessionLife
+from octavo.model.files.retention import Aged, Retention, prunable
+from octavo.model.identity import ContentId, Position, RevisionId
 from octavo.service import retention
 from octavo.store import Script, StoreError, StoreUnavailable, Transaction
 from octavo.store.scripts import (
     audit,
+    history_pruning,
     oauth_clients,
     oauth_grants,
     publications,
     restorations,
     sweeping,
 )
+from octavo.store.scripts.history_pruning import FileKey, FilesToPrune, prune_file
 from tests.simulation import housekeeping_service
 from tests.simulation.broken import Break
+from tests.simulation.housekeeping_rows import DAY
 
 
 def forget_receipts_early(patch: pytest.MonkeyPatch) -> None:
@@ -200,22 +205,56 @@ def forget_the_month_before(patch: pytest.MonkeyPatch) -> None:
 
 def forget_writers_early(patch: pytest.MonkeyPatch) -> None:
     """A process that may still send a batch again is forgotten."""
-    patch.setattr(retention, "USAGE_WRITER_DAYS", 1)
+    patch.setattr(retention, "USAGE_WRITER_DAYS", 0)
 
 
-def take_failures_for_done(patch: pytest.MonkeyPatch) -> None:
-    """A write whose outcome is unknown counts as done."""
+def take_failed_insertions_for_done(patch: pytest.MonkeyPatch) -> None:
+    """The insertion of a row is acknowledged when its outcome is unknown."""
     write = GroupCommit.write
 
     async def write_or_not(self: GroupCommit, script: Script[Any]) -> object:
         try:
             return await write(self, script)
         except StoreUnavailable as error:
-            if not error.outcome_unknown:
+            if not error.outcome_unknown or not script.__qualname__.startswith("_insert"):
                 raise
             return None
 
     patch.setattr(GroupCommit, "write", write_or_not)
+
+
+def prune_for_the_next_week(patch: pytest.MonkeyPatch) -> None:
+    """Revisions are judged by the age that they have a week later."""
+
+    def prune(file: FileKey, after: Position, retention: Retention, now: int) -> Script[Any]:
+        return prune_file(file, after, retention, now + 7 * DAY)
+
+    prune.__name__ = prune_file.__name__
+    patch.setattr("octavo.actors.jobs.retention.prune_file", prune)
+
+
+def prune_shared_texts(patch: pytest.MonkeyPatch) -> None:
+    """Whether a later revision has the text of an earlier one is not looked at."""
+
+    def own(oldest: Sequence[Aged], newer: int, now: int, retention: Retention) -> list[RevisionId]:
+        alone = [each._replace(content_id=ContentId(each.revision_id)) for each in oldest]
+        return prunable(alone, newer, now, retention)
+
+    patch.setattr(history_pruning, "prunable", own)
+
+
+def keep_histories(patch: pytest.MonkeyPatch) -> None:
+    """The first file of a round is pruned, and the others are not."""
+    files_to_prune = history_pruning.files_to_prune
+
+    def first(after: FileKey, retention: Retention, now: int) -> Script[FilesToPrune]:
+        async def find(transaction: Transaction) -> FilesToPrune:
+            found = await files_to_prune(after, retention, now)(transaction)
+            return FilesToPrune(found.files[:1], None)
+
+        return find
+
+    patch.setattr("octavo.actors.jobs.retention.files_to_prune", first)
 
 
 HOUSEKEEPING_BROKEN: Mapping[Break, str] = {
@@ -232,7 +271,10 @@ HOUSEKEEPING_BROKEN: Mapping[Break, str] = {
     keep_clients_of_removed_accounts: "the client of a removed account is in",
     drop_uses_during_a_write: "the use of the session .* was not recorded",
     erase_all_clients: "the client of an account is missing",
-    take_failures_for_done: "was acknowledged, and is lost",
+    take_failed_insertions_for_done: "was acknowledged, and is lost",
+    prune_for_the_next_week: "was pruned at .*, and the rules keep it",
+    prune_shared_texts: "has the text None|was pruned at .*, and the rules keep it",
+    keep_histories: "is left, and nothing keeps it",
     keep_links: "of publications is left",
     remove_links_that_were_taken_down: "of publications was removed .* too early",
     end_grants_with_their_tokens: "of oauth_grants was removed .* too early",

@@ -136,7 +136,7 @@ KINDS = (
     Kind("installation_usage", "$.month", (MONTH_AFTER_NEXT,), _counts, (61, 0)),
     Kind("usage_writers", "$.id", ("$.written_at",), _writer, (2, 0)),
     Kind(
-        "publications", "$.id", ("$.revoked_at", "$.expires_at", "$.taken_down_at"), _link, (90, 0)
+        "publications", "$.id", ("$.revoked_at", "$.expires_at", "$.taken_down_at"), _link, (90, 92)
     ),
     Kind("oauth_codes", "$.digest", ("$.expires_at", HAS_GRANT, GRANT_END), _secret, (0,)),
     Kind("oauth_tokens", "$.digest", ("$.expires_at", HAS_GRANT, GRANT_END), _secret, (0,)),
@@ -239,8 +239,8 @@ def insertion(
                 "folder": "",
                 "created_at": at - 7 * DAY,
                 "expires_at": random.choice([None, at]),
-                "revoked_at": random.choice([None, at - random.randrange(3 * DAY)]),
-                "taken_down_at": random.choice([None, None, at]),
+                "revoked_at": random.choice([None, *[at - random.randrange(3 * DAY)] * 2]),
+                "taken_down_at": random.choice([None, None, None, None, at]),
                 "created_by_id": account_id,
             }
         case "oauth_codes" | "oauth_tokens" | "oauth_grants":

@@ -18,6 +18,7 @@ SIGHTS: dict[str, float] = {
     **{f"{kind.table} removed": 0.5 for kind in KINDS},
     **dict.fromkeys(("use", "delete"), 1.0),
     "account removed": 0.2,
+    "revision pruned": 0.5,
     **{
         f"crash at {where}.{when}_commit": 0.2
         for where in ("storage", "store")

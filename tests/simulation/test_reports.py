@@ -149,7 +149,7 @@ _COMMITTED = rf"{_ID} is committed at \d+"
             simulate_housekeeping,
             False,
             r" [0-9A-F]{32}(, [0-9A-F]{32})*:",
-            r"[0-9A-F]{32} of (receipts|restorations) is (inserted in p\d, .+ days away|removed, with .+)",
+            r"[0-9A-F]{32} of (receipts|restorations) is (inserted in p\d, .+|removed, with .+)",
         ),
         (
             count_openings_later,
