@@ -45,6 +45,10 @@ from tests.simulation.weather import FaultSchedule
 
 TURNS = 6
 ALL_WRITES = list(range(TURNS))
+ABORTING = 0.2
+"""The runs in which somebody aborts the import."""
+ENDS = (0, 1, 2, 3)
+"""How often a process ends."""
 REPLACING = 0.2
 """The share of runs in which a part is replaced while the import is completed."""
 PATIENCE = 100
@@ -124,7 +128,7 @@ class _Run:
         self._result: ImportResult | None = None
         self._refused = False
         self._completing = trio.Event()
-        self._aborts = random.random() < 0.2
+        self._aborts = random.random() < ABORTING
         # How many changesets there were when the client learned that the import was aborted.
         self._aborted_after: int | None = None
         self.disk = Disk(None, self._weather)
@@ -276,7 +280,7 @@ class _Run:
         self._sights.append("aborted")
 
     async def _suffer(self, nursery: trio.Nursery) -> None:
-        for _ in range(self._random.choice([0, 1, 2, 3])):
+        for _ in range(self._random.choice(ENDS)):
             await pause(self._random, (0, 0.1, 0.3), steps=300)
             self._sights.append(await self._places.disturb(nursery))
 
