@@ -39,6 +39,9 @@ from octavo.store.scripts import (
 )
 from octavo.store.scripts.accounts import AccountSummary, require_administrator_besides, summary_of
 from octavo.store.transaction import T
+from tests.simulation import identity_account_acts as account_acts
+from tests.simulation import identity_service
+from tests.simulation import identity_shared_acts as shared_acts
 from tests.simulation.broken import Break
 
 Entries = Callable[[T], Iterable[AuditEntry]] | AuditEntry
@@ -71,6 +74,8 @@ def count_administrators_before(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(Administration, "decide", early)
     patch.setattr(accounts, "require_administrator_besides", _nothing)
+    # It is seen when both administrators go at the same moment.
+    patch.setattr(identity_service, "ACTS", (shared_acts.decide, shared_acts.remove_own))
 
 
 def use_invitations_again(patch: pytest.MonkeyPatch) -> None:
@@ -215,6 +220,9 @@ def ignore_the_revision(patch: pytest.MonkeyPatch) -> None:
 def remember_addresses(patch: pytest.MonkeyPatch) -> None:
     """The budget of an address stays when its account is removed."""
     patch.setattr(outbox, "forget_address", _nothing)
+    # It is seen of somebody who had asked for mail.
+    acts = (account_acts.request_reset, account_acts.deliver, shared_acts.remove)
+    patch.setattr(identity_service, "ACTS", acts)
 
 
 def choose_without_a_record(patch: pytest.MonkeyPatch) -> None:
