@@ -7,6 +7,7 @@ from random import Random
 import trio
 
 from octavo.accounts.ports import milliseconds
+from octavo.actors.testing import note
 from octavo.actors.workspace.messages import ChangesetRefused, NoWorkspace, Push
 from octavo.model.accounts.administration import DecisionsChange
 from octavo.model.accounts.api_key import KeyId
@@ -95,6 +96,7 @@ class Crowd:
     Attributes:
         done: every change, in the order of their beginnings.
         looked: every look.
+        revoked: the credentials whose end was acknowledged, and when.
         sights: what occurred, how often.
     """
 
@@ -103,17 +105,25 @@ class Crowd:
     people: dict[str, Somebody] = field(default_factory=dict)
     done: list[Done] = field(default_factory=list)
     looked: list[Looked] = field(default_factory=list)
+    revoked: dict[str, float] = field(default_factory=dict)
     sights: list[str] = field(default_factory=list)
 
     async def attempt(
-        self, random: Random, name: str, act: Callable[[AccessProcess], Awaitable[object]]
-    ) -> None:
-        """Attempt a change in some process."""
+        self,
+        random: Random,
+        name: str,
+        act: Callable[[AccessProcess], Awaitable[object]],
+        *about: str,
+    ) -> bool:
+        """Attempt a change in some process; return whether it was acknowledged.
+
+        ``about`` is what it concerns, for reports.
+        """
         done = Done(name, trio.current_time())
         self.done.append(done)
-        outcome = "acknowledged"
+        outcome, what = "acknowledged", f"{name} #{len(self.done)}"
         try:
-            await self.asking.ask(random, lambda process, _: act(process))
+            await self.asking.ask(random, lambda process, _: act(process), what, *about)
             done.certain = True
         except (DomainError, ChangesetRefused, NoWorkspace):
             outcome, done.certain = "refused", True
@@ -122,7 +132,9 @@ class Crowd:
         except Unsettled:
             outcome = "unknown"
         done.ended = trio.current_time()
+        note(f"{what}: {outcome}", *about)
         self.sights.append(f"{name}: {outcome}")
+        return outcome == "acknowledged"
 
 
 Act = Callable[[Crowd, Somebody, Random], Awaitable[None]]
@@ -190,12 +202,15 @@ async def look_as(
         return await process.access.role(workspace_id, caller.account_id)
 
     began = trio.current_time()
+    about = (held.credential_id, workspace_id, other.account_id)
+    what = f"look #{len(crowd.looked)} at {workspace_id} with {held.credential_id}"
     try:
-        role = await crowd.asking.ask(random, lambda process, _: find(process))
+        role = await crowd.asking.ask(random, lambda process, _: find(process), what, *about)
     except (NothingDone, Unsettled):
         return
     looked = Looked(began, trio.current_time(), held, other.account_id, workspace_id, role)
     crowd.looked.append(looked)
+    note(f"{what}: {'refused' if role is None else f'served as {role}'}", *about)
     crowd.sights.append("refused" if role is None else "served")
 
 
@@ -210,7 +225,7 @@ async def write(crowd: Crowd, person: Somebody, random: Random) -> None:
     async def act(process: AccessProcess) -> None:
         await process.directory.ask(workspace_id, Push(changeset))
 
-    await crowd.attempt(random, "write", act)
+    await crowd.attempt(random, "write", act, workspace_id, person.account_id)
 
 
 async def begin_session(crowd: Crowd, person: Somebody, random: Random) -> None:
@@ -232,7 +247,7 @@ async def begin_session(crowd: Crowd, person: Somebody, random: Random) -> None:
         await process.store.write(begin)
         person.held.append(Held("session", session.session_id, token))
 
-    await crowd.attempt(random, "begin session", act)
+    await crowd.attempt(random, "begin session", act, person.account_id)
 
 
 async def create_key(crowd: Crowd, person: Somebody, random: Random) -> None:
@@ -247,7 +262,7 @@ async def create_key(crowd: Crowd, person: Somebody, random: Random) -> None:
         until = NEVER if expires_at is None else expires_at / 1000 - START
         person.held.append(Held("key", key.key_id, secret, until))
 
-    await crowd.attempt(random, "create key", act)
+    await crowd.attempt(random, "create key", act, person.account_id)
 
 
 async def revoke(crowd: Crowd, person: Somebody, random: Random) -> None:
@@ -269,7 +284,10 @@ async def revoke(crowd: Crowd, person: Somebody, random: Random) -> None:
     workspace_id = random.choice(WORKSPACES)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(look_as, crowd, person, workspace_id, random, which)
-        await crowd.attempt(random, f"revoke {which.kind}", act)
+        if await crowd.attempt(
+            random, f"revoke {which.kind}", act, which.credential_id, person.account_id
+        ):
+            crowd.revoked.setdefault(which.credential_id, trio.current_time())
     await look_as(crowd, person, workspace_id, random, which)
 
 
@@ -282,7 +300,7 @@ async def end_others(crowd: Crowd, person: Somebody, random: Random) -> None:
             person.account_id, random.choice(kept) if kept else None, client=None
         )
 
-    await crowd.attempt(random, "end others", act)
+    await crowd.attempt(random, "end others", act, person.account_id)
 
 
 async def change_role(crowd: Crowd, person: Somebody, random: Random) -> None:
@@ -298,7 +316,7 @@ async def change_role(crowd: Crowd, person: Somebody, random: Random) -> None:
         await process.members.change(workspace_id, actor, other.account_id, role, client=None)
 
     await look_as(crowd, other, workspace_id, random)
-    await crowd.attempt(random, "change role", act)
+    await crowd.attempt(random, "change role", act, workspace_id, other.account_id)
     await look_as(crowd, other, workspace_id, random)
 
 
@@ -312,7 +330,7 @@ async def leave(crowd: Crowd, person: Somebody, random: Random) -> None:
         await process.members.remove(workspace_id, actor, other.account_id, client=None)
 
     await look_as(crowd, other, workspace_id, random)
-    await crowd.attempt(random, "leave", act)
+    await crowd.attempt(random, "leave", act, workspace_id, other.account_id)
     await look_as(crowd, other, workspace_id, random)
 
 
@@ -328,7 +346,7 @@ async def join(crowd: Crowd, person: Somebody, random: Random) -> None:
         )
         await process.invitations.accept(other.account_id, token, client=None)
 
-    await crowd.attempt(random, "join", act)
+    await crowd.attempt(random, "join", act, workspace_id, other.account_id)
 
 
 async def decide(crowd: Crowd, person: Somebody, random: Random) -> None:
@@ -347,7 +365,7 @@ async def decide(crowd: Crowd, person: Somebody, random: Random) -> None:
             other.account_id, change, actor="operator", client=None
         )
 
-    await crowd.attempt(random, f"decide {change.state}", act)
+    await crowd.attempt(random, f"decide {change.state}", act, other.account_id)
 
 
 async def disable(crowd: Crowd, person: Somebody, random: Random) -> None:
@@ -359,7 +377,7 @@ async def disable(crowd: Crowd, person: Somebody, random: Random) -> None:
             other.account_id, DecisionsChange(state="disabled"), actor="operator", client=None
         )
 
-    await crowd.attempt(random, "disable", act)
+    await crowd.attempt(random, "disable", act, other.account_id)
 
 
 async def remove(crowd: Crowd, person: Somebody, random: Random) -> None:
@@ -369,7 +387,7 @@ async def remove(crowd: Crowd, person: Somebody, random: Random) -> None:
     async def act(process: AccessProcess) -> None:
         await process.removal.remove_by_operator(other.account_id, client=None)
 
-    await crowd.attempt(random, "remove", act)
+    await crowd.attempt(random, "remove", act, other.account_id)
 
 
 async def delete(crowd: Crowd, person: Somebody, random: Random) -> None:
@@ -380,7 +398,7 @@ async def delete(crowd: Crowd, person: Somebody, random: Random) -> None:
         await process.store.write(workspaces.delete(workspace_id))
         process.gone(workspace_id)
 
-    await crowd.attempt(random, "delete", act)
+    await crowd.attempt(random, "delete", act, workspace_id)
 
 
 async def look(crowd: Crowd, person: Somebody, random: Random) -> None:

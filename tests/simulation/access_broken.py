@@ -1,15 +1,18 @@
 """Access that is broken on purpose: each omits something that ends it, or tells of it, in time."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
 import trio
 
 from octavo.accounts.credential_cache import CachedCaller, CredentialCache
+from octavo.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.actors.notice_hub import NoticeHub
 from octavo.http.api.access import Access
 from octavo.model.identity import Position, WorkspaceId
+from octavo.store import StoreUnavailable
 from octavo.store.postgres.listening import Gap, Messages, _Listener
 from octavo.store.scripts import (
     account_removal,
@@ -157,6 +160,23 @@ def follow_after_the_look(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(NoticeStream, "_send", send_and_subscribe)
 
 
+def take_failed_revocations_for_done(patch: pytest.MonkeyPatch) -> None:
+    """A revocation is acknowledged when its outcome is unknown."""
+    revoke: Callable[..., Awaitable[None]] = OwnKeys.revoke
+    end: Callable[..., Awaitable[None]] = OwnSessions.end
+
+    async def revoke_or_not(self: OwnKeys, *given: object, **named: object) -> None:
+        with suppress(StoreUnavailable):
+            await revoke(self, *given, **named)
+
+    async def end_or_not(self: OwnSessions, *given: object, **named: object) -> None:
+        with suppress(StoreUnavailable):
+            await end(self, *given, **named)
+
+    patch.setattr(OwnKeys, "revoke", revoke_or_not)
+    patch.setattr(OwnSessions, "end", end_or_not)
+
+
 ACCESS_BROKEN: Mapping[Break, str] = {
     ignore_gaps: "was not told|outlived",
     check_no_access_after_a_gap: "outlived",
@@ -176,5 +196,6 @@ ACCESS_BROKEN: Mapping[Break, str] = {
     _silent(account_removal, "notify_access", "removals"): "outlived",
     _silent(workspaces, "notify_deletion", "deletions"): "outlived its membership",
     _silent(changesets, "notify_position", "positions"): "was not told",
+    take_failed_revocations_for_done: "was revoked at .*, and is still there",
 }
 """What is left out, and the message of the first failing schedule."""

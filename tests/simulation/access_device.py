@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import trio
 
+from octavo.actors.testing import note
 from octavo.model.identity import WorkspaceId
 from octavo.ws import ConnectionGone, Frame
 
@@ -28,6 +29,10 @@ class Event(NamedTuple):
     workspace_id: WorkspaceId
     position: int | None = None
     reason: str = ""
+
+    def __str__(self) -> str:
+        at = "" if self.position is None else f" at {self.position}"
+        return f"sent {self.kind} {self.workspace_id}{at} {self.reason}".rstrip()
 
 
 @dataclass(slots=True)
@@ -60,10 +65,22 @@ class Stream:
     code: int | None = None
     failed: list[float] = field(default_factory=list)
 
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        place = f"at {self.place} from {self.began:.2f} with {self.credential_id}"
+        return f"stream of {self.account_id[-2:]} {place}"
+
+    def add(self, event: Event) -> None:
+        """Note what was sent."""
+        self.events.append(event)
+        note(event, self.name)
+
     def end(self, code: int) -> None:
         """Note the end, unless it has ended."""
         if self.code is None:
             self.code, self.ended = code, trio.current_time()
+            note(f"the stream ends with {code}", self.name)
 
 
 class DeviceSocket:
@@ -82,7 +99,7 @@ class DeviceSocket:
 
     def say(self, kind: str, workspace_id: WorkspaceId) -> None:
         """Send a message to the service."""
-        self._stream.events.append(Event(trio.current_time(), kind, workspace_id))
+        self._stream.add(Event(trio.current_time(), kind, workspace_id))
         self._inbox.append(json.dumps({"type": kind, "workspaceId": workspace_id}))
         self._some.set()
 
@@ -142,8 +159,9 @@ class DeviceSocket:
         message = json.loads(frame[frame.index(b"{") :])
         if message["type"] == "hello":
             self._stream.entered = trio.current_time()
+            note("the stream begins", self._stream.name)
         else:
-            self._stream.events.append(
+            self._stream.add(
                 Event(
                     trio.current_time(),
                     message["type"],

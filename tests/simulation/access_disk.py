@@ -1,13 +1,15 @@
 """A disk that remembers who may see what after each commit, and notifies the processes of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import trio
 from outcome import Outcome
 
+from octavo.actors.testing import note
 from octavo.model.identity import Position, WorkspaceId
 from octavo.store import Script, Transaction, identifiers
 from octavo.store.transaction import T
@@ -45,7 +47,7 @@ class Moment:
 
 
 class AccessDisk(Disk):
-    """A disk in memory. Its transactions notify a channel as those of PostgreSQL do.
+    """A disk. Its transactions notify a channel as those of PostgreSQL do.
 
     `collect` has to replace the method ``notify`` of its transactions.
 
@@ -53,13 +55,22 @@ class AccessDisk(Disk):
         moments: what was committed, in order; the first is the empty disk.
     """
 
-    def __init__(self, faults: FaultSchedule, channel: Channel, random: Random) -> None:
+    def __init__(
+        self, path: Path | None, faults: FaultSchedule, channel: Channel, random: Random
+    ) -> None:
         self.moments: list[Moment] = []
         self._channel = channel
         self._random = random
         self._sent: dict[int, list[str]] = {}
         self._running: list[str] = []
-        super().__init__(None, faults)
+        super().__init__(path, faults)
+
+    def follow(self, moments: Sequence[Moment]) -> None:
+        """Continue after the moments of the disk that this one is a copy of."""
+        [now] = self.moments
+        self.moments = [*moments]
+        if _content(moments[-1]) != _content(now):
+            self.moments.append(now)
 
     async def collect(self, _: str, payload: str) -> None:
         """Take a notification of the script that runs."""
@@ -95,6 +106,8 @@ class AccessDisk(Disk):
         last = self.moments[-1] if self.moments else None
         if last is None or _content(last) != _content(moment):
             self.moments.append(moment)
+            for change, *about in _changes(last or moment, moment):
+                note(f"committed: {change}", *about)
         for payloads in self._sent.values():
             self._channel.publish(payloads)
         self._sent.clear()
@@ -114,6 +127,20 @@ class AccessDisk(Disk):
             {row[:2]: row[2] for row in rows("SELECT workspace_id, account_id, role FROM members")},
             self.committed,
         )
+
+
+def _changes(before: Moment, after: Moment) -> Iterator[tuple[str, ...]]:
+    """Yield what has changed, in words, each with what it concerns."""
+    for account in sorted(before.open ^ after.open):
+        yield f"{account} is {'open' if account in after.open else 'closed'}", account
+    for held in sorted(before.credentials.keys() ^ after.credentials.keys()):
+        account = after.credentials.get(held) or before.credentials[held]
+        what = "begins" if held in after.credentials else "ends"
+        yield f"{held} of {account} {what}", held, account
+    for member in sorted(before.members.keys() | after.members.keys()):
+        role = after.members.get(member)
+        if role != before.members.get(member):
+            yield f"{member[1]} is {role or 'no member'} of {member[0]}", *member
 
 
 def _content(moment: Moment) -> tuple[object, ...]:

@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
 import pytest
 import trio
 
-from octavo.actors.testing import current_schedule, scenario_random
+from octavo.actors.testing import current_schedule, note_fault, scenario_random
 from octavo.store.postgres import listening
 from octavo.store.sqlite.transaction import SqliteTransaction
 from tests.simulation.access_acts import (
@@ -33,12 +35,15 @@ from tests.simulation.access_process import AccessProcess
 from tests.simulation.access_verdict import CHECK_SECONDS, FAST, AccessRun, judge_access
 from tests.simulation.asking import Asking
 from tests.simulation.channel import Channel
+from tests.simulation.disk import Rooms
 from tests.simulation.identity_process import Sources
 from tests.simulation.places import Places, pause
 from tests.simulation.verdict import Violated
 from tests.simulation.weather import FaultSchedule
 
 TURNS = 5
+ON_FILES = 0.2
+"""The runs whose disk is in files, which a loss of power leaves as they are."""
 FRESH = 5.0
 """Seconds for which a single process caches credentials and memberships; several can't."""
 SILENT_SECONDS = 45
@@ -65,11 +70,14 @@ async def simulate_access(
 
     ``sighted`` is called with every notable event.
     """
-    service = AccessService(scenario_random())
     with ExitStack() as stack:
-        stack.callback(service.disk.close)
+        folder: Path | None = None
+        if Random(f"disk of {current_schedule()}").random() < ON_FILES:
+            folder = Path(stack.enter_context(TemporaryDirectory()))
+        service = AccessService(scenario_random(), folder)
+        stack.callback(service.close)
         patch = stack.enter_context(pytest.MonkeyPatch.context())
-        patch.setattr(SqliteTransaction, "notify", service.disk.collect)
+        patch.setattr(SqliteTransaction, "notify", service.collect)
         patch.setattr(listening, "connect", service.channel.connect)
         await service.run(turns)
         service.judge()
@@ -78,18 +86,20 @@ async def simulate_access(
 
 
 class AccessService:
-    """One process, or two that hear of each other over a channel.
+    """One process, or two that hear of each other over a channel; the disk may be in a folder.
 
     Attributes:
         disk: the database.
         channel: the notifications.
     """
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, folder: Path | None) -> None:
         self._random = random
         self._weather = FaultSchedule(random)
         self.channel = Channel(random)
-        self.disk = AccessDisk(self._weather, self.channel, Random(random.random()))
+        self._late = Random(random.random())
+        self._rooms = Rooms(folder)
+        self.disk = self._open(self._rooms.first())
         self._sources = Sources()
         self._places = Places(
             random, random.choice([1, 1, 2, 2, 2]), self._process, reachable_to_the_end=True
@@ -101,6 +111,17 @@ class AccessService:
         self._ends: list[str] = []
         self._resting = False
         self._ended = 0.0
+
+    def close(self) -> None:
+        """Close the disk."""
+        self.disk.close()
+
+    async def collect(self, channel: str, payload: str) -> None:
+        """Take a notification of the script that runs."""
+        await self.disk.collect(channel, payload)
+
+    def _open(self, path: Path | None) -> AccessDisk:
+        return AccessDisk(path, self._weather, self.channel, self._late)
 
     async def run(self, turns: Sequence[CrowdTurn]) -> None:
         """Serve ``turns``, and come to rest."""
@@ -131,6 +152,7 @@ class AccessService:
                 self._streams,
                 self._crowd.done,
                 self._crowd.looked,
+                self._crowd.revoked,
                 {process.name: process.listening for process in self._all},
                 FRESH,
                 self._ended,
@@ -238,7 +260,17 @@ class AccessService:
             if self._places.shared and self._random.random() < 0.7:
                 self._ends.append(self.channel.disturb())
             else:
-                self._ends.append(await self._places.disturb(nursery))
+                self._ends.append(await self._places.disturb(nursery, self._lose_power))
+
+    async def _lose_power(self) -> None:
+        """Kill all processes at one moment, and continue with the disk as it was then."""
+        note_fault("the power is lost")
+        copy, moments = self._rooms.copied(self.disk), [*self.disk.moments]
+        await self._places.cut_all()
+        if copy is not None:
+            self.disk.close()
+            self.disk = self._open(copy)
+            self.disk.follow(moments)
 
     async def _come_to_rest(self) -> None:
         """Write for the last time, and wait until every promise has to be kept."""

@@ -31,6 +31,7 @@ class AccessRun:
     """What happened.
 
     Attributes:
+        revoked: the credentials whose end was acknowledged, and when.
         fresh: seconds for which a process that is alone may answer from its caches.
         ended: when it was over.
     """
@@ -39,6 +40,7 @@ class AccessRun:
     streams: Sequence[Stream]
     done: Sequence[Done]
     looked: Sequence[Looked]
+    revoked: Mapping[str, float]
     listening: Mapping[str, ListeningStore | None]
     fresh: float
     ended: float
@@ -74,6 +76,7 @@ def judge_access(run: AccessRun) -> None:
     found = [
         *_faults_of_positions(run.moments),
         *_faults_of_looks(run),
+        *_faults_of_revocations(run),
         *(fault for stream in run.streams for fault in faults_of_stream(run, stream)),
     ]
     if found:
@@ -87,6 +90,12 @@ def _faults_of_positions(moments: Sequence[Moment]) -> Iterator[str]:
             if position < newest.get(workspace_id, 0):
                 yield f"{workspace_id} went back to {position}"
             newest[workspace_id] = position
+
+
+def _faults_of_revocations(run: AccessRun) -> Iterator[str]:
+    for credential_id, at in run.revoked.items():
+        if any(credential_id in moment.credentials for moment in run.moments[run.index(at) :]):
+            yield f"{credential_id} was revoked at {at:.2f}, and is still there"
 
 
 def _faults_of_looks(run: AccessRun) -> Iterator[str]:
@@ -127,7 +136,7 @@ def faults_of_stream(run: AccessRun, stream: Stream) -> Iterator[str]:
     """Judge a stream."""
     if not stream.opened:
         return
-    name = f"the stream of {stream.account_id[-2:]} at {stream.place} from {stream.began:.2f}"
+    name = f"the {stream.name}"
     yield from (f"{name} {fault}" for fault in _faults_of_events(run, stream))
     yield from (f"{name} {fault}" for fault in _faults_of_end(run, stream))
     for workspace_id, begin, _, end in _subscriptions(run, stream):

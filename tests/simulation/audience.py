@@ -21,12 +21,13 @@ class LastingListener:
     """Listens to workspaces from the start of a process, and checks its notices against the disk.
 
     Attributes:
+        name: what reports call it.
         told: the newest position of each workspace that it was notified of.
         due: the positions that it has to be notified of, each with the time since when.
     """
 
     def __init__(self, name: str, disk: Disk, violated: Violation) -> None:
-        self._name = name
+        self.name = name
         self._disk = disk
         self._violated = violated
         self.told = dict(disk.committed)
@@ -42,7 +43,7 @@ class LastingListener:
         self.due[workspace_id] = position, since
 
     def changed(self, workspace_id: WorkspaceId, position: Position, frame: Frame) -> None:
-        note(f"{self._name} is told {workspace_id} at {position}", f"{self._name}/{workspace_id}")
+        note(f"{self.name} is told {workspace_id} at {position}", f"{self.name}/{workspace_id}")
         if frame != (workspace_id, position):
             self._violated(f"{frame} was told for {workspace_id} at {position}")
         if position > self._disk.committed[workspace_id]:
@@ -52,7 +53,7 @@ class LastingListener:
         # Unless it passes early, time passes when nothing else can be done.
         if since < trio.current_time() and not current_schedule().early_time:
             late = trio.current_time() - since
-            self._violated(f"{self._name} was told {workspace_id} at {position} {late:g} s late")
+            self._violated(f"{self.name} was told {workspace_id} at {position} {late:g} s late")
         if position >= due:
             self.due.pop(workspace_id, None)
 
@@ -104,9 +105,10 @@ class Audience:
     def faults_at_rest(self) -> list[str]:
         """Return the notices that are due, when everything is done."""
         return [
-            f"{self._name} told {listener.told} of {dict(listener.due)}"
+            f"{listener.name} was told {listener.told[workspace_id]} of {workspace_id},"
+            f" and {position} is due since {since:g} s"
             for listener in self.listeners
-            if listener.due
+            for workspace_id, (position, since) in listener.due.items()
         ]
 
     def _turn_over(self, workspace_id: WorkspaceId) -> None:

@@ -79,10 +79,18 @@ class BareProcess:
     def connected(self) -> Iterator[trio.CancelScope]:
         """A block that is cancelled when the process is killed, immediately if it already was."""
         with trio.CancelScope() as scope:
-            self._calls[scope] = None
-            if self._scope.cancel_called:
-                scope.cancel(reason="the process is gone")
+            self.connect(scope)
             try:
                 yield scope
             finally:
-                del self._calls[scope]
+                self.disconnect(scope)
+
+    def connect(self, scope: trio.CancelScope) -> None:
+        """Cancel ``scope`` when the process is killed, immediately if it already was."""
+        self._calls[scope] = None
+        if self._scope.cancel_called:
+            scope.cancel(reason="the process is gone")
+
+    def disconnect(self, scope: trio.CancelScope) -> None:
+        """End what `connect` began."""
+        del self._calls[scope]

@@ -34,13 +34,20 @@ class BlobDisk:
         self._violated = violated
         self.speed = speed
         self._named: Set[BlobKey] = frozenset()
+        self._uploads = 0
+        # The bytes that were found to be those of each blob.
+        self._intact: dict[BlobKey, bytes] = {}
         self.stored: dict[BlobKey, bytes] = {}
         self.durable: dict[BlobKey, bytes] = {}
         self.deleted = 0
         self.late: set[BlobKey] = set()
 
-    def committed(self, named: Set[BlobKey]) -> None:
-        """Record the blobs that the database names; each must be durable, with its bytes."""
+    def committed(self, named: Set[BlobKey], uploads: int) -> None:
+        """Record the blobs that the database names; each must be durable, with its bytes.
+
+        ``uploads`` is the number of those that nobody has attached yet.
+        """
+        self._uploads = uploads
         for key in sorted(named - self._named):
             note(f"{key} is named by the database", f"blob/{key}")
         for key in sorted(self._named - named):
@@ -49,12 +56,15 @@ class BlobDisk:
         self.check()
 
     def faults_at_rest(self) -> list[str]:
-        """Return the blobs that nobody names, when what is not needed must be gone."""
-        return [
+        """Return the uploads, and the blobs that nobody names, when both must be gone."""
+        faults = [
             f"the blob {key} is still there, and nobody names it"
             for key in sorted(self.stored.keys() | self.durable.keys())
             if key not in self._named and key not in self.late
         ]
+        if self._uploads:
+            faults.append(f"{self._uploads} uploads are still there, and have expired")
+        return faults
 
     def check(self) -> None:
         """Report named blobs that are gone, or would be after a power failure."""
@@ -63,8 +73,10 @@ class BlobDisk:
                 data = blobs.get(key)
                 if data is None:
                     self._violated(f"the named blob {key} is missing {where}")
-                elif hashlib.sha256(data).hexdigest() != digest_of_key(key):
-                    self._violated(f"the named blob {key} is torn {where}")
+                elif self._intact.get(key) is not data:
+                    if hashlib.sha256(data).hexdigest() != digest_of_key(key):
+                        self._violated(f"the named blob {key} is torn {where}")
+                    self._intact[key] = data
 
     def lose_power(self) -> None:
         """Lose what is not durable, and bring back what was not deleted durably."""
@@ -84,7 +96,8 @@ class DiskWithBlobs(Disk):
     def _note(self) -> None:
         super()._note()
         rows = self._connection.execute("SELECT blob FROM images UNION SELECT blob FROM uploads")
-        self._blobs.committed({BlobKey(row[0]) for row in rows})
+        [uploads] = self._connection.execute("SELECT COUNT(*) FROM uploads").fetchone()
+        self._blobs.committed({BlobKey(row[0]) for row in rows}, uploads)
 
 
 class SimulatedFile(StagedFile):

@@ -48,6 +48,10 @@ def forget_what_was_committed(patch: pytest.MonkeyPatch) -> None:
     found = ImportCommits._committed_before
     patch.setattr(ImportCommits, "_committed_before", committed_before)
     patch.setattr(ImportCommits, "find_begun", find_and_forget)
+    # It is seen when an import that nobody aborts is interrupted, and completed again.
+    patch.setattr(import_service, "ENDS", (3,))
+    patch.setattr(import_service, "ABORTING", 0.0)
+    patch.setattr(import_service, "REPLACING", 0.0)
 
 
 def trust_the_present_size(patch: pytest.MonkeyPatch) -> None:
@@ -117,6 +121,8 @@ def go_on_after_an_abort(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ImportCommits, "require_open", go_on)
     patch.setattr(ImportCommits, "record", record)
     patch.setattr(archive_jobs.ArchiveJobs, "cancel", lambda *_: None)
+    # It is seen in runs with an abort alone.
+    patch.setattr(import_service, "ABORTING", 1.0)
 
 
 def read_the_parts_before_the_slot(patch: pytest.MonkeyPatch) -> None:

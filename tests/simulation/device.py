@@ -42,12 +42,13 @@ from tests.simulation.specification import (
     Request,
     Sent,
     View,
+    subjects_of,
 )
 
 WORKSPACES = (WorkspaceId("v"), WorkspaceId("w"))
 """Those that the specification covers."""
 ALL_WORKSPACES = (*WORKSPACES, SHARED, PICTURES, PIPELINES)
-PIPELINING = 0.2
+PIPELINING = 0.28
 """The turns spent on pipelines, of those in no other workspace."""
 INDEXING = 0.6
 """The pipelines after which their files are indexed."""
@@ -154,7 +155,7 @@ class Device:
                 return await process.store.write(script)
 
             with suppress(NothingDone, Unsettled):
-                await self.asking.ask(random, write)
+                await self.asking.ask(random, write, f"{self.name} sweeps")
 
     async def _index(self, workspaces: Sequence[WorkspaceId], random: Random) -> None:
         indexes: tuple[FileIndex[Any], ...] = (LINKS, WORDS)
@@ -170,7 +171,8 @@ class Device:
                 return done
 
             with suppress(NothingDone, Unsettled):
-                await self.asking.ask(random, update)
+                what = f"{self.name} updates the {index.name}"
+                await self.asking.ask(random, update, what, *workspaces)
 
     async def push_everywhere(self, random: Random) -> None:
         """Read each workspace, and change it."""
@@ -192,7 +194,10 @@ class Device:
             suppress=True,
         ) as call:
             receipt = await self.asking.ask(
-                random, lambda process, limit: process.push(workspace_id, changeset, limit)
+                random,
+                lambda process, limit: process.push(workspace_id, changeset, limit),
+                sent,
+                *subjects_of(sent),
             )
             call.ok(Accepted(receipt.position, tuple(each.outcome for each in receipt.outcomes)))
             self.receipts.append((workspace_id, receipt))
@@ -214,6 +219,9 @@ class Device:
                 lambda process, limit: process.directory.ask(
                     workspace_id, HeadOf(file_id), timeout=limit
                 ),
+                call.entry.operation,
+                workspace_id,
+                f"{workspace_id}/{file_id}",
             )
             call.ok(None if head is None else state_of(head))
             if head is not None:
@@ -267,7 +275,12 @@ class Device:
         self, workspace_id: WorkspaceId, after: Position, limit: int, random: Random
     ) -> FeedSlice:
         script = feed(workspace_id, after, limit, max_bytes=1 << 30, texts=True)
-        page = await self.asking.ask(random, lambda process, _: process.store.read(script))
+        page = await self.asking.ask(
+            random,
+            lambda process, _: process.store.read(script),
+            f"{self.name} reads {workspace_id} after {after}",
+            workspace_id,
+        )
         assert page is not None, "the workspace is gone"
         return page
 

@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -54,6 +55,16 @@ class Disk(InlineStore):
         self.off = True
         super().close()
 
+    async def read(self, script: Script[T]) -> T:
+        """See `InlineStore`."""
+        try:
+            return await super().read(script)
+        except sqlite3.ProgrammingError:
+            # The caller waits beyond the end of its process.
+            if self.off:
+                raise StoreUnavailable("the machine has lost its power") from None
+            raise
+
     async def wait_for_a_commit(self) -> None:
         """Return soon after the next commit."""
         await self._lot.park()
@@ -93,6 +104,31 @@ class Disk(InlineStore):
         return folder / self._path.name
 
 
+class Rooms:
+    """Folders for the files of a disk, another one after each loss of power.
+
+    Args:
+        folder: has them; without one, the disk is in memory, and survives.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._numbers = count()
+
+    def first(self) -> Path | None:
+        """Return the path of a new database; None in memory."""
+        return None if self._folder is None else self._room(self._folder) / "octavo.db"
+
+    def copied(self, disk: Disk) -> Path | None:
+        """Copy the files of a disk as they are now; return the path of its database."""
+        return None if self._folder is None else disk.copied(self._room(self._folder))
+
+    def _room(self, folder: Path) -> Path:
+        room = folder / str(next(self._numbers))
+        room.mkdir()
+        return room
+
+
 @dataclass(frozen=True, slots=True)
 class Unreliable:
     """A disk as a process sees it: it fails sometimes, before or after a commit."""
@@ -104,13 +140,7 @@ class Unreliable:
     async def read(self, script: Script[T]) -> T:
         if self._strikes("the disk can't be read"):
             raise StoreUnavailable("the disk can't be read")
-        try:
-            return await self.disk.read(script)
-        except sqlite3.ProgrammingError:
-            # The caller waits beyond the end of its process.
-            if self.disk.off:
-                raise StoreUnavailable("the machine has lost its power") from None
-            raise
+        return await self.disk.read(script)
 
     async def read_much(self, script: Script[T]) -> T:
         return await self.read(script)

@@ -85,7 +85,10 @@ class Editor:
                 # As the job does, and a search.
                 index: FileIndex[Any] = random.choice([LINKS, WORDS])
                 await self._asking.ask(
-                    random, lambda process, _: index_some(process.store, index, [SHARED])
+                    random,
+                    lambda process, _: index_some(process.store, index, [SHARED]),
+                    f"{self._name} updates the {index.name}",
+                    SHARED,
                 )
                 await self._query_links(random)
 
@@ -192,7 +195,11 @@ class Editor:
         replica = await self._replica(file_id, random)
         asked = MissingUpdate(file_id, replica.epoch, replica.vector())
         found = await self._asking.ask(
-            random, lambda process, limit: process.directory.ask(SHARED, asked, timeout=limit)
+            random,
+            lambda process, limit: process.directory.ask(SHARED, asked, timeout=limit),
+            f"{self._name} asks for what is missing in {file_id}",
+            SHARED,
+            f"{SHARED}/{file_id}",
         )
         assert found is not None, "the note is gone"
         if found.epoch != replica.epoch:
@@ -235,10 +242,21 @@ class Editor:
         """Restore an earlier text of a note."""
         whole = await self._read(file_id, random)
         script = revisions_of(SHARED, file_id, whole.stored.revision.position, 5)
-        earlier = await self._asking.ask(random, lambda process, _: process.store.read(script))
+        about = (SHARED, f"{SHARED}/{file_id}")
+        earlier = await self._asking.ask(
+            random,
+            lambda process, _: process.store.read(script),
+            f"{self._name} reads the history of {file_id}",
+            *about,
+        )
         chosen = random.choice([*earlier, whole.stored.revision]).revision_id
         read = revision(SHARED, file_id, chosen)
-        stored = await self._asking.ask(random, lambda process, _: process.store.read(read))
+        stored = await self._asking.ask(
+            random,
+            lambda process, _: process.store.read(read),
+            f"{self._name} reads {chosen} of {file_id}",
+            *about,
+        )
         assert stored is not None, "a revision is gone"
         text = stored.text or ""
         change = RestoreFile(file_id, _tag(whole), content=note_text(text))
@@ -256,7 +274,10 @@ class Editor:
     async def _query_links(self, random: Random) -> None:
         query = faults_of_queries(SHARED)
         found = await self._asking.ask(
-            random, lambda process, _: read_links(process.store, SHARED, query)
+            random,
+            lambda process, _: read_links(process.store, SHARED, query),
+            f"{self._name} queries links",
+            SHARED,
         )
         for fault in found:
             self._violated(fault)
@@ -264,7 +285,13 @@ class Editor:
 
     async def _read(self, file_id: FileId, random: Random) -> WholeFile:
         script = whole_file(SHARED, file_id)
-        whole = await self._asking.ask(random, lambda process, _: process.store.read(script))
+        whole = await self._asking.ask(
+            random,
+            lambda process, _: process.store.read(script),
+            f"{self._name} reads {file_id}",
+            SHARED,
+            f"{SHARED}/{file_id}",
+        )
         assert whole is not None, "a note is gone"
         return whole
 

@@ -1,20 +1,34 @@
 """Housekeeping that is broken on purpose: it removes too much, too little, or only while it can."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 import pytest
 import trio
 
 from octavo.accounts.activity import Activity
+from octavo.actors.group_commit import GroupCommit
 from octavo.actors.jobs.retention import RetentionJob
 from octavo.model.accounts.session import SessionLife
+from octavo.model.files.retention import Aged, Retention, prunable
+from octavo.model.identity import ContentId, Position, RevisionId
 from octavo.service import retention
-from octavo.store import Script, StoreError, Transaction
-from octavo.store.scripts import audit, oauth_clients, restorations, sweeping
+from octavo.store import Script, StoreError, StoreUnavailable, Transaction
+from octavo.store.scripts import (
+    audit,
+    history_pruning,
+    oauth_clients,
+    oauth_grants,
+    publications,
+    restorations,
+    sweeping,
+)
+from octavo.store.scripts.history_pruning import FileKey, FilesToPrune, prune_file
 from tests.simulation import housekeeping_service
 from tests.simulation.broken import Break
+from tests.simulation.housekeeping_rows import DAY
 
 
 def forget_receipts_early(patch: pytest.MonkeyPatch) -> None:
@@ -149,6 +163,100 @@ def drop_uses_during_a_write(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Activity, "flush", flush_and_clear)
 
 
+def keep_links(patch: pytest.MonkeyPatch) -> None:
+    """Links that have ended are kept for longer than the documentation says."""
+    patch.setattr(retention, "LINK_DAYS", 400)
+
+
+def remove_links_that_were_taken_down(patch: pytest.MonkeyPatch) -> None:
+    """Whether a link was taken down is not looked at."""
+
+    def expire(before: int) -> Script[bool]:
+        async def delete(transaction: Transaction) -> bool:
+            await transaction.execute(
+                "DELETE FROM publications WHERE COALESCE(revoked_at, expires_at) < $1", before
+            )
+            return False
+
+        return delete
+
+    patch.setattr(publications, "expire", expire)
+
+
+def end_grants_with_their_tokens(patch: pytest.MonkeyPatch) -> None:
+    """A grant whose code was not exchanged yet counts as one that has ended."""
+    *ended, grants = oauth_grants._ENDED
+    without = grants.replace(
+        "AND NOT EXISTS (SELECT 1 FROM oauth_codes WHERE grant_id = oauth_grants.id)", ""
+    )
+    assert without != grants
+    patch.setattr(oauth_grants, "_ENDED", (*ended, without))
+
+
+def leave_grants_without_tokens(patch: pytest.MonkeyPatch) -> None:
+    """A grant stays when all that a program got for it has expired."""
+    patch.setattr(oauth_grants, "_ENDED", oauth_grants._ENDED[:2])
+
+
+def forget_the_month_before(patch: pytest.MonkeyPatch) -> None:
+    """The counts of the last month are removed with the older ones."""
+    patch.setattr(retention, "month_before", lambda month: month)
+
+
+def forget_writers_early(patch: pytest.MonkeyPatch) -> None:
+    """A process that may still send a batch again is forgotten."""
+    patch.setattr(retention, "USAGE_WRITER_DAYS", 0)
+
+
+def take_failed_insertions_for_done(patch: pytest.MonkeyPatch) -> None:
+    """The insertion of a row is acknowledged when its outcome is unknown."""
+    write = GroupCommit.write
+
+    async def write_or_not(self: GroupCommit, script: Script[Any]) -> object:
+        try:
+            return await write(self, script)
+        except StoreUnavailable as error:
+            if not error.outcome_unknown or not script.__qualname__.startswith("_insert"):
+                raise
+            return None
+
+    patch.setattr(GroupCommit, "write", write_or_not)
+
+
+def prune_for_the_next_week(patch: pytest.MonkeyPatch) -> None:
+    """Revisions are judged by the age that they have a week later."""
+
+    def prune(file: FileKey, after: Position, retention: Retention, now: int) -> Script[Any]:
+        return prune_file(file, after, retention, now + 7 * DAY)
+
+    prune.__name__ = prune_file.__name__
+    patch.setattr("octavo.actors.jobs.retention.prune_file", prune)
+
+
+def prune_shared_texts(patch: pytest.MonkeyPatch) -> None:
+    """Whether a later revision has the text of an earlier one is not looked at."""
+
+    def own(oldest: Sequence[Aged], newer: int, now: int, retention: Retention) -> list[RevisionId]:
+        alone = [each._replace(content_id=ContentId(each.revision_id)) for each in oldest]
+        return prunable(alone, newer, now, retention)
+
+    patch.setattr(history_pruning, "prunable", own)
+
+
+def keep_histories(patch: pytest.MonkeyPatch) -> None:
+    """The first file of a round is pruned, and the others are not."""
+    files_to_prune = history_pruning.files_to_prune
+
+    def first(after: FileKey, retention: Retention, now: int) -> Script[FilesToPrune]:
+        async def find(transaction: Transaction) -> FilesToPrune:
+            found = await files_to_prune(after, retention, now)(transaction)
+            return FilesToPrune(found.files[:1], None)
+
+        return find
+
+    patch.setattr("octavo.actors.jobs.retention.files_to_prune", first)
+
+
 HOUSEKEEPING_BROKEN: Mapping[Break, str] = {
     forget_receipts_early: "of (receipts|restorations) was removed .* too early",
     keep_invitations: "of invitations is left",
@@ -163,5 +271,15 @@ HOUSEKEEPING_BROKEN: Mapping[Break, str] = {
     keep_clients_of_removed_accounts: "the client of a removed account is in",
     drop_uses_during_a_write: "the use of the session .* was not recorded",
     erase_all_clients: "the client of an account is missing",
+    take_failed_insertions_for_done: "was acknowledged, and is lost",
+    prune_for_the_next_week: "was pruned at .*, and the rules keep it",
+    prune_shared_texts: "has the text None|was pruned at .*, and the rules keep it",
+    keep_histories: "is left, and nothing keeps it",
+    keep_links: "of publications is left",
+    remove_links_that_were_taken_down: "of publications was removed .* too early",
+    end_grants_with_their_tokens: "of oauth_grants was removed .* too early",
+    leave_grants_without_tokens: "of oauth_grants is left",
+    forget_the_month_before: "of (account|installation)_usage was removed .* too early",
+    forget_writers_early: "of usage_writers was removed .* too early",
 }
 """What is left out, and the message of the first failing schedule."""

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
+from uuid import UUID
 
-from octavo.model.identity import AccountId
+from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.usage import month_of
 from octavo.store import Script, Transaction
 from octavo.store.transaction import Value
 
@@ -13,6 +15,10 @@ DAY = 86_400_000
 NEVER = 10**15
 LIVES = "EXISTS (SELECT 1 FROM workspaces WHERE number = $.workspace)"
 """Whether the workspace of a row exists: what a deleted one has left is removed in any case."""
+MONTH_AFTER_NEXT = "1000 * CAST(strftime('%s', $.month || '-01', '+2 months') AS INTEGER)"
+"""When counts of a month are not needed any more, in milliseconds."""
+HAS_GRANT = "EXISTS (SELECT 1 FROM oauth_grants WHERE id = $.grant_id)"
+GRANT_END = "(SELECT expires_at FROM oauth_grants WHERE id = $.grant_id)"
 Columns = Sequence[int | None]
 Promise = Callable[[Columns], tuple[int, int]]
 """Returns until when a row is kept, and when it has to be removed, from some of its columns."""
@@ -50,6 +56,35 @@ def _expiring(row: Columns) -> tuple[int, int]:
 def _program(row: Columns) -> tuple[int, int]:
     end = (row[0] or 0) + DAY
     return (end, end) if row[1] is None else (NEVER, NEVER)
+
+
+def _counts(row: Columns) -> tuple[int, int]:
+    # Those of the present month and of the one before are kept.
+    return row[0] or 0, row[0] or 0
+
+
+def _writer(row: Columns) -> tuple[int, int]:
+    return (row[0] or 0) + 2 * DAY, (row[0] or 0) + 2 * DAY
+
+
+def _link(row: Columns) -> tuple[int, int]:
+    ended, taken_down = _ended(row[:2]), row[2]
+    if ended is None or taken_down is not None:
+        return NEVER, NEVER
+    return ended + 90 * DAY, ended + 90 * DAY
+
+
+def _secret(row: Columns) -> tuple[int, int]:
+    end, grant_is_there = row[0] or 0, row[1]
+    if not grant_is_there:
+        # It is removed with its grant.
+        return 0, 0
+    return min(end, row[2] or NEVER), min(end, row[2] or NEVER)
+
+
+def _grant(row: Columns) -> tuple[int, int]:
+    end = min(row[0] or NEVER, max(row[1] or 0, row[2] or 0))
+    return end, end
 
 
 def _audit(row: Columns) -> tuple[int, int]:
@@ -97,8 +132,34 @@ KINDS = (
         _restoration,
         (31, 0),
     ),
+    Kind("account_usage", "$.account_id", (MONTH_AFTER_NEXT,), _counts, (61, 0)),
+    Kind("installation_usage", "$.month", (MONTH_AFTER_NEXT,), _counts, (61, 0)),
+    Kind("usage_writers", "$.id", ("$.written_at",), _writer, (2, 0)),
+    Kind(
+        "publications", "$.id", ("$.revoked_at", "$.expires_at", "$.taken_down_at"), _link, (90, 92)
+    ),
+    Kind("oauth_codes", "$.digest", ("$.expires_at", HAS_GRANT, GRANT_END), _secret, (0,)),
+    Kind("oauth_tokens", "$.digest", ("$.expires_at", HAS_GRANT, GRANT_END), _secret, (0,)),
+    Kind(
+        "oauth_grants",
+        "$.id",
+        (
+            "$.expires_at",
+            "(SELECT MAX(expires_at) FROM oauth_codes WHERE grant_id = $.id)",
+            "(SELECT MAX(expires_at) FROM oauth_tokens WHERE grant_id = $.id)",
+        ),
+        _grant,
+        (0,),
+    ),
 )
 BY_TABLE = {kind.table: kind for kind in KINDS}
+
+
+def key_of(table: str, row_id: str, at: int, account_id: AccountId) -> str:
+    """Return the key of a row that `insertion` makes, as `Kind.sql` does."""
+    key = BY_TABLE[table].key
+    value: str = {"$.account_id": account_id, "$.month": month_of(at / 1000)}.get(key, row_id)
+    return (UUID(value).bytes if key.endswith("id") else value.encode()).hex().upper()
 
 
 def insertion(
@@ -109,8 +170,12 @@ def insertion(
     *,
     account_id: AccountId,
     workspace: int,
+    workspace_id: WorkspaceId,
 ) -> Script[None]:
-    """Return a script that inserts a row which began, or ends, at a time in milliseconds."""
+    """Return a script that inserts a row which began, or ends, at a time in milliseconds.
+
+    One of what people allow programs is inserted with its grant, or with a code and tokens.
+    """
     ended = random.choice([None, at + random.randrange(7 * DAY)])
     values: dict[str, Value]
     match table:
@@ -156,6 +221,30 @@ def insertion(
                 "created_at": at,
                 "granted_at": ended,
             }
+        case "account_usage" | "installation_usage":
+            owner = {"account_id": account_id} if table == "account_usage" else {"write_objects": 1}
+            values = {
+                **owner,
+                "month": month_of(at / 1000),
+                "download_bytes": 1,
+                "download_objects": 1,
+            }
+        case "usage_writers":
+            values = {"id": row_id, "batch": 1, "written_at": at}
+        case "publications":
+            values = {
+                "id": row_id,
+                "workspace_id": workspace_id,
+                "digest": row_id.encode(),
+                "folder": "",
+                "created_at": at - 7 * DAY,
+                "expires_at": random.choice([None, at]),
+                "revoked_at": random.choice([None, *[at - random.randrange(3 * DAY)] * 2]),
+                "taken_down_at": random.choice([None, None, None, None, at]),
+                "created_by_id": account_id,
+            }
+        case "oauth_codes" | "oauth_tokens" | "oauth_grants":
+            return _insert_grant(row_id, at, random, account_id)
         case "audit":
             values = {
                 "id": row_id,
@@ -183,7 +272,44 @@ def insertion(
     return _insert(table, values)
 
 
+def _insert_grant(row_id: str, at: int, random: Random, account_id: AccountId) -> Script[None]:
+    """Return a script that inserts a grant with a code or tokens, one of which ends at a time."""
+    secrets = random.choice([("code",), ("access", "refresh"), ("code", "access")])
+    ends = [at, *(at + random.randrange(-3 * DAY, 3 * DAY) for _ in secrets[1:])]
+    random.shuffle(ends)
+    grant: dict[str, Value] = {
+        "id": row_id,
+        "account_id": account_id,
+        "program": 1,
+        "scopes": "read",
+        "created_at": at - 30 * DAY,
+        "expires_at": random.choice([None, None, at - DAY, at + 2 * DAY]),
+    }
+
+    async def insert(transaction: Transaction) -> None:
+        await transaction.execute(
+            "INSERT INTO oauth_programs (number, client, name) VALUES (1, 'program', '')"
+            " ON CONFLICT DO NOTHING"
+        )
+        await _insert("oauth_grants", grant)(transaction)
+        if not await transaction.fetch_all(
+            "SELECT 1 FROM oauth_grants WHERE id = $1::uuid", row_id
+        ):
+            return
+        for kind, end in zip(secrets, ends, strict=True):
+            secret: dict[str, Value] = {"digest": f"{kind} {row_id}".encode(), "grant_id": row_id}
+            secret |= {"expires_at": end}
+            if kind == "code":
+                await _insert("oauth_codes", secret | {"challenge": ""})(transaction)
+            else:
+                token = secret | {"kind": kind, "scopes": "read"}
+                await _insert("oauth_tokens", token)(transaction)
+
+    return insert
+
+
 _OWNERS = {
+    "workspace_id": "SELECT 1 FROM workspaces WHERE id = $1::uuid",
     "workspace": "SELECT 1 FROM workspaces WHERE number = $1",
     "account_id": "SELECT 1 FROM accounts WHERE id = $1::uuid",
     "actor_id": "SELECT 1 FROM accounts WHERE id = $1::uuid",
@@ -191,7 +317,10 @@ _OWNERS = {
 
 
 def _insert(table: str, values: dict[str, Value]) -> Script[None]:
-    uuids = ("id", "account_id", "actor_id", "mutation_id", "workspace_id")
+    uuids = (
+        *("id", "account_id", "actor_id", "mutation_id", "workspace_id"),
+        *("created_by_id", "grant_id"),
+    )
     places = ", ".join(
         f"${number}{'::uuid' if name in uuids else ''}" for number, name in enumerate(values, 1)
     )
@@ -203,7 +332,8 @@ def _insert(table: str, values: dict[str, Value]) -> Script[None]:
             if owner is not None and not await transaction.fetch_all(sql, owner):
                 return
         await transaction.execute(
-            f"INSERT INTO {table} ({', '.join(values)}) VALUES ({places})", *values.values()
+            f"INSERT INTO {table} ({', '.join(values)}) VALUES ({places}) ON CONFLICT DO NOTHING",
+            *values.values(),
         )
 
     return insert

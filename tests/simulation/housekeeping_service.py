@@ -1,10 +1,14 @@
 """Housekeeping in one run: jobs that remove what has passed, while it is used and processes end."""
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import UUID
 
@@ -13,12 +17,16 @@ import trio
 from outcome import Outcome
 
 from octavo.accounts.activity import Activity
-from octavo.actors.core import WorkerContext, WorkerSpec
+from octavo.actors.core import NotExecuted, OutcomeUnknown, WorkerContext, WorkerSpec
 from octavo.actors.jobs import retention as retention_jobs
 from octavo.actors.jobs import step_loop
 from octavo.actors.jobs.sweeping import SweepingJob
-from octavo.actors.testing import current_schedule, scenario_random
+from octavo.actors.testing import current_schedule, note, note_fault, scenario_random
+from octavo.actors.workspace.actor import workspaces as workspace_actors
+from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, Push
 from octavo.model.accounts.session import SessionId, SessionLife
+from octavo.model.documents.initial_document import client_of
+from octavo.model.files.retention import Retention
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.service import retention
 from octavo.settings import Settings
@@ -29,19 +37,26 @@ from octavo.store.scripts import (
     expiry,
     invitations,
     oauth_clients,
+    oauth_grants,
     outbox,
     password_resets,
     portal_tokens,
+    publications,
     restorations,
     sessions,
     sweeping,
+    usage,
     workspaces,
 )
+from octavo.store.scripts.history_pruning import prune_file
 from octavo.store.transaction import T
 from tests.fakes.identity_fixture import START
+from tests.fakes.inline_documents import inline_documents
 from tests.simulation.bare_process import AT_ONCE, BareProcess
-from tests.simulation.disk import Disk
-from tests.simulation.housekeeping_rows import BY_TABLE, DAY, KINDS, Columns, insertion
+from tests.simulation.disk import Disk, Rooms
+from tests.simulation.housekeeping_notes import NOTES, NoteWriter, PruningCheck
+from tests.simulation.housekeeping_rows import BY_TABLE, DAY, KINDS, Columns, insertion, key_of
+from tests.simulation.kept import kept
 from tests.simulation.places import Places, pause
 from tests.simulation.verdict import Violated
 from tests.simulation.weather import FaultSchedule
@@ -58,9 +73,13 @@ POLL = 4.0
 SLACK = 2.0
 """Seconds that a round may take without faults."""
 LIMITED = (
-    *(expiry, audit, invitations, oauth_clients, outbox, password_resets, portal_tokens),
-    *(restorations, sweeping),
+    *(expiry, audit, invitations, oauth_clients, oauth_grants, outbox, password_resets),
+    *(portal_tokens, publications, restorations, sweeping, usage),
 )
+ON_FILES = 0.2
+"""The runs whose disk is in files, which a loss of power leaves as they are."""
+LASTING = ("invitations", "mail_budgets", "oauth_clients", "usage_writers")
+"""Tables from which only jobs remove rows."""
 ACCOUNTS = tuple(AccountId(f"01900000-0000-7000-8a00-{n:012x}") for n in range(USERS))
 
 
@@ -85,8 +104,11 @@ async def simulate_housekeeping(
         rows = random.choice([1, 2, 500])
         for module in LIMITED:
             patch.setattr(module, "MAX_ROWS", rows)
-        house = House(random)
-        stack.callback(house.disk.close)
+        folder: Path | None = None
+        if Random(f"disk of {current_schedule()}").random() < ON_FILES:
+            folder = Path(stack.enter_context(TemporaryDirectory()))
+        house = House(random, folder)
+        stack.callback(house.close)
         await house.run(uses)
         house.judge()
     for sight in house.sights:
@@ -94,19 +116,19 @@ async def simulate_housekeeping(
 
 
 class HouseDisk(Disk):
-    """A disk in memory that tells what a job removes.
+    """A disk that tells what a job removes.
 
     Attributes:
         cleaning: whether the script of a job runs.
         removed: what jobs removed: the time, the table, the key and the columns of each row.
     """
 
-    def __init__(self, faults: FaultSchedule) -> None:
+    def __init__(self, path: Path | None, faults: FaultSchedule) -> None:
         self.cleaning = False
         self.removed: list[tuple[float, str, str, Columns]] = []
         self._pending: dict[int, list[tuple[float, str, str, Columns]]] = {}
         self._running: list[tuple[float, str, str, Columns]] = []
-        super().__init__(None, faults)
+        super().__init__(path, faults)
         self._connection.create_function("removed", 3, self._tell)
         for kind in KINDS:
             self._connection.execute(
@@ -152,6 +174,8 @@ class HouseDisk(Disk):
         super()._note()
         for each in self._pending.values():
             self.removed += each
+            for _, table, key, columns in each:
+                note(f"{key} of {table} is removed, with {columns}", key)
         self._pending.clear()
 
     def _tell(self, table: str, key: str, columns: str) -> None:
@@ -160,11 +184,13 @@ class HouseDisk(Disk):
 
 
 class JobStore:
-    """The store of a job, whose scripts are known as such."""
+    """The store of the jobs of a process, whose scripts are known as such."""
 
-    def __init__(self, store: Store, disk: HouseDisk) -> None:
+    def __init__(self, store: Store, disk: HouseDisk, pruning: PruningCheck) -> None:
         self._store = store
         self._disk = disk
+        self._pruning = pruning
+        self._round = 0.0
 
     async def read(self, script: Script[T]) -> T:
         """See `Store`."""
@@ -174,17 +200,55 @@ class JobStore:
         """See `Store`."""
         return await self._store.read_much(script)
 
+    def now(self) -> float:
+        """Return the time; the round of the job that asks for it begins."""
+        self._round = house_now()
+        return self._round
+
     async def write(self, script: Script[T]) -> T:
         """See `Store`."""
+        prunes = script.__qualname__.startswith(prune_file.__name__)
 
         async def clean(transaction: Transaction) -> T:
             self._disk.cleaning = True
             try:
+                if prunes:
+                    return await self._pruning.watch(transaction, script, int(self._round * 1000))
                 return await script(transaction)
             finally:
                 self._disk.cleaning = False
 
         return await self._store.write(clean)
+
+
+class History:
+    """What decides about the histories of the notes of a run.
+
+    Attributes:
+        settings: how long revisions are kept.
+        age_days: the age of a change when it is made, as if the job had not run since.
+        pruning: checks the job.
+        new_id: returns identifiers.
+        shared: whether several processes write.
+    """
+
+    def __init__(self, new_id: Callable[[], str], shared: bool) -> None:
+        random = Random(f"histories of {current_schedule()}")
+        self.settings = Settings(
+            history_all_days=random.choice([0.01, 1.0, 5.0]),
+            history_hourly_days=random.choice([5.0, 35.0]),
+            history_least=random.choice([1, 1, 3]),
+        )
+        self.age_days = random.choice([0, 32, 40, 40])
+        self.pruning = PruningCheck(
+            Retention(
+                all_of=retention.all_kept(self.settings),
+                hourly=int(self.settings.history_hourly_days * DAY),
+                least=self.settings.history_least,
+            )
+        )
+        self.new_id = new_id
+        self.shared = shared
 
 
 class HouseProcess(BareProcess):
@@ -193,14 +257,40 @@ class HouseProcess(BareProcess):
     Attributes:
         sweeper: removes what deletions have left.
         activity: records the uses of sessions.
+        directory: the actors of workspaces.
     """
 
-    def __init__(self, name: str, disk: HouseDisk, faults: FaultSchedule, random: Random) -> None:
+    def __init__(
+        self,
+        name: str,
+        disk: HouseDisk,
+        faults: FaultSchedule,
+        random: Random,
+        history: "History",
+    ) -> None:
         super().__init__(name, disk, faults, random)
-        store = JobStore(self.store, disk)
+        store = JobStore(self.store, disk, history.pruning)
+        spec = workspace_actors(
+            self.store,
+            now=lambda: house_now() - history.age_days * DAY / 1000,
+            new_id=history.new_id,
+            announce=lambda *_: None,
+            shared=history.shared,
+            documents=inline_documents(client=client_of(history.new_id())),
+        )
+        self.directory = self._root.add(
+            replace(
+                spec,
+                backoff=AT_ONCE,
+                start_timeout=math.inf,
+                drain_timeout=math.inf,
+                stopping_timeout=math.inf,
+            )
+        )
         self.sweeper = SweepingJob(store, swept=lambda: None)
         self.activity = Activity(self.store)
-        self._retention = retention.retention_job(store, Settings(), SessionLife())
+        self._retention = retention.retention_job(store, history.settings, SessionLife())
+        self._retention._now = store.now
         self._root.add(WorkerSpec("retention", self._retain, backoff=AT_ONCE))
         self._root.add(WorkerSpec("sweeper", self._sweep, backoff=AT_ONCE))
         self._root.add(WorkerSpec("activity", self._record, backoff=AT_ONCE))
@@ -216,28 +306,38 @@ class HouseProcess(BareProcess):
 
 
 class House:
-    """A disk, and one or two processes that keep it clean.
+    """A disk, in ``folder`` or in memory, and one or two processes that keep it clean.
 
     Attributes:
         disk: the database.
         sights: what occurred.
     """
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, folder: Path | None) -> None:
         self._random = random
         self._weather = FaultSchedule(random)
-        self.disk = HouseDisk(self._weather)
+        self._rooms = Rooms(folder)
+        self.disk = HouseDisk(self._rooms.first(), self._weather)
+        # The rows whose insertion was acknowledged, and that no other removal takes along.
+        self._inserted: list[tuple[str, str]] = []
         self._places = Places(random, random.choice([1, 1, 2]), self._process)
         self._ids = count(1)
+        self._writer = NoteWriter()
+        self._history = History(lambda: self._new_id(0), shared=len(self._places) > 1)
         self._gone: list[AccountId] = []
         self._faults: list[str] = []
         self.sights: list[str] = []
+
+    def close(self) -> None:
+        """Close the disk."""
+        self.disk.close()
 
     async def run(self, uses: Sequence[tuple[int, int]]) -> None:
         """Serve ``uses``, and come to rest."""
         for number, account_id in enumerate(ACCOUNTS):
             await self.disk.write(_account(number, account_id))
         await self.disk.write(workspaces.create(self._new_id(0), "Vault", ACCOUNTS[0], 0))
+        await self.disk.write(workspaces.create(NOTES, "Notes", ACCOUNTS[0], 0))
         async with trio.open_nursery() as nursery:
             await self._places.begin_all(nursery)
             self._weather.armed = True
@@ -253,6 +353,9 @@ class House:
             self._look_for_deleted()
             await trio.sleep(PERIOD)
             self._look_for_passed()
+            passed = house_now() * 1000 - (PERIOD + SLACK) * SPEED * DAY
+            workspace = await self.disk.read(kept(NOTES))
+            self._faults += self._history.pruning.left(workspace, int(passed))
             await self._places.stop_all()
         self.sights += self._weather.injected
 
@@ -263,6 +366,14 @@ class House:
             self.sights.append(f"{table} removed")
             if at < until:
                 self._faults.append(f"{key} of {table} was removed {until - at:.0f} ms too early")
+        self._faults += self._history.pruning.faults
+        self.sights += ["revision pruned"] * self._history.pruning.pruned
+        gone = {(table, key) for _, table, key, _ in self.disk.removed}
+        for table in LASTING:
+            there = {key for key, _ in self.disk.rows(table)}
+            for of, key in self._inserted:
+                if of == table and key not in there and (of, key) not in gone:
+                    self._faults.append(f"{key} of {table} was acknowledged, and is lost")
         if self._faults:
             raise Violated(self._faults)
 
@@ -279,10 +390,12 @@ class House:
                     self._random,
                     account_id=ACCOUNTS[0],
                     workspace=0,
+                    workspace_id=self._new_id(0),
                 )
             )
         for key, _ in self.disk.rows("sessions"):
             used[key] = int(house_now() * 1000)
+            note(f"the session {key} is used", key)
             process = self._random.choice(self._places.processes)
             process.activity.session_active(SessionId(str(UUID(key))), used[key])
             await pause(self._random, (0, 0, 0.7), steps=6)
@@ -333,24 +446,40 @@ class House:
             await trio.sleep(random.choice([0, 0.3, 2.0, 4.0]))
 
     async def _act(self, process: HouseProcess, random: Random) -> None:
-        what = random.choice([*["insert"] * 9, "use", "use", "delete", "remove"])
+        what = random.choice([*["insert"] * 11, "use", "use", "delete", "remove", *["write"] * 5])
         self.sights.append(what)
         if what == "insert":
-            for _ in range(random.choice([1, 4, 8])):
+            for _ in range(random.choice([1, 6, 10])):
                 await self._insert(process, random)
+        elif what == "write":
+            for _ in range(random.choice([2, 4, 8])):
+                await self._write(process, random)
         elif what == "use":
             rows = self.disk.query("SELECT lower(hex(id)) FROM sessions")
             if rows:
-                used = {SessionId(str(UUID(random.choice(rows)[0]))): int(house_now() * 1000)}
+                key = random.choice(rows)[0]
+                note(f"the session {key.upper()} is used in {process.name}", key.upper())
+                used = {SessionId(str(UUID(key))): int(house_now() * 1000)}
                 await process.store.write(sessions.record_activity(used, {}))
         elif what == "delete":
-            workspace_id = random.choice([*self.disk.committed])
+            workspace_id = random.choice([e for e in self.disk.committed if e != NOTES])
+            note(f"{workspace_id} is deleted in {process.name}", workspace_id)
             await process.store.write(workspaces.create(self._new_id(0), "Vault", ACCOUNTS[0], 0))
             await process.store.write(workspaces.delete(workspace_id))
             process.sweeper.wake()
         elif random.random() < 0.5 and not self._gone:
             self._gone.append(ACCOUNTS[-1])
+            note(f"{ACCOUNTS[-1]} is removed in {process.name}", ACCOUNTS[-1])
             await process.store.write(account_removal.remove(ACCOUNTS[-1]))
+
+    async def _write(self, process: HouseProcess, random: Random) -> None:
+        changeset = self._writer.draft(ACCOUNTS[0], random)
+        [file_id] = [each.file_id for each in changeset.operations]
+        lost = (ChangesetRefused, CommitFailed, NotExecuted, OutcomeUnknown)
+        with suppress(*lost), self._weather.cancellable():
+            receipt = await process.directory.ask(NOTES, Push(changeset))
+            note(f"{process.name} accepts a change of {file_id} at {receipt.position}", file_id)
+        await trio.sleep(random.choice([0.0, 0.0, 0.05, 0.5]))
 
     async def _insert(self, process: HouseProcess, random: Random) -> None:
         kind = random.choice(KINDS)
@@ -359,12 +488,25 @@ class House:
         if kind.lives[0]:
             # It has begun, and does not expire at this time.
             at = min(at, now)
-        [[workspace]] = self.disk.query("SELECT MAX(number) FROM workspaces")
+        [(workspace, workspace_id)] = self.disk.query(
+            "SELECT number, id FROM workspaces WHERE name = 'Vault' ORDER BY number DESC LIMIT 1"
+        )
         account_id = random.choice(ACCOUNTS[:-1] if self._gone else ACCOUNTS)
+        row_id = self._new_id(at)
+        key = key_of(kind.table, row_id, at, account_id)
+        days = (at - now) / DAY
+        note(f"{key} of {kind.table} is inserted in {process.name}, {days:+.1f} days away", key)
         row = insertion(
-            kind.table, self._new_id(at), at, random, account_id=account_id, workspace=workspace
+            kind.table,
+            row_id,
+            at,
+            random,
+            account_id=account_id,
+            workspace=workspace,
+            workspace_id=WorkspaceId(str(UUID(bytes=workspace_id))),
         )
         await process.store.write(row)
+        self._inserted.append((kind.table, key))
 
     def _new_id(self, at: int) -> WorkspaceId:
         """Return an id; identifiers sort by time."""
@@ -372,12 +514,23 @@ class House:
         return WorkspaceId(f"{digits[:8]}-{digits[8:]}-7000-8000-{next(self._ids):012x}")
 
     def _process(self, name: str, random: Random) -> HouseProcess:
-        return HouseProcess(name, self.disk, self._weather, random)
+        return HouseProcess(name, self.disk, self._weather, random, self._history)
 
     async def _suffer(self, nursery: trio.Nursery) -> None:
         for _ in range(self._random.choice([0, 1, 2, 3])):
             await trio.sleep(self._random.choice([0.3, 4.0, PERIOD]))
-            self.sights.append(await self._places.disturb(nursery))
+            self.sights.append(await self._places.disturb(nursery, self._lose_power))
+
+    async def _lose_power(self) -> None:
+        """Kill all processes at one moment, and continue with the disk as it was then."""
+        note_fault("the power is lost")
+        copy = self._rooms.copied(self.disk)
+        removed = [*self.disk.removed]
+        await self._places.cut_all()
+        if copy is not None:
+            self.disk.close()
+            self.disk = HouseDisk(copy, self._weather)
+            self.disk.removed = removed
 
 
 def _account(number: int, account_id: AccountId) -> Script[None]:

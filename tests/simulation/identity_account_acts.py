@@ -17,6 +17,7 @@ from octavo.model.mail import REQUEST_DELAY_SECONDS
 from octavo.store.scripts import outbox, password_resets
 from tests.fakes.identity_fixture import START
 from tests.simulation.identity_deeds import Credential, CredentialKind
+from tests.simulation.identity_guesses import guess_many, recorded
 from tests.simulation.identity_process import LEGAL, IdentityProcess
 from tests.simulation.identity_town import Person, Town
 
@@ -43,8 +44,13 @@ async def sign_in(town: Town, person: Person, random: Random) -> None:
     password = random.choice([*person.passwords, *[person.passwords[-1]] * 3])
 
     async def act(process: IdentityProcess, client: str) -> None:
-        made = await process.identity.signing_in.sign_in(
-            person.address, password, "Firefox", client
+        made = await recorded(
+            town.guesses,
+            process,
+            person.address,
+            lambda: process.identity.signing_in.sign_in(
+                person.address, password, "Firefox", client
+            ),
         )
         account_id = made.account.account_id
         person.credentials.append(
@@ -52,6 +58,23 @@ async def sign_in(town: Town, person: Person, random: Random) -> None:
         )
 
     await town.deeds.attempt(random, "sign in", ("sign_in",), act)
+
+
+async def guess(town: Town, random: Random) -> None:
+    """Guess the password of somebody, several times at once."""
+    address, number = town.other(random).address, random.choice([3, 8, 12])
+
+    async def act(process: IdentityProcess, client: str) -> None:
+        signing_in = process.identity.signing_in
+        await guess_many(
+            town.guesses,
+            process,
+            address,
+            lambda: signing_in.sign_in(address, "a wrong password", "Firefox", client),
+            number,
+        )
+
+    await town.deeds.attempt(random, "guess", (), act)
 
 
 async def change_password(town: Town, person: Person, random: Random) -> None:

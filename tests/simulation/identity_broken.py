@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from copy import copy, deepcopy
 from types import SimpleNamespace
 
 import pytest
@@ -11,15 +12,17 @@ from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.installation import Installation
 from octavo.accounts.members import Members
+from octavo.accounts.sign_in import SignedIn, SignIn
 from octavo.model.accounts import administration
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.administration import Controls, ControlsChange, DecisionsChange
+from octavo.model.accounts.attempts import AttemptVerdict, Rate, admit
 from octavo.model.accounts.audit import Actor, AuditEntry
 from octavo.model.accounts.installation import RegistrationPolicy
 from octavo.model.accounts.invitation import Invitation
 from octavo.model.accounts.portal import PortalTokenUnusable
-from octavo.model.accounts.refusal import InvitationUnusable
+from octavo.model.accounts.refusal import InvitationUnusable, TooManyAttempts
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.usage import month_of
 from octavo.model.workspace import HeirCandidate, Role, WorkspaceMember, heir_among
@@ -36,6 +39,9 @@ from octavo.store.scripts import (
 )
 from octavo.store.scripts.accounts import AccountSummary, require_administrator_besides, summary_of
 from octavo.store.transaction import T
+from tests.simulation import identity_account_acts as account_acts
+from tests.simulation import identity_service
+from tests.simulation import identity_shared_acts as shared_acts
 from tests.simulation.broken import Break
 
 Entries = Callable[[T], Iterable[AuditEntry]] | AuditEntry
@@ -68,6 +74,8 @@ def count_administrators_before(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(Administration, "decide", early)
     patch.setattr(accounts, "require_administrator_besides", _nothing)
+    # It is seen when both administrators go at the same moment.
+    patch.setattr(identity_service, "ACTS", (shared_acts.decide, shared_acts.remove_own))
 
 
 def use_invitations_again(patch: pytest.MonkeyPatch) -> None:
@@ -212,6 +220,9 @@ def ignore_the_revision(patch: pytest.MonkeyPatch) -> None:
 def remember_addresses(patch: pytest.MonkeyPatch) -> None:
     """The budget of an address stays when its account is removed."""
     patch.setattr(outbox, "forget_address", _nothing)
+    # It is seen of somebody who had asked for mail.
+    acts = (account_acts.request_reset, account_acts.deliver, shared_acts.remove)
+    patch.setattr(identity_service, "ACTS", acts)
 
 
 def choose_without_a_record(patch: pytest.MonkeyPatch) -> None:
@@ -235,6 +246,51 @@ def accept_expired_tokens(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(password_resets, "_account_of", of_any_time)
 
 
+def count_attempts_after_the_hash(patch: pytest.MonkeyPatch) -> None:
+    """Whether there were too many attempts is looked up first, and the attempt is counted last."""
+    sign_in = SignIn.sign_in
+
+    async def count_later(
+        self: SignIn,
+        address: Address,
+        password: str,
+        device: str,
+        client: str | None,
+        *,
+        known: bytes | None = None,
+    ) -> SignedIn:
+        looking, attempts = copy(self), self._attempts
+        looking._attempts = deepcopy(attempts)
+        try:
+            return await sign_in(looking, address, password, device, client, known=known)
+        finally:
+            with suppress(TooManyAttempts):
+                attempts.admit_account("sign-in", address)
+
+    patch.setattr(SignIn, "sign_in", count_later)
+
+
+def charge_for_refused_attempts(patch: pytest.MonkeyPatch) -> None:
+    """A refused attempt costs as much as an admitted one, so that some keep the owner out."""
+
+    def charge(paid_at: float | None, now: float, rate: Rate) -> AttemptVerdict:
+        found = admit(paid_at, now, rate)
+        cost = rate.interval if found.retry_after else 0.0
+        return AttemptVerdict(found.paid_at + cost, found.retry_after)
+
+    patch.setattr("octavo.accounts.attempts.admit", charge)
+
+
+def let_attempts_wait_for_less(patch: pytest.MonkeyPatch) -> None:
+    """A refused attempt may be repeated when half of the time has passed."""
+
+    def misjudge(paid_at: float | None, now: float, rate: Rate) -> AttemptVerdict:
+        found = admit(paid_at, now, rate)
+        return found._replace(retry_after=found.retry_after / 2)
+
+    patch.setattr("octavo.accounts.attempts.admit", misjudge)
+
+
 IDENTITY_BROKEN: Mapping[Break, str] = {
     count_administrators_before: "no enabled administrator is left",
     use_invitations_again: r"the token .* was used \d times",
@@ -242,10 +298,12 @@ IDENTITY_BROKEN: Mapping[Break, str] = {
     record_before_the_change: r"\(refused\) is recorded as \['",
     write_again_after_a_failure: r"recorded as \['member_changed', 'member_changed'\]",
     acknowledge_failures: r"leave #\d+ \(acknowledged\) is recorded as \[\]",
-    keep_sessions_of_a_reset: "for a session after the reset of the password",
+    keep_sessions_of_a_reset: (
+        "for a session .*after the reset of the password|password_changed of .*not what it says"
+    ),
     leave_workspaces_to_nobody: "the workspace .* has no owner",
     let_the_last_owner_leave: "the workspace .* has no owner",
-    remember_ended_credentials: "a caller was found for a (session|key) after",
+    remember_ended_credentials: "a caller was found for a (session|key) .*after",
     redeem_portal_tokens_again: r"the token .* was used \d times",
     ignore_the_revision: (
         "the controls of .* (changed within revision|went from)"
@@ -254,5 +312,8 @@ IDENTITY_BROKEN: Mapping[Break, str] = {
     choose_without_a_record: r"choose policy #\d+ \(acknowledged\) is recorded as \[\]",
     accept_expired_tokens: "with a token that had expired",
     remember_addresses: "the address of a removed account is in mail_budgets",
+    count_attempts_after_the_hash: "were admitted at .* than may be",
+    charge_for_refused_attempts: "refused at .* without need|to wait (too short|for)",
+    let_attempts_wait_for_less: "was told to wait too short",
 }
 """What is left out, and the message of the first failing schedule."""

@@ -7,6 +7,7 @@ from random import Random
 from typing import Literal, TypeVar
 
 from octavo.accounts.caller import Caller
+from octavo.actors.testing import note
 from octavo.model.accounts.audit import AuditKind
 from octavo.model.oauth.refusal import OAuthRefusal
 from octavo.model.refusal import DomainError
@@ -54,6 +55,9 @@ class Credential:
     account_id: str
     secret: str
 
+    def __str__(self) -> str:
+        return f"a {self.kind} ({self.credential_id} of {self.account_id})"
+
 
 @dataclass
 class Deeds:
@@ -94,16 +98,23 @@ class Deeds:
         deed = Deed(f"{name} #{number}", mark or client, entries, once, silent)
         self.done.append(deed)
         result: R | None = None
+        about, code = (deed.name, deed.mark), ""
         try:
-            result = await self.asking.ask(random, lambda process, _: act(process, client))
+            result = await self.asking.ask(
+                random,
+                lambda process, _: act(process, client),
+                f"{deed.name} of {deed.mark}",
+                *about,
+            )
             deed.outcome = "acknowledged"
         except (DomainError, OAuthRefusal) as refusal:
-            deed.outcome = "refused"
+            deed.outcome, code = "refused", f", {refusal.code}"
             self.sights |= {refusal.code, f"{name}: {refusal.code}"}
         except NothingDone:
             deed.outcome = "not-executed"
         except Unsettled:
             deed.outcome = "unknown"
+        note(f"{deed.name}: {deed.outcome}{code}", *about)
         self.sights |= {f"{name}: {deed.outcome}", deed.outcome}
         return result
 
@@ -121,7 +132,7 @@ class Deeds:
                 found = await self.finds(process, each)
                 states = [step.state.accounts.get(account_id) for step in self.steps()[begin:]]
                 if found and all(state is None or state.state == "disabled" for state in states):
-                    self.violated(f"a caller was found for a {each.kind} of a disabled account")
+                    self.violated(f"a caller was found for {each} of a disabled account")
 
     async def check_ended(self, credentials: Iterable[Credential]) -> None:
         """Check that no process finds the callers of ended credentials."""
@@ -129,7 +140,7 @@ class Deeds:
             for each in credentials:
                 if await self.finds(process, each):
                     why = self.ended[each]
-                    self.violated(f"a caller was found for a {each.kind} after {why}")
+                    self.violated(f"a caller was found for {each} after {why}")
 
     async def finds(self, process: IdentityProcess, credential: Credential) -> bool:
         """Return whether a process finds the caller; False if it could not look."""

@@ -6,14 +6,16 @@ from typing import Any, NamedTuple
 
 from outcome import Outcome
 
+from octavo.actors.testing import note
 from octavo.model.accounts.audit import AuditEntry
-from octavo.store import Script, Transaction
+from octavo.store import Script, Transaction, identifiers
 from octavo.store.scripts import audit
 from tests.simulation.disk import Disk
 from tests.simulation.identity_state import State, state_of
 from tests.simulation.weather import FaultSchedule
 
-ALL_ENTRIES = 10_000
+NAMED = ("workspaceId", "invitationId")
+"""Details of entries that reports look for."""
 
 
 class Step(NamedTuple):
@@ -21,6 +23,14 @@ class Step(NamedTuple):
 
     state: State
     entries: tuple[AuditEntry, ...]
+
+
+def _told(entry: AuditEntry) -> tuple[str, ...]:
+    """Return what an entry says is committed, and what it concerns."""
+    named = [str(entry.detail[each]) for each in NAMED if each in entry.detail]
+    about = [entry.subject, str(entry.actor), entry.client, *named]
+    what = f"{entry.kind} of {entry.subject} by {entry.actor} from {entry.client} is committed"
+    return what, *(each for each in about if each)
 
 
 class WatchedDisk(Disk):
@@ -55,24 +65,31 @@ class WatchedDisk(Disk):
             changes = self._connection.total_changes
             result: object = await script(transaction)
             if self._connection.total_changes != changes:
-                known = self._entries.union(
-                    entry.entry_id for step in self._pending.values() for entry in step.entries
-                )
-                rows = await transaction.fetch_all("SELECT id FROM audit")
-                added = {row[0] for row in rows} - known
-                entries = await audit.page(None, ALL_ENTRIES)(transaction) if added else []
                 self._pending[number] = Step(
-                    await state_of(transaction),
-                    tuple(entry for entry in entries if entry.entry_id in added),
+                    await state_of(transaction), tuple(await self._added_entries(transaction))
                 )
             return result
 
         return observe
 
+    async def _added_entries(self, transaction: Transaction) -> list[AuditEntry]:
+        """Return the entries that the script has added, the newest first."""
+        known = self._entries.union(
+            entry.entry_id for step in self._pending.values() for entry in step.entries
+        )
+        # Past the store, which would convert the identifiers of all of them.
+        rows = self._connection.execute("SELECT id FROM audit ORDER BY id DESC")
+        newest = [identifiers.to_text(row[0]) for row in rows]
+        last = max((at for at, each in enumerate(newest, 1) if each not in known), default=0)
+        entries = await audit.page(None, last)(transaction) if last else []
+        return [each for each in entries if each.entry_id not in known]
+
     async def _reach(self, point: str) -> None:
         if point == "store.after_commit":
             for step in self._pending.values():
                 self.steps.append(step)
+                for entry in step.entries:
+                    note(*_told(entry))
                 self._entries.update(entry.entry_id for entry in step.entries)
             self._pending = {}
         await super()._reach(point)

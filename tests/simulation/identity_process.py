@@ -67,7 +67,10 @@ class IdentityProcess(BareProcess):
             self.store,
             LEGAL,
             sources=sources,
-            passwords=Passwords(new_entropy=sources.new_salt, cost=CHEAP, run=hash_inline),
+            # Room for everybody: a refusal for want of it would follow a counted attempt.
+            passwords=Passwords(
+                new_entropy=sources.new_salt, cost=CHEAP, run=hash_inline, waiting=1000
+            ),
             fresh=fresh,
         )
         self.invitations = Invitations(

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import trio
 
-from octavo.actors.testing import current_schedule, scenario_random
+from octavo.actors.testing import current_schedule, note_fault, scenario_random
 from octavo.store import StoreUnavailable
 from tests.simulation import identity_account_acts as account_acts
 from tests.simulation import identity_program_acts as program_acts
@@ -18,6 +18,7 @@ from tests.simulation import identity_shared_acts as shared_acts
 from tests.simulation.asking import Asking
 from tests.simulation.identity_deeds import Deeds
 from tests.simulation.identity_disk import WatchedDisk
+from tests.simulation.identity_guesses import faults_of_guesses
 from tests.simulation.identity_process import IdentityProcess, Sources
 from tests.simulation.identity_town import NEWCOMERS, PROGRAMS, RESIDENTS, Person, Town
 from tests.simulation.identity_verdict import judge_identity
@@ -70,6 +71,10 @@ PROGRAM_ACTS: Sequence[Act] = (
     shared_acts.remove_own,
 )
 """The same, in runs with programs."""
+
+
+BURSTS = (0, 0, 0, 2, 5)
+"""How often somebody guesses passwords."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +158,22 @@ class IdentityService:
                     numbers = [turn.number for turn in turns if turn.person == person.name]
                     users.start_soon(self._use, person, numbers)
                 users.start_soon(self._suffer, nursery)
+                users.start_soon(self._guess)
             self._weather.armed = False
             await self._come_to_rest()
             await self._places.stop_all()
 
     async def judge(self) -> None:
         """Judge the finished run; raise `Violated`."""
-        await judge_identity(self._disk, self._deeds.done, self._violations)
+        violations = [*self._violations, *faults_of_guesses(self._town.guesses)]
+        await judge_identity(self._disk, self._deeds.done, violations)
 
     def sights(self) -> Iterator[str]:
         """Report what happened: outcomes, refusals, faults and ends of processes."""
         yield from self._deeds.sights
         yield from self._weather.injected
         yield from self._ends
+        yield from (f"guess {each.verdict}" for each in self._town.guesses)
 
     async def _use(self, person: Person, numbers: Sequence[int]) -> None:
         for number in numbers:
@@ -178,6 +186,13 @@ class IdentityService:
             if ended:
                 await self._deeds.check_ended(random.sample(ended, 1))
             await trio.sleep(random.choice([0, 0, 0.1, 0.6]))
+
+    async def _guess(self) -> None:
+        """Guess passwords as somebody without an account, in some runs."""
+        random = Random(f"guesses of {current_schedule()}")
+        for _ in range(random.choice(BURSTS)):
+            await trio.sleep(random.choice([0.0, 0.3, 31.0, 65.0]))
+            await account_acts.guess(self._town, random)
 
     # The ends of processes
 
@@ -194,6 +209,7 @@ class IdentityService:
 
     async def _lose_power(self) -> None:
         """Kill all processes at one moment, and continue with the disk as it was then."""
+        note_fault("the power is lost")
         copy = self._disk.copied(self._room()) if self._folder else None
         committed = len(self._disk.steps)
         await self._places.cut_all()

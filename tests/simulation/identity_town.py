@@ -12,6 +12,7 @@ from octavo.model.workspace import Role
 from octavo.store.scripts.workspaces import create
 from tests.fakes.oauth_rig import PROGRAM
 from tests.simulation.identity_deeds import Credential, Deeds
+from tests.simulation.identity_guesses import Guess
 from tests.simulation.identity_process import LEGAL, IdentityProcess
 
 WORKSPACES = tuple(WorkspaceId(f"01900000-0000-7000-8f00-{n:012x}") for n in (1, 2))
@@ -83,6 +84,7 @@ class Town:
         portal: portal tokens.
         programs: the registered programs, with the tokens that manage them.
         families: what people allowed programs, the newest last.
+        guesses: attempts to sign in.
     """
 
     deeds: Deeds
@@ -95,6 +97,7 @@ class Town:
     portal: list[str] = field(default_factory=list)
     programs: list[tuple[ClientId, str]] = field(default_factory=list)
     families: list[Family] = field(default_factory=list)
+    guesses: list[Guess] = field(default_factory=list)
 
     def other(self, random: Random) -> Person:
         """Return somebody with an account, who may be the one who asks."""

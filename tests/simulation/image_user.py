@@ -105,7 +105,7 @@ class ImageUser:
                 await self._sender.repeat(random)
             else:
                 # As one that has polled, or was woken.
-                await self._ask(random, _wake)
+                await self._ask(random, _wake, "wakes the collection")
 
     async def _upload(self, random: Random, data: bytes | None = None) -> None:
         """Upload an image, a new one or one that others have, too."""
@@ -124,7 +124,7 @@ class ImageUser:
                     await incoming.write(chunk)
                 return (await incoming.finish(PICTURES, ANN)).image
 
-        image = await self._ask(random, send)
+        image = await self._ask(random, send, "uploads an image")
         if image.digest != hashlib.sha256(data).hexdigest():
             self._violated(f"{self._name} uploaded {data!r}, and got {image}")
         self._uploaded[image.object_id] = began
@@ -165,7 +165,7 @@ class ImageUser:
             found = await process.store.read(uploads.find(PICTURES, [object_id], now))
             return found.get(object_id)
 
-        return await self._ask(random, find)
+        return await self._ask(random, find, f"looks for the upload {object_id}")
 
     async def _read(self, random: Random) -> None:
         """Read the content of a revision, as long as it is not purged."""
@@ -174,7 +174,9 @@ class ImageUser:
         if head is None:
             return
         script = revisions_of(PICTURES, file_id, head.revision.position, 3)
-        earlier = await self._ask(random, lambda process: process.store.read(script))
+        earlier = await self._ask(
+            random, lambda process: process.store.read(script), "reads the history", file_id
+        )
         chosen = random.choice([head.revision, *earlier])
         content = await self._content(file_id, chosen.revision_id, random)
         if content is None or content.blob is None:
@@ -185,7 +187,7 @@ class ImageUser:
             return b"".join([chunk async for chunk in process.images.blobs.read(key)])
 
         try:
-            data = await self._ask(random, read)
+            data = await self._ask(random, read, f"reads the blob {key}", file_id)
         except BlobMissing:
             again = await self._content(file_id, chosen.revision_id, random)
             if again is not None and again.blob is not None:
@@ -220,9 +222,17 @@ class ImageUser:
         self, file_id: FileId, revision_id: RevisionId | None, random: Random
     ) -> StoredContent | None:
         script = content_of(PICTURES, file_id, revision_id)
-        return await self._ask(random, lambda process: process.store.read(script))
+        return await self._ask(
+            random, lambda process: process.store.read(script), "reads the content", file_id
+        )
 
-    async def _ask(self, random: Random, ask: Callable[[Process], Awaitable[R]]) -> R:
+    async def _ask(
+        self,
+        random: Random,
+        ask: Callable[[Process], Awaitable[R]],
+        what: str,
+        file_id: FileId | None = None,
+    ) -> R:
         async def send(process: Process, _: float) -> R:
             begun = process.images.now()
             try:
@@ -234,7 +244,9 @@ class ImageUser:
             except (BlobsUnavailable, InjectedCrash) as error:
                 raise Unsettled from error
 
-        return await self._asking.ask(random, send)
+        of = "" if file_id is None else f" of {file_id}"
+        files = [] if file_id is None else [f"{PICTURES}/{file_id}"]
+        return await self._asking.ask(random, send, f"{self._name} {what}{of}", PICTURES, *files)
 
 
 async def _wake(process: Process) -> None:

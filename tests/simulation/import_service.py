@@ -17,7 +17,7 @@ import trio
 
 from octavo.actors.jobs import step_loop
 from octavo.actors.jobs.archive_jobs import ArchiveJobRunning, JobStopped
-from octavo.actors.testing import InjectedCrash, current_schedule, scenario_random
+from octavo.actors.testing import InjectedCrash, current_schedule, note, scenario_random
 from octavo.actors.workspace.messages import ChangesetRefused, Push
 from octavo.attachments.blob_writer import GRACE_SECONDS
 from octavo.model.files.archive import ImportMissing, ImportNotOpen, PathsTaken
@@ -45,6 +45,10 @@ from tests.simulation.weather import FaultSchedule
 
 TURNS = 6
 ALL_WRITES = list(range(TURNS))
+ABORTING = 0.2
+"""The runs in which somebody aborts the import."""
+ENDS = (0, 1, 2, 3)
+"""How often a process ends."""
 REPLACING = 0.2
 """The share of runs in which a part is replaced while the import is completed."""
 PATIENCE = 100
@@ -124,7 +128,7 @@ class _Run:
         self._result: ImportResult | None = None
         self._refused = False
         self._completing = trio.Event()
-        self._aborts = random.random() < 0.2
+        self._aborts = random.random() < ABORTING
         # How many changesets there were when the client learned that the import was aborted.
         self._aborted_after: int | None = None
         self.disk = Disk(None, self._weather)
@@ -192,7 +196,7 @@ class _Run:
                     await trio.lowlevel.checkpoint()
                 others = Random(f"part of {current_schedule()}")
                 try:
-                    await self._ask(_repeated(import_id, 1, new), others)
+                    await self._ask(_repeated(import_id, 1, new), others, "replace part 1")
                 except (ImportMissing, ImportNotOpen):
                     self._sights.append("part refused")
                 except AGAIN:
@@ -206,7 +210,7 @@ class _Run:
         async def receive(process: ImportProcess) -> None:
             await process.imports.receive_part(VAULT, ANN, import_id, number, _chunks(part))
 
-        await self._until_done(receive, random)
+        await self._until_done(receive, random, f"send part {number}")
 
     async def _complete(
         self, import_id: str, parts: Sequence[tuple[int, bytes]], random: Random
@@ -218,7 +222,7 @@ class _Run:
             # So that the run ends.
             self._weather.armed = self._weather.armed and attempt < PATIENCE // 4
             try:
-                self._result = await self._ask(complete, random)
+                self._result = await self._ask(complete, random, "complete the import")
             except PathsTaken:
                 self._refused = True
                 return
@@ -228,12 +232,19 @@ class _Run:
                 break
             if parts and random.random() < 0.2:
                 with suppress(ImportNotOpen, *AGAIN):
-                    await self._ask(_repeated(import_id, *random.choice(parts)), random)
+                    chosen = random.choice(parts)
+                    await self._ask(
+                        _repeated(import_id, *chosen), random, f"send part {chosen[0]} again"
+                    )
             await trio.sleep(random.choice([0.0, 0.3, 5.0]))
         else:
             self._violations.append("the import can't be completed")
             return
-        if not self._aborts and await self._until_done(complete, random) != self._result:
+        if (
+            not self._aborts
+            and await self._until_done(complete, random, "complete the import again")
+            != self._result
+        ):
             self._violations.append("the import has another result when it is completed again")
 
     async def _write(self, writes: Sequence[int]) -> None:
@@ -251,7 +262,7 @@ class _Run:
                 await process.directory.ask(VAULT, Push(changeset))
 
             with suppress(ChangesetRefused, *AGAIN):
-                await self._ask(push, random)
+                await self._ask(push, random, f"create {path!r}")
 
     async def _abort(self, import_id: str) -> None:
         random = Random(f"abort of {current_schedule()}")
@@ -264,12 +275,12 @@ class _Run:
         async def abort(process: ImportProcess) -> None:
             await process.imports.abort(VAULT, ANN, import_id)
 
-        await self._until_done(abort, random)
+        await self._until_done(abort, random, "abort the import")
         self._aborted_after = await changesets_of_import(self.disk)
         self._sights.append("aborted")
 
     async def _suffer(self, nursery: trio.Nursery) -> None:
-        for _ in range(self._random.choice([0, 1, 2, 3])):
+        for _ in range(self._random.choice(ENDS)):
             await pause(self._random, (0, 0.1, 0.3), steps=300)
             self._sights.append(await self._places.disturb(nursery))
 
@@ -294,14 +305,24 @@ class _Run:
 
     # Requests
 
-    async def _ask(self, ask: Callable[[ImportProcess], Awaitable[R]], random: Random) -> R:
-        return await self._asking.ask(random, lambda process, _: ask(process))
+    async def _ask(
+        self, ask: Callable[[ImportProcess], Awaitable[R]], random: Random, what: str
+    ) -> R:
+        try:
+            done = await self._asking.ask(random, lambda process, _: ask(process), what)
+        except Exception as error:
+            note(f"{what}: {error!r}")
+            raise
+        note(f"{what}: {done or 'done'}")
+        return done
 
-    async def _until_done(self, ask: Callable[[ImportProcess], Awaitable[R]], random: Random) -> R:
+    async def _until_done(
+        self, ask: Callable[[ImportProcess], Awaitable[R]], random: Random, what: str
+    ) -> R:
         for attempt in range(PATIENCE):
             self._weather.armed = self._weather.armed and attempt < PATIENCE // 4
             with suppress(*AGAIN):
-                return await self._ask(ask, random)
+                return await self._ask(ask, random, what)
             await trio.sleep(0.1)
         raise AssertionError("a request never succeeds")
 

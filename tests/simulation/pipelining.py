@@ -13,6 +13,7 @@ from random import Random
 from typing import Literal
 
 from octavo.actors.core import Envelope, NotExecuted, OutcomeUnknown
+from octavo.actors.testing import note
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, Push
 from octavo.model.files.changeset import (
     ChangeOperation,
@@ -113,12 +114,24 @@ class PipelineUser:
         ]
         pushes += [SentPush(self._pipelines, each) for each in self._move_what_is_linked(random)]
         self.sent += pushes
-        again = [each for each in self.sent if each.status == "accepted" and _is_edit(each)][-3:]
+        again = self._edited()[-3:]
         if again and random.random() < 0.9:
             # What was accepted is legal again, and must not be done again.
             pushes.insert(random.randrange(2), replace(random.choice(again)))
         with suppress(NothingDone, Unsettled):
-            await self._asking.ask(random, partial(self._send, pushes))
+            sent = ", ".join(each.changeset.mutation_id for each in pushes)
+            files = {o.file_id: None for each in pushes for o in each.changeset.operations}
+            await self._asking.ask(
+                random,
+                partial(self._send, pushes),
+                f"{self.name} sends {sent}",
+                PIPELINES,
+                *(f"{PIPELINES}/{each}" for each in files),
+            )
+
+    def _edited(self) -> list[SentPush]:
+        """Return the accepted changes that are legal whenever they are sent again."""
+        return [each for each in self.sent if each.status == "accepted" and _is_edit(each)]
 
     # Sending
 
@@ -151,10 +164,13 @@ class PipelineUser:
     def _learn(
         self, process: Process, sent: SentPush, envelope: Envelope[Push]
     ) -> Exception | None:
+        mutation = sent.changeset.mutation_id
+        about = (PIPELINES, *(f"{PIPELINES}/{o.file_id}" for o in sent.changeset.operations))
         try:
             receipt = envelope.result()
         except ChangesetRefused as error:
             sent.status, sent.refusal = "refused", error.refusal.code
+            note(f"{mutation} is refused: {sent.refusal}", *about)
             return None
         except NotExecuted as error:
             return error
@@ -167,6 +183,7 @@ class PipelineUser:
             return error
         assert isinstance(receipt, Receipt)
         sent.status = "accepted"
+        note(f"{mutation} is accepted at {receipt.position}", *about)
         self._receipts.append((PIPELINES, receipt))
         process.audience.require_announced(PIPELINES, receipt.position)
         return None
@@ -215,7 +232,8 @@ class PipelineUser:
         if not known or random.random() < 0.2:
             self._numbers += 1
             return FileId(f"{self.name}z{self._numbers}")
-        return random.choice(known[-2:])
+        # Often an older one, which was indexed since.
+        return random.choice(known[-2:] if random.random() < 0.7 else known)
 
     def _operation(self, file_id: FileId, random: Random) -> ChangeOperation:
         known = self._files.get(file_id)
@@ -229,7 +247,7 @@ class PipelineUser:
             return CreateFile(file_id, path, text)
         if known.state == "live":
             drawn = random.random()
-            if drawn < 0.35:
+            if drawn < 0.35 or (drawn < 0.7 and not self._edited()):
                 known.linked = linked
                 return UpdateFile(file_id, ANY, text)
             if drawn < 0.6:

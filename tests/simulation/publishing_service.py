@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import trio
 
-from octavo.actors.testing import current_schedule, scenario_random
+from octavo.actors.testing import current_schedule, note, scenario_random
 from octavo.actors.workspace.messages import ChangesetRefused, Push
 from octavo.model.files.changeset import Changeset
 from octavo.model.identity import AccountId, FileId, WorkspaceId
@@ -29,7 +29,13 @@ from tests.simulation.places import Places, pause
 from tests.simulation.process import ProcessOptions
 from tests.simulation.publishing_process import PublishingProcess
 from tests.simulation.publishing_timeline import Notes, PublishedDisk, Timeline
-from tests.simulation.publishing_verdict import TICKET_SECONDS, Address, KnownLink, Verdict
+from tests.simulation.publishing_verdict import (
+    TICKET_SECONDS,
+    Address,
+    KnownLink,
+    Request,
+    Verdict,
+)
 from tests.simulation.weather import FaultSchedule
 
 VAULT = WorkspaceId("w")
@@ -153,12 +159,17 @@ class _Run:
             await self._push(changeset, random)
 
     async def _push(self, changeset: Changeset, random: Random) -> None:
+        files = dict.fromkeys(each.file_id for each in changeset.operations)
+        what = f"push {changeset.mutation_id} of {', '.join(files)}"
+
         async def push(process: PublishingProcess, limit: float) -> None:
             await process.directory.ask(VAULT, Push(changeset), timeout=limit)
 
         try:
-            await self._asking.ask(random, push)
+            await self._asking.ask(random, push, what, *files)
+            note(f"{what}: accepted", *files)
         except ChangesetRefused as refused:
+            note(f"{what}: {refused.refusal.code}", *files)
             self._sights.append(refused.refusal.code)
 
     # Publishers and administrators
@@ -188,6 +199,7 @@ class _Run:
                     openings=openings,
                     expires_at=expires_at,
                 ),
+                f"publish {target.file_id or repr(target.path)}",
             )
         except (TooManyLinks, PublishedTargetMissing) as refused:
             self._sights.append(refused.code)
@@ -196,6 +208,7 @@ class _Run:
             made.publication_id, target.path if target.kind == "folder" else None
         )
         known = KnownLink(made.publication_id, password, openings)
+        note(f"published {target.file_id or repr(target.path)} as {known.link}", known.link)
         self._links.append(known)
         self._addresses.append(Address(token, known))
         self._sights.append(f"published {target.kind}")
@@ -216,8 +229,11 @@ class _Run:
                 lambda process, _: process.links.revoke(
                     VAULT, PublicationId(known.link), actor=ANN, client=None
                 ),
+                f"revoke {known.link}",
+                known.link,
             )
             known.ended = True
+            note(f"{known.link} is revoked", known.link)
             self._sights.append("revoked")
             return
         self._violations.append("a link is gone")
@@ -225,7 +241,7 @@ class _Run:
     async def _administer(self, random: Random) -> None:
         """Look at the reports, and decide on one."""
         reports = await self._asking.ask(
-            random, lambda process, _: process.reports.list(ROOT, None, 100)
+            random, lambda process, _: process.reports.list(ROOT, None, 100), "look at the reports"
         )
         if not reports:
             return
@@ -258,7 +274,9 @@ class _Run:
 
         known.ending = known.ending or taken_down
         with suppress(ReportMissing):
-            await self._asking.ask(random, decide)
+            what = f"{'take down' if taken_down else 'dismiss the report of'} {known.link}"
+            await self._asking.ask(random, decide, what, known.link)
+            note(f"{what}: done", known.link)
             known.ended = known.ended or taken_down
             self._sights.append("taken down" if taken_down else "dismissed")
 
@@ -301,7 +319,10 @@ class _Run:
 
     async def _report(self, address: Address, random: Random) -> None:
         await self._asking.ask(
-            random, lambda process, _: process.reports.submit(address.token, "spam", None)
+            random,
+            lambda process, _: process.reports.submit(address.token, "spam", None),
+            f"report {address.known.link}",
+            address.known.link,
         )
 
     async def _open(self, address: Address, random: Random) -> None:
@@ -312,6 +333,7 @@ class _Run:
         page = await self._page(
             random,
             lambda process, _: process.reading.open(address.token, request.note, password),
+            request,
         )
         self._verdict.end(request, page)
 
@@ -325,15 +347,19 @@ class _Run:
         page = await self._page(
             random,
             lambda process, _: process.reading.page(address.token, request.note, ticket),
+            request,
         )
         self._verdict.end(request, page)
 
     async def _page(
-        self, random: Random, ask: Callable[[PublishingProcess, float], Awaitable[bytes]]
+        self,
+        random: Random,
+        ask: Callable[[PublishingProcess, float], Awaitable[bytes]],
+        request: Request,
     ) -> bytes:
         """Return a page; raise `NothingDone` if its process ends while it renders the note."""
         try:
-            return await self._asking.ask(random, ask)
+            return await self._asking.ask(random, ask, request.what, *request.about)
         except RenderingPostponed as error:
             self._sights.append("postponed")
             raise NothingDone from error
@@ -360,10 +386,10 @@ class _Run:
             if not known.ended:
                 notes, links = self._timeline.present
                 asked += [*links[known.link].opened(notes), [*notes][number % len(notes)]]
-            for note in asked:
+            for file_id in asked:
                 ticket = [*known.tickets, None][0]
-                request = self._verdict.begin(address, note, ticket, None)
-                self._verdict.end(request, await reading.page(address.token, note, ticket))
+                request = self._verdict.begin(address, file_id, ticket, None)
+                self._verdict.end(request, await reading.page(address.token, file_id, ticket))
 
     # Processes
 

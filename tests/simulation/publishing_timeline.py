@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import trio
 
+from octavo.actors.testing import note
 from octavo.model.identity import FileId, MutationId, RevisionId
 from octavo.store import identifiers
 from octavo.store.transaction import Row
@@ -105,6 +106,18 @@ class PublishedDisk(Disk):
         return found
 
 
+class _Committed(NamedTuple):
+    position: int
+    changed: Notes
+
+    def __str__(self) -> str:
+        what = ", ".join(
+            f"{file_id} {'at' if each.live else 'deleted from'} {each.path!r}"
+            for file_id, each in self.changed.items()
+        )
+        return f"committed at {self.position}: {what}"
+
+
 @dataclass(frozen=True, slots=True)
 class _Commit:
     """The changesets of one commit, as the notes before and after each."""
@@ -163,7 +176,7 @@ class Timeline:
         if link not in self.present.links:
             self._violated("a link was acknowledged and is not stored")
         elif folder is not None and folder not in self._created[link]:
-            self._violated(f"a link of {folder!r} was created for {self._created[link]}")
+            self._violated(f"a link of {folder!r} was created for {self._created[link]}: {link}")
 
     def _observe(self) -> None:
         commit = _Commit(tuple(self._changesets()))
@@ -172,6 +185,8 @@ class Timeline:
         notes = commit.steps[-1][1] if commit.steps else self.present.notes
         links = dict(map(_link, self._disk.rows(_LINKS)))
         for link, found in links.items():
+            if found != self.present.links.get(link):
+                note(f"{link} is {found} from now on", link)
             self._check_link(link, self.present.links.get(link), found, commit)
         self._check_rows(links)
         if self.present.links.keys() - links.keys():
@@ -186,7 +201,9 @@ class Timeline:
         notes = self.present.notes
         for position, mutation in self._disk.rows(_RECEIPTS, self._position):
             before = notes
-            notes = {**notes, **self.sent[MutationId(identifiers.to_text(mutation))]}
+            changed = self.sent[MutationId(identifiers.to_text(mutation))]
+            note(_Committed(position, changed), *changed)
+            notes = {**notes, **changed}
             self._position = position
             yield before, notes
         if notes is not self.present.notes:
@@ -205,12 +222,12 @@ class Timeline:
             self._created[link] = _first_folders(found.folder, commit)
             return
         if (before.revoked and not found.revoked) or (before.taken_down and not found.taken_down):
-            self._violated("a link that has ended lives again")
+            self._violated(f"a link that has ended lives again: {link}")
         if found.folder is None or before.folder is None or found.ended or self._expired(found):
             return
         expected = commit.end_of(before.folder)
         if found.folder != expected:
-            self._violated(f"the link of {expected!r} leads to {found.folder!r}")
+            self._violated(f"the link of {expected!r} leads to {found.folder!r}: {link}")
         if expected != before.folder:
             self._saw("folder followed")
         elif any(_emptied(before.folder, *step) for step in commit.steps):
@@ -219,8 +236,9 @@ class Timeline:
     def _check_rows(self, links: Mapping[str, Link]) -> None:
         if self._disk.rows(_LEFT_REPORTS):
             self._violated("a report of a link that was taken down is still there")
-        if self._disk.rows(_EXCEEDED):
-            self._violated("a link was opened more often than it may be")
+        for (link,) in self._disk.rows(_EXCEEDED):
+            name = identifiers.to_text(link)
+            self._violated(f"a link was opened more often than it may be: {name}")
         live = [each for each in links.values() if not each.ended and not self._expired(each)]
         if len(live) > MAXIMUM:
             self._violated("the workspace has more live links than it may have")
@@ -239,7 +257,7 @@ _LEFT_REPORTS = """
     SELECT 1 FROM link_reports JOIN publications ON publications.id = publication_id
     WHERE taken_down_at IS NOT NULL
 """
-_EXCEEDED = "SELECT 1 FROM publications WHERE opened > openings"
+_EXCEEDED = "SELECT id FROM publications WHERE opened > openings"
 
 
 def _link(row: Row) -> tuple[str, Link]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import trio
 
+from octavo.actors.testing import note
 from octavo.model.identity import FileId
 from tests.simulation.publishing_timeline import Link, Moment, Notes, Timeline
 
@@ -90,6 +91,17 @@ class Request(NamedTuple):
     clock: float
     ended: bool
 
+    @property
+    def what(self) -> str:
+        """The request, for reports."""
+        what = "read" if self.password is None else "open"
+        return f"{what} {self.address.known.link} at {self.note or 'its beginning'}"
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """What it concerns: the link, and the note."""
+        return tuple(each for each in (self.address.known.link, self.note) if each)
+
 
 class Verdict:
     """Judges the pages of readers.
@@ -115,7 +127,7 @@ class Verdict:
         self._closed_page: bytes | None = None
 
     def begin(
-        self, address: Address, note: FileId | None, ticket: str | None, password: str | None
+        self, address: Address, file_id: FileId | None, ticket: str | None, password: str | None
     ) -> Request:
         """Return a request that begins now."""
         known = address.known
@@ -123,7 +135,7 @@ class Verdict:
             known.attempts += 1
         return Request(
             address,
-            note,
+            file_id,
             ticket,
             password,
             len(self._timeline.moments) - 1,
@@ -136,15 +148,16 @@ class Verdict:
         """Judge the page of a request; return whether it shows something."""
         token = request.address.token.encode()
         given = json.loads(page.replace(token, b"TOKEN"))
+        note(f"{request.what}: {given['kind']}", *request.about)
         moments = self._timeline.moments[request.moment :]
         if given["kind"] == "closed":
             page = page.replace(token, b"TOKEN")
             self._closed_page = self._closed_page or page
             if page != self._closed_page:
-                self._violated("two pages of closed links differ")
+                self._fault(request, "two pages of closed links differ")
             reason = next(self._reasons(request, moments), None)
             if reason is None:
-                self._violated(f"a link is closed for no reason: {_told(request)}")
+                self._fault(request, "a link is closed for no reason")
             else:
                 self._saw(f"closed: {reason}")
             return False
@@ -156,6 +169,10 @@ class Verdict:
             self._judge_note(given, request, opened)
         self._learn(request, page.decode())
         return True
+
+    def _fault(self, request: Request, fault: str) -> None:
+        """Report a violation, and the request that shows it."""
+        self._violated(f"{fault}: {request.what}")
 
     def _link(self, request: Request, moment: Moment) -> Link | None:
         return moment.links.get(request.address.known.link)
@@ -214,22 +231,22 @@ class Verdict:
         known = request.address.known
         link = self._link(request, moments[0])
         if request.ended or not any(self._open(request, each) for each in moments):
-            self._violated("a link shows something after its end")
+            self._fault(request, "a link shows something after its end")
         expires_at = None if link is None else link.expires_at
         if expires_at is not None and 1000 * request.at >= expires_at:
-            self._violated("a link shows something after its time")
+            self._fault(request, "a link shows something after its time")
         if request.password is not None:
             known.shown += 1
             if known.password not in (None, request.password):
-                self._violated("a wrong password opens a link")
+                self._fault(request, "a wrong password opens a link")
             if known.openings is not None and known.shown > known.openings:
-                self._violated("a link is opened more often than it may be")
+                self._fault(request, "a link is opened more often than it may be")
         elif known.needs_ticket:
             issued = known.tickets.get(request.ticket or "")
             if issued is None:
-                self._violated("a link is read without a ticket of its own")
+                self._fault(request, "a link is read without a ticket of its own")
             elif request.at >= issued.before + TICKET_SECONDS:
-                self._violated("a link is read with an old ticket")
+                self._fault(request, "a link is read with an old ticket")
             else:
                 self._saw("read with a ticket")
 
@@ -238,9 +255,9 @@ class Verdict:
     ) -> None:
         shown = set(_entries(page["folder"], ()))
         if not any(shown == set(_listed(self._link(request, each), each)) for each in moments):
-            self._violated(f"a list shows what was never there: {shown}")
+            self._fault(request, f"a list shows what was never there: {shown}")
         if request.note is not None:
-            self._violated("a list is shown in place of a note")
+            self._fault(request, "a list is shown in place of a note")
         self._saw("list")
 
     def _judge_note(
@@ -256,21 +273,21 @@ class Verdict:
             and link.opens(each.notes, file_id)
         ]
         if not found:
-            self._violated("a note is shown that the link did not open")
+            self._fault(request, "a note is shown that the link did not open")
             return
         if not any(
             marks == set(_MARK.findall(each.notes[file_id].text)) for each, _, file_id in found
         ):
-            self._violated(f"a note is shown with a text that it did not have: {marks}")
+            self._fault(request, f"a note is shown with a text that it did not have: {marks}")
         crumbs = [name for name, _ in page["crumbs"]]
         beside = (crumbs, _id_in(page["previous"]), _id_in(page["following"]))
         if not any(beside == _beside(link, each.notes, file_id) for each, link, file_id in found):
-            self._violated(f"a note is shown beside others than were there: {beside}")
+            self._fault(request, f"a note is shown beside others than were there: {beside}")
         linked = set(_NOTE.findall(page["html"]))
         if not any(
             linked == set(_linked(link, each.notes, file_id)) for each, link, file_id in found
         ):
-            self._violated(f"a note leads to others than the link opened: {linked}")
+            self._fault(request, f"a note leads to others than the link opened: {linked}")
         self._saw("note")
 
     def _learn(self, request: Request, page: str) -> None:
@@ -279,17 +296,11 @@ class Verdict:
         for ticket in _TICKET.findall(unescape(page)):
             if request.password is None:
                 if ticket != request.ticket:
-                    self._violated("a page has another ticket than its reader")
+                    self._fault(request, "a page has another ticket than its reader")
             elif known.needs_ticket:
                 known.tickets.setdefault(ticket, issued)
             else:
-                self._violated("a page of an open link has a ticket")
-
-
-def _told(request: Request) -> str:
-    known = request.address.known
-    what = "read" if request.password is None else "opened"
-    return f"{known.link}, {what} at {request.note or 'its beginning'}"
+                self._fault(request, "a page of an open link has a ticket")
 
 
 def _name(path: str) -> str:

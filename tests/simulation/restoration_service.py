@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import trio
 
-from octavo.actors.testing import InjectedCrash, current_schedule, scenario_random
+from octavo.actors.testing import InjectedCrash, current_schedule, note, scenario_random
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, Push
 from octavo.model.files.changeset import (
     ChangeOperation,
@@ -139,6 +139,7 @@ class _Run:
             with suppress(*AGAIN):
                 stored = await self._ask(_asking_for(key, target, self._asker), random)
                 self._sights.append(f"answered {stored.state}")
+                note(f"the restoration: {stored.state} at {stored.last}", *FILES)
                 if stored.state == "done":
                     return
             begun = await self.disk.read(rows.find(key))
@@ -193,11 +194,16 @@ class _Run:
         """Change files; return whether it is known to be done."""
         mutation = MutationId(self._new_id())
         self._sent.add(mutation)
+        about = [each.file_id for each in operations]
         push = Push(Changeset(mutation, fingerprint(operations), ANN, operations))
         with suppress(ChangesetRefused, *AGAIN):
             receipt = await self._asking.ask(
-                random, lambda process, limit: process.directory.ask(VAULT, push, timeout=limit)
+                random,
+                lambda process, limit: process.directory.ask(VAULT, push, timeout=limit),
+                f"push {mutation} of {', '.join(map(_told, operations))}",
+                *about,
             )
+            note(f"push {mutation}: accepted at {receipt.position}", *about)
             self._theirs.append(receipt)
             return True
         return False
@@ -206,6 +212,8 @@ class _Run:
         return await self._asking.ask(
             random,
             lambda process, limit: process.directory.ask(VAULT, HeadOf(file_id), timeout=limit),
+            f"look at {file_id}",
+            file_id,
         )
 
     async def _suffer(self, nursery: trio.Nursery) -> None:
@@ -284,13 +292,19 @@ class _Run:
     # Requests
 
     async def _ask(self, ask: Callable[[RestorationProcess], Awaitable[R]], random: Random) -> R:
-        return await self._asking.ask(random, lambda process, _: ask(process))
+        return await self._asking.ask(
+            random, lambda process, _: ask(process), "the restoration", *FILES
+        )
 
     def _process(self, name: str, random: Random) -> RestorationProcess:
         options = ProcessOptions(self._new_id, self._places.shared, self._violations.append)
         return RestorationProcess(
             name, self.disk, self._weather, random, options, sizes=self._sizes
         )
+
+
+def _told(operation: ChangeOperation) -> str:
+    return f"{type(operation).__name__} {operation.file_id}"
 
 
 def _asking_for(

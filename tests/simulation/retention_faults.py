@@ -45,7 +45,7 @@ async def faults_of_retention(disk: Disk, workspaces: Sequence[Kept], random: Ra
         name = f"{each.workspace_id} after {retention} at {later}"
         if set(after.receipts) != receipts:
             faults.append(f"{name}: the receipts {sorted(after.receipts)}, not {sorted(receipts)}")
-        expected = [*_kept(each, receipts, retention, later)]
+        expected = [*kept_by_rules(each, receipts, retention, later)]
         if [*after.revisions] != expected:
             gone = [r.revision_id for r in expected if r not in after.revisions]
             more = [r.revision_id for r in after.revisions if r not in expected]
@@ -62,10 +62,10 @@ def _unexpired(workspace: Kept, cut: int) -> Script[set[str]]:
     return read
 
 
-def _kept(
+def kept_by_rules(
     workspace: Kept, receipts: set[str], retention: Retention, now: int
 ) -> Iterator[Revision]:
-    """Return the revisions that something keeps."""
+    """Yield the revisions that something keeps at ``now`` (ms): the rules, or a receipt."""
     stays: set[str] = set()
     for file_id in workspace.heads:
         history = [each for each in workspace.revisions if each.file_id == file_id]

@@ -99,10 +99,13 @@ class Sender:
         sent = f"{self._workspace_id} {changeset.mutation_id}"
         subjects = [f"{self._workspace_id}/{each.file_id}" for each in changeset.operations]
         kinds = ", ".join(f"{type(o).__name__} {o.file_id}" for o in changeset.operations)
-        note(f"{self._name} pushes {sent}: {kinds}", self._workspace_id, *subjects)
         try:
             receipt = await self._asking.ask(
-                random, lambda process, limit: process.push(self._workspace_id, changeset, limit)
+                random,
+                lambda process, limit: process.push(self._workspace_id, changeset, limit),
+                f"{self._name} pushes {sent}: {kinds}",
+                self._workspace_id,
+                *subjects,
             )
         except ChangesetRefused as error:
             refusal = error.refusal

@@ -32,7 +32,7 @@ SIGHTS: dict[str, float] = {
     **{f"revoke {kind}: acknowledged": 0.05 for kind in ("session", "key")},
     **{f"decide {state}: acknowledged": 0.1 for state in ("disabled", "locked", "enabled")},
     **{f"{name}: unknown": 0.02 for name in ("write", "leave", "change role")},
-    **{f"{end} of {number}": 0.02 for end in ("stop", "cut") for number in (1, 2)},
+    **{f"{end} of {number}": 0.02 for end in ("stop", "cut", "power") for number in (1, 2)},
 }
 """How often something has to occur in a schedule, or the simulation tests less than it claims."""
 

@@ -18,12 +18,13 @@ SIGHTS: dict[str, float] = {
     **{f"{kind.table} removed": 0.5 for kind in KINDS},
     **dict.fromkeys(("use", "delete"), 1.0),
     "account removed": 0.2,
+    "revision pruned": 0.5,
     **{
         f"crash at {where}.{when}_commit": 0.2
         for where in ("storage", "store")
         for when in ("before", "after")
     },
-    **{f"{end} of {number}": 0.05 for end in ("stop", "cut") for number in (1, 2)},
+    **{f"{end} of {number}": 0.05 for end in ("stop", "cut", "power") for number in (1, 2)},
 }
 """How often something has to occur in a schedule, or the simulation tests less than it claims."""
 

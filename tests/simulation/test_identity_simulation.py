@@ -42,6 +42,7 @@ IDENTITY_SIGHTS = {
     *(f"{name}: acknowledged" for name in CHANGES),
     *(f"{name}: {code}" for name, codes in CHANGES.items() for code in codes),
     *("reset: expired", "not_signed_in", "not-executed", "unknown"),
+    *("guess admitted", "guess refused", "guess unknown"),
     *(f"{kind} at {point}" for kind in ("crash", "delay") for point in POINTS),
     *(f"{end} of {number}" for end in ("stop", "cut", "power") for number in (1, 2)),
 }

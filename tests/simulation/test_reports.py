@@ -1,32 +1,52 @@
 """A person can follow the report of a failure: its faults, and the history of what failed."""
 
 import re
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 import pytest
 
 from octavo.actors.testing import ScheduleFailure
 from octavo.actors.testing.plugin import Explore
+from tests.simulation.access_broken import check_no_access_after_a_gap
+from tests.simulation.access_service import simulate_access
 from tests.simulation.broken import Break, forget_announcements, refuse_without_receipts
+from tests.simulation.broken_coincidences import lose_messages_at_passivation
 from tests.simulation.broken_images import forget_before_the_deletion
+from tests.simulation.broken_imports import forget_what_was_committed
+from tests.simulation.broken_publishing import count_openings_later
+from tests.simulation.broken_restorations import overwrite_what_others_write
+from tests.simulation.housekeeping_broken import forget_receipts_early
+from tests.simulation.housekeeping_service import simulate_housekeeping
+from tests.simulation.identity_broken import use_invitations_again
+from tests.simulation.identity_service import simulate_identity
+from tests.simulation.import_service import simulate_imports
+from tests.simulation.publishing_service import simulate_publishing
+from tests.simulation.restoration_service import simulate_restorations
 from tests.simulation.service import simulate
 from tests.simulation.test_simulation import CI_SEEDS
+from tests.simulation.test_usage_simulation import add_again
+from tests.simulation.usage_service import simulate_usage
+
+Simulation = Callable[[], Awaitable[object]]
 
 _EVENT = re.compile(r" +step +(?P<step>\d+), +(?P<seconds>[\d.]+) s: (?P<event>.+)")
 _FAULT = re.compile(
-    r"(crash|delay|cancel) at [\w.]+ of [\w/-]+|the (disk|blobs) .+|a write fails .+"
-    r"|the power is lost|p\d (has started|is stopped|is killed)"
+    r"(crash|delay|cancel) at [\w.]+ of [\w/# -]+|the (disk|blobs) .+|a write fails .+"
+    r"|the power is lost|p\d( #\d+)? (has started|is stopped|is killed)"
 )
-_PUSH = r"[abc] pushes .+"
+_PUSH = r"[abc] (pushes|sends) .+"
+_REQUEST = r".+: (is sent to p\d.*|(nothing is done|the outcome is unknown) at p\d.* after .+ s.*)"
 _CALL = r"[abc] (invokes|ok|refused|unknown|not-executed)"
 
 
-def report_of(broken: Break, images: bool, explore: Explore) -> list[str]:
-    scenario = partial(simulate, together=False, images=images)
+def report_of(
+    broken: Break, simulation: Simulation, explore: Explore, *, early_time: bool = True
+) -> list[str]:
     with pytest.MonkeyPatch.context() as patch:
         broken(patch)
         with pytest.raises(ScheduleFailure) as caught:
-            explore(scenario, schedules=CI_SEEDS)
+            explore(simulation, schedules=CI_SEEDS, early_time=early_time)
     return str(caught.value).splitlines()
 
 
@@ -55,27 +75,40 @@ def section(report: list[str], title: str) -> tuple[str, list[str]]:
             refuse_without_receipts,
             False,
             r" (?P<in>[vw])/\w(, (?P=in)/\w)*:",
-            rf"{_CALL} (push|look) .+",
+            rf"{_CALL} (push|look) .+|(push|look) .+: (nothing is done|the outcome is unknown) .+",
         ),
         (
             forget_announcements,
             False,
             r" ([vwz], )+p\d's listener \d/[vwz](, p\d's listener \d/[vwz])*:",
-            rf"{_CALL} .+|[vwz] is committed at \d+|p\d's listener \d is told [vwz] at \d+|{_PUSH}",
+            (
+                rf"{_CALL} .+|[vwz] is committed at \d+|p\d's listener \d is told [vwz] at \d+"
+                rf"|{_PUSH}|{_REQUEST}|[abc]z\d+ is (accepted at \d+|refused: \w+)"
+            ),
         ),
         (
             forget_before_the_deletion,
             True,
             r" blob/[\w-]+:",
-            r"[\w-]{73} is (stored|durable|named by the database|not named any more|back|lost)",
+            (
+                r"[\w-]{73} is (stored|durable|named by the database|not named any more|back|lost"
+                r"|deleted|deleted durably)"
+            ),
+        ),
+        (
+            lose_messages_at_passivation,
+            False,
+            r" [vwz]/\w+(, [vwz]/\w+)*:",
+            rf"{_CALL} .+|{_REQUEST}|\w+ is (accepted at \d+|refused: \w+)",
         ),
     ],
-    ids=["file", "listener", "blob"],
+    ids=["file", "listener", "blob", "request"],
 )
 def test_report_shows_the_faults_and_the_history_of_what_failed(
     broken: Break, images: bool, about: str, shown: str, explore: Explore
 ) -> None:
-    report = report_of(broken, images, explore)
+    simulation = partial(simulate, together=False, images=images)
+    report = report_of(broken, simulation, explore)
     _, faults = section(report, "faults:")
     assert [each for each in faults if not _FAULT.fullmatch(each)] == []
     subjects, events = section(report, "history of")
@@ -84,6 +117,85 @@ def test_report_shows_the_faults_and_the_history_of_what_failed(
 
 
 def test_report_names_every_task(explore: Explore) -> None:
-    report = report_of(forget_announcements, False, explore)
+    simulation = partial(simulate, together=False, images=False)
+    report = report_of(forget_announcements, simulation, explore)
     (latest,) = [line for line in report if line.strip().startswith("latest:")]
     assert [each for each in ("<lambda>", "<locals>", "functools") if each in latest] == []
+
+
+_ID = r"[0-9a-f]{8}-[0-9a-f]{4}-7000-[0-9a-f]{4}-[0-9a-f]{12}"
+_COMMITTED = rf"{_ID} is committed at \d+"
+
+
+@pytest.mark.parametrize(
+    ("broken", "simulation", "early_time", "about", "shown"),
+    [
+        (
+            check_no_access_after_a_gap,
+            simulate_access,
+            False,
+            rf" ({_ID}, )*stream of \d\d at p\d #\d+ from [\d.]+ with {_ID}:",
+            rf"{_REQUEST}|committed: .+|sent .+|the stream .+|.+ #\d+.*: \w.+|{_COMMITTED}",
+        ),
+        (
+            use_invitations_again,
+            simulate_identity,
+            True,
+            rf" {_ID}(, {_ID})*:",
+            rf"\w+ of {_ID} by ({_ID}|operator|system) from [\d.]+ is committed",
+        ),
+        (
+            forget_receipts_early,
+            simulate_housekeeping,
+            False,
+            r" [0-9A-F]{32}(, [0-9A-F]{32})*:",
+            r"[0-9A-F]{32} of (receipts|restorations) is (inserted in p\d, .+|removed, with .+)",
+        ),
+        (
+            count_openings_later,
+            simulate_publishing,
+            True,
+            rf" {_ID}(, {_ID})*:",
+            rf"{_REQUEST}|(read|open) {_ID} at .+: \w+|published .+|{_ID} is .+|(dismiss|take) .+",
+        ),
+        (
+            forget_what_was_committed,
+            simulate_imports,
+            False,
+            ":",
+            (
+                rf"{_REQUEST}|(send|complete|create|abort|replace) .+: .+|w is committed at \d+"
+                r"|p\d's listener \d is told w at \d+"
+            ),
+        ),
+        (
+            overwrite_what_others_write,
+            simulate_restorations,
+            False,
+            rf" {_ID}(, {_ID})*:",
+            rf"{_REQUEST}|push {_ID}: accepted at \d+|the restoration: \w+ at \d+",
+        ),
+        (
+            add_again,
+            simulate_usage,
+            True,
+            ":",
+            r"p\d (has counted|refuses|can't count) \d+ bytes|p\d (has stored|could not store) .+",
+        ),
+    ],
+    ids=lambda given: given.__name__ if callable(given) else "",
+)
+def test_report_of_other_simulations_shows_the_history_of_what_failed(
+    broken: Break,
+    simulation: Simulation,
+    early_time: bool,
+    about: str,
+    shown: str,
+    explore: Explore,
+) -> None:
+    report = report_of(broken, simulation, explore, early_time=early_time)
+    _, faults = section(report, "faults:")
+    assert [each for each in faults if not _FAULT.fullmatch(each)] == []
+    subjects, events = section(report, "history of" if about != ":" else "history")
+    assert re.fullmatch(about, subjects), subjects
+    assert [each for each in events if not re.fullmatch(shown, each)] == []

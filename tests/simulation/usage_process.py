@@ -8,6 +8,7 @@ from typing import NamedTuple
 import trio
 
 from octavo.actors.core import WorkerContext, WorkerSpec
+from octavo.actors.testing import note
 from octavo.model.usage import Amount, Month
 from octavo.store import Script, Store
 from octavo.store.transaction import T
@@ -34,8 +35,9 @@ class WatchedWrites:
         failed: whether a write has failed.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, name: str) -> None:
         self._store = store
+        self._name = name
         # When the batch was written that is not certainly stored.
         self._begun: int | None = None
         self.reads: list[CountedRead] = []
@@ -53,9 +55,11 @@ class WatchedWrites:
             self._begun = len(self.reads)
         try:
             result = await self._store.write(script)
-        except BaseException:
+        except BaseException as error:
+            note(f"{self._name} could not store a batch: {error!r}")
             self.failed = True
             raise
+        note(f"{self._name} has stored {self._begun - self.stored} reads")
         self.stored, self._begun = self._begun, None
         return result
 
@@ -80,7 +84,7 @@ class UsageProcess(BareProcess):
         shared: bool,
     ) -> None:
         super().__init__(name, disk, faults, random)
-        self.writes = WatchedWrites(self.store)
+        self.writes = WatchedWrites(self.store, name)
         self.meter = UsageMeter(self.writes, now=now, writer_id=writer_id, shared=shared)
         self._root.add(WorkerSpec("usage", self._write_usage, drain_timeout=math.inf))
 

@@ -7,7 +7,7 @@ from random import Random
 
 import trio
 
-from octavo.actors.testing import current_schedule, scenario_random
+from octavo.actors.testing import current_schedule, note, scenario_random
 from octavo.model.usage import Amount, DownloadLimitReached, Month, month_end, month_of
 from octavo.store import StoreUnavailable
 from octavo.store.scripts import usage
@@ -89,10 +89,13 @@ class _Run:
             try:
                 await process.meter.count(ANN, amount)
             except DownloadLimitReached as refusal:
+                note(f"{process.name} refuses {amount.size} bytes")
                 self._sights.append(refusal.limit)
             except StoreUnavailable:
+                note(f"{process.name} can't count {amount.size} bytes")
                 self._sights.append("not counted")
             else:
+                note(f"{process.name} has counted {amount.size} bytes")
                 now = self._now()
                 read = CountedRead(month_of(now), amount, trio.current_time())
                 process.writes.reads.append(read)

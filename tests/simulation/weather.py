@@ -1,5 +1,6 @@
 """The fault schedule of a run: what may go wrong, and how often."""
 
+import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from random import Random
@@ -60,9 +61,11 @@ class FaultSchedule:
             ],
         )
 
-    def cancellable(self) -> AbstractContextManager[trio.CancelScope]:
-        """A block that is cancelled when its device loses the connection."""
-        return self._plan.cancellable()
+    def cancellable(
+        self, deadline: float = math.inf
+    ) -> AbstractContextManager[trio.CancelScope, bool]:
+        """A block that is cancelled when its device loses the connection, and at a time."""
+        return self._plan.cancellable(deadline)
 
     @property
     def injected(self) -> Iterator[str]:

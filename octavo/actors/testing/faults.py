@@ -7,14 +7,19 @@ decides from its seed which faults occur.
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
+from types import TracebackType
 from typing import Literal, get_args
 
 import trio
+from trio import CancelScope
+from trio.lowlevel import Task
 
 from octavo.actors.testing.crash_once import InjectedCrash, reach_crash_once
 from octavo.actors.testing.journal import note_fault
@@ -79,6 +84,34 @@ class Fault:
             raise ValueError("'lose reply' is for the point 'actor.reply', which allows no other")
 
 
+class _CancellableBlock:
+    """The block of `FaultPlan.cancellable`; ``scopes`` are those of all tasks in one."""
+
+    def __init__(
+        self, scopes: dict[trio.lowlevel.Task, list[CancelScope]], deadline: float
+    ) -> None:
+        self._scopes = scopes
+        self._scope = CancelScope(deadline=deadline)
+
+    def __enter__(self) -> CancelScope:
+        self._task = trio.lowlevel.current_task()
+        self._scope.__enter__()
+        self._scopes.setdefault(self._task, []).append(self._scope)
+        return self._scope
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        of_task = self._scopes[self._task]
+        of_task.pop()
+        if not of_task:
+            del self._scopes[self._task]
+        return self._scope.__exit__(kind, error, traceback)
+
+
 class FaultPlan:
     """Decides from a seed which faults occur; pass it as ``Runtime(faults=...)``.
 
@@ -95,24 +128,15 @@ class FaultPlan:
         self._random = random.Random(seed)
         self._faults = tuple(faults)
         self._left = [fault.times for fault in self._faults]
+        self._patterns = tuple((fault.point, fault.subject) for fault in self._faults)
         # A run passes few different points of few actors many thousand times.
         self._at: dict[tuple[str, str], list[tuple[int, Fault]]] = {}
-        self._scopes: dict[trio.lowlevel.Task, list[trio.CancelScope]] = {}
+        self._scopes: dict[Task, list[CancelScope]] = {}
         self.injected: list[tuple[FaultKind, str, str]] = []
 
-    @contextmanager
-    def cancellable(self) -> Iterator[trio.CancelScope]:
-        """Mark a block of the current task that a ``cancel`` fault may cancel."""
-        task = trio.lowlevel.current_task()
-        scopes = self._scopes.setdefault(task, [])
-        with trio.CancelScope() as scope:
-            scopes.append(scope)
-            try:
-                yield scope
-            finally:
-                scopes.pop()
-                if not scopes:
-                    del self._scopes[task]
+    def cancellable(self, deadline: float = math.inf) -> AbstractContextManager[CancelScope, bool]:
+        """Mark a block of the current task that a ``cancel`` fault, or ``deadline``, may cancel."""
+        return _CancellableBlock(self._scopes, deadline)
 
     async def reach(self, point: str, subject: str) -> None:
         """Pass a point: the first fault that applies occurs.
@@ -159,10 +183,19 @@ class FaultPlan:
         found = self._at.get((point, subject))
         if found is None:
             found = self._at[point, subject] = [
-                (index, fault)
-                for index, fault in enumerate(self._faults)
-                if fnmatchcase(point, fault.point)
-                and fnmatchcase(subject, fault.subject)
-                and (point == "actor.reply") == (fault.kind == "lose reply")
+                (index, self._faults[index])
+                for index in _indices_at(self._patterns, point, subject)
             ]
         return found
+
+
+@lru_cache(maxsize=4096)
+def _indices_at(patterns: tuple[tuple[str, str], ...], point: str, subject: str) -> tuple[int, ...]:
+    """Return which faults can occur at a point of a subject; the plans of many runs are alike."""
+    return tuple(
+        index
+        for index, (points, subjects) in enumerate(patterns)
+        if fnmatchcase(point, points)
+        and fnmatchcase(subject, subjects)
+        and (point == "actor.reply") == (points == "actor.reply")
+    )

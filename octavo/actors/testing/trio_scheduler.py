@@ -103,10 +103,16 @@ class ControlledScheduler(random.Random):
         chosen = self._choose(runnable)
         if len(runnable) < 2 and chosen == runnable:
             return
-        by_index = dict(zip(runnable, batch, strict=True))
-        order = [by_index.pop(index) for index in reversed(chosen)]
-        if by_index:
+        if len(chosen) == 1:
+            # The strategies that pick one task do so in each turn.
+            at = runnable.index(chosen[0])
+            order = [batch[at]]
+            held = [*batch[:at], *batch[at + 1 :]]
+        else:
+            by_index = dict(zip(runnable, batch, strict=True))
+            order = [by_index.pop(index) for index in reversed(chosen)]
             held = list(by_index.values())
+        if held:
             held[0]._runner.runq.extend(held)
         batch[:] = order
 

@@ -124,6 +124,23 @@ async def test_a_cancellation_ends_the_innermost_block(point: str, written: int)
         assert len(lines) == written
 
 
+async def test_a_block_ends_at_its_deadline(autojump_clock: trio.testing.MockClock) -> None:
+    plan = FaultPlan(0, [])
+    with plan.cancellable(trio.current_time() + 3) as scope:
+        await trio.sleep(60)
+    assert scope.cancelled_caught
+    assert trio.current_time() == pytest.approx(3)
+
+
+async def test_a_block_that_has_ended_is_not_cancelled() -> None:
+    root, ref, _, plan = disk(Fault("cancel", "ask.sending"))
+    async with root.running():
+        with pytest.raises(ValueError, match="left"), plan.cancellable():
+            raise ValueError("left")
+        with pytest.raises(RuntimeError, match=r"no cancellable\(\) block"):
+            await ref.ask(Write())
+
+
 async def test_a_cancellation_without_a_block_raises() -> None:
     root, ref, _, _ = disk(Fault("cancel", "ask.sending"))
     async with root.running():
