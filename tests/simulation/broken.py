@@ -168,12 +168,12 @@ def _keep_after(patch: pytest.MonkeyPatch, before: Callable[..., Any]) -> None:
         planned_at: Position,
         plans: Sequence[Plan],
         now: int,
-        documents: Sequence[Any],
+        *prepared: Any,  # noqa: ANN401
     ) -> Script[None]:
         async def script(transaction: Transaction) -> None:
             for plan in plans:
                 await before(transaction, workspace_id, planned_at, plan)
-            await commit_changesets(workspace_id, planned_at, plans, now, documents)(transaction)
+            await commit_changesets(workspace_id, planned_at, plans, now, *prepared)(transaction)
 
         return script
 

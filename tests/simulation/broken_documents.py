@@ -11,7 +11,7 @@ from octavo.actors.workspace import actor
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.documents import DocumentBatch, DocumentCache, LiveDocument
 from octavo.model.files.plan import Plan
-from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.store import Script
 from octavo.store.scripts import index_backlog, link_index, link_view
 from octavo.store.scripts.changesets import commit_changesets
@@ -67,8 +67,9 @@ def keep_no_documents(patch: pytest.MonkeyPatch) -> None:
         plans: Sequence[Plan],
         now: int,
         documents: Sequence[Any],
+        texts: Mapping[RevisionId, bytes],
     ) -> Script[None]:
-        return commit_changesets(workspace_id, planned_at, plans, now)
+        return commit_changesets(workspace_id, planned_at, plans, now, (), texts)
 
     patch.setattr(actor, "commit_changesets", keep_the_rest)
 
