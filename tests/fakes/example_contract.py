@@ -211,14 +211,17 @@ def shelf_application(
     records: list[RequestRecord] | None = None,
     *,
     strict: bool = True,
+    readers: Readers | None = None,
+    serving: Callable[[str | None], object] = lambda _: None,
 ) -> Application:
     """The application of the contract above, which logs into ``records``."""
     return Application(
         [shelf or ShelfOperations()],
         new_id=lambda: "made-here",
         log_request=(lambda _: None) if records is None else records.append,
-        authenticators={Security.SESSION_OR_KEY: Readers()},
+        authenticators={Security.SESSION_OR_KEY: readers or Readers()},
         rate_limiter=Turnstile(),
+        serving=serving,
         public_url="https://notes.example",
         strict=strict,
     )

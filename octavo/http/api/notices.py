@@ -8,7 +8,7 @@ import trio
 from octavo.accounts.caller import Caller
 from octavo.http.api.authentication import SessionOrKey
 from octavo.http.api.store_problems import store_problem
-from octavo.http.contract.call import Call
+from octavo.http.contract.call import Call, client_of
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.prepared_response import WEBSOCKET_EVENTS, prepared_problem
@@ -22,6 +22,7 @@ from octavo.http.contract.problems import (
 from octavo.http.contract.request_context import RequestContext
 from octavo.http.contract.request_log import RequestLog
 from octavo.http.server.asgi import Receive, Scope, Send, extension_of
+from octavo.http.server.client_network import client_network
 from octavo.http.server.request_id import RULE
 from octavo.model.accounts.access_limits import READ
 from octavo.model.identity import WorkspaceId
@@ -161,6 +162,8 @@ class NoticeSocket:
         if extension_of(context.scope) is None:
             raise NoticesUnavailable
         headers = context.scope["headers"]
+        # Authentication may wait as well: for the client, not for whom the task served before.
+        working_for.set(client_network(client_of(context.scope)))
         try:
             caller = await self._authenticator.identify(headers, changes=True)
         except StoreUnavailable as error:

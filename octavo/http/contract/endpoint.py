@@ -232,8 +232,11 @@ class Endpoint:
         self, call: Call, values: Sequence[str], receive: Receive, exchange: Extension | None
     ) -> object:
         operation, scope = self.operation, call.scope
-        await self._authenticate(call, call.principal)
+        # Authentication may wait as well: for the client, not for whom the task served before.
         self._serving(call.holder)
+        if self._authenticator is not None:
+            await self._authenticate(call, call.principal)
+            self._serving(call.holder)
         authenticated = trio.current_time()
         if self._limiter is not None and operation.rate is not None:
             await self._limiter.admit(operation.rate, call)

@@ -18,6 +18,8 @@ from tests.fakes.asgi_client import ask, ask_json
 from tests.fakes.example_contract import (
     KNOWN,
     NoteMade,
+    Reader,
+    Readers,
     Shelf,
     ShelfClosed,
     ShelfOperations,
@@ -259,3 +261,21 @@ async def test_implied_problem_needs_no_declaration() -> None:
         shelf_application(), "PUT", PAGE, {"text": "x" * 101}, [READER, IF_MATCH]
     )
     assert (response.status, response.code) == (413, "body_too_large")
+
+
+async def test_task_serves_the_client_until_the_caller_is_known() -> None:
+    served: list[str | None] = []
+
+    class Observing(Readers):
+        async def authenticate(self, call: Call) -> Reader:
+            # Of the connection's former request, or of nobody.
+            served.append("authenticated")
+            return await super().authenticate(call)
+
+    application = shelf_application(readers=Observing(), serving=served.append)
+    response = await ask(application, "GET", SHELF, headers=[READER])
+    assert response.status == 200, response
+    assert served == ["192.0.2.7", "authenticated", "ann"]
+    served.clear()
+    assert (await ask(application, "GET", SHELF)).status == 401
+    assert served == ["192.0.2.7", "authenticated"]
