@@ -10,6 +10,7 @@ import trio
 
 from octavo.http.server.admission import ConnectionAdmission
 from octavo.http.server.asgi import Application, SocketAddress
+from octavo.http.server.client_network import client_network
 from octavo.http.server.error_boundary import contained, only
 from octavo.http.server.http1.connection import Http1Connection, Http2Detected
 from octavo.http.server.http1.head import Headers
@@ -17,6 +18,7 @@ from octavo.http.server.limits import Limits
 from octavo.http.server.proxies import ForwardedHeader, Network, Peer, client_of, is_within
 from octavo.http.server.rejection import ClientGone, RequestRejected
 from octavo.http.server.rejection_writer import RejectedRequest, RejectionWriter
+from octavo.http.server.request_turns import RequestTurns
 from octavo.http.server.response import date_line
 from octavo.http.server.transport import plain_transport, tls_transport
 from octavo.http.server.usage import ServerUsage
@@ -75,6 +77,7 @@ class ConnectionHandler:
         options.usage.most_connections = limits.connections
         if self.http2 is not None:
             options.usage.http2_requests = self.http2.requests
+        self.turns = RequestTurns()
         self._handshakes: set[trio.CancelScope] = set()
         self.date = b""
         self.rejections = RejectionWriter(
@@ -91,11 +94,15 @@ class ConnectionHandler:
         return self._admission.open
 
     async def watch(self) -> None:
-        """Enforce the deadlines of all connections, and pace HTTP/2, until cancelled."""
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self.watchdog.run)
-            if self.http2 is not None:
-                nursery.start_soon(self.http2.run)
+        """Enforce the deadlines of all connections, and pace requests, until cancelled."""
+        trio.lowlevel.add_instrument(self.turns)
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self.watchdog.run)
+                if self.http2 is not None:
+                    nursery.start_soon(self.http2.run)
+        finally:
+            trio.lowlevel.remove_instrument(self.turns)
 
     def stop(self) -> None:
         """Close idle connections, and the others after their current request.
@@ -156,6 +163,8 @@ class ConnectionHandler:
             with trio.move_on_after(seconds) as handshake:
                 self._handshakes.add(handshake)
                 try:
+                    # It takes longer than most requests.
+                    await self.turns.begin(client_network(peer.client[0] if peer.client else None))
                     await stream.do_handshake()
                 except trio.BrokenResourceError as error:
                     _log.info("TLS failed with %s: %s", _name(peer), _reason(error))

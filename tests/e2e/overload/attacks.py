@@ -10,6 +10,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -197,6 +198,57 @@ def dripping_bodies(target: Target) -> None:
     _hold(target, opening, b"a")
 
 
+def repeated_requests(target: Target) -> None:
+    """HTTP/1.1 connections that always have ``streams`` requests in progress, and read."""
+    sent = f"GET {target.path} HTTP/1.1\r\nhost: a\r\n\r\n".encode()
+    addresses = cycle(target.addresses)
+    poll = select.poll()
+    held: dict[int, socket.socket] = {}
+
+    def open_one() -> None:
+        plain = _connect(target, next(addresses))
+        if plain is not None:
+            held[plain.fileno()] = plain
+            poll.register(plain, select.POLLIN)
+            _send(plain, sent * target.streams)
+
+    for _ in range(target.connections):
+        open_one()
+    begun()
+    while True:
+        for descriptor, _ in poll.poll(1000):
+            plain = held[descriptor]
+            try:
+                received = plain.recv(65_536)
+            except OSError:
+                received = b""
+            # No body of the responses has an empty line of its own.
+            if received and _send(plain, sent * received.count(b"\r\n\r\n")):
+                continue
+            poll.unregister(descriptor)
+            del held[descriptor]
+            plain.close()
+            open_one()
+
+
+def handshakes(target: Target) -> None:
+    """Connections that end after the handshake of TLS."""
+
+    def repeat() -> None:
+        addresses = cycle(target.addresses)
+        while True:
+            plain = _connect(target, next(addresses))
+            if plain is not None:
+                plain.close()
+
+    threads = [threading.Thread(target=repeat, daemon=True) for _ in range(target.connections)]
+    begun()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def full_bodies(target: Target) -> None:
     """Bodies of 8 MiB that stop before their last bytes."""
     addresses = cycle(target.addresses)
@@ -232,6 +284,8 @@ ATTACKS = (
     unread_large_streams,
     dripping_bodies,
     full_bodies,
+    repeated_requests,
+    handshakes,
     costly_requests.links_read,
     costly_requests.large_changesets,
     costly_requests.moves,

@@ -14,6 +14,8 @@ _STREAMS = Target(connections=250, streams=100)
 _RESETS = Target(connections=50, streams=180, per_second=19)
 # The memory of large requests and responses is a setting: 256 MiB, and what makes them.
 _BUDGET = Bounds(memory=400)
+# Of one address, without an account.
+_PROMISED = Bounds(health=300, saves=300)
 # Degraded, but never stalled.
 _SLOW = Bounds(health=2_000, saves=2_000)
 # One account that works as hard as it may.
@@ -47,6 +49,17 @@ ATTACKS = {
         Attack("resets", _RESETS._replace(addresses=_EIGHT, connections=400, per_second=100), _SLOW)
     ),
     "unread streams under TLS": _chosen(Attack("unread_streams", _STREAMS._replace(tls=True))),
+    "pipelined requests": _chosen(
+        Attack(
+            "repeated_requests", Target(connections=250, streams=20, path="/api/health"), _PROMISED
+        )
+    ),
+    "requests of a page": _chosen(
+        Attack("repeated_requests", Target(connections=250, streams=1, path="/sign-in"), _PROMISED)
+    ),
+    "handshakes of TLS": _chosen(
+        Attack("handshakes", Target(connections=100, tls=True), _PROMISED)
+    ),
     "heads": _chosen(
         Attack(
             "heads",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from octavo.http.server.asgi import asgi_scope
+from octavo.http.server.client_network import client_network
 from octavo.http.server.error_boundary import contained, only
 from octavo.http.server.http1.body import request_body
 from octavo.http.server.http1.exchange import Http1Exchange
@@ -315,6 +316,9 @@ class Http1Connection:
         if peer.trusted:
             client, scheme = handler.client_of(peer, exchange.head.headers)
         scope = asgi_scope(exchange.head, client, peer.server, scheme, handler.state, exchange)
+        network = client_network(client[0] if client else None)
+        if not handler.turns.may_begin(network):
+            await handler.turns.begin(network)
         self.request = exchange
         failure: BaseException | None = None
         try:
