@@ -1,6 +1,8 @@
 """A JSON document as a body, validated by its model in one pass."""
 
-from typing import Generic, TypeVar
+import time
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
 
 import trio
 from pydantic import BaseModel, ValidationError
@@ -22,10 +24,27 @@ from octavo.http.contract.slices import SLICE_SIZE
 from octavo.http.server.asgi import Receive
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
 MEDIA_TYPE = "application/json"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SCALAR_TYPES = frozenset({str, bytes, int, bool, type(None), type(MISSING)})
+
+
+_TURN: Final = trio.Lock()
+"""Held while a large document is parsed, which holds the event loop: one at a time."""
+
+
+async def _rested(work: Callable[[], T]) -> T:
+    """Return what ``work`` returns, after others had as much time as it took of the processor.
+
+    What it raises propagates as late. When cancelled, the result is lost.
+    """
+    began = time.thread_time()
+    try:
+        return work()
+    finally:
+        await trio.sleep(time.thread_time() - began)
 
 
 class JsonBody(Generic[M]):
@@ -49,10 +68,9 @@ class JsonBody(Generic[M]):
         await check_count(body)
         if len(body) < SLICE_SIZE:
             return self.parse(body)
-        document = self._document(body)
-        # Others run between the two parses.
-        await trio.lowlevel.checkpoint()
-        _require_strict(document, body)
+        async with _TURN:
+            document = await _rested(lambda: self._document(body))
+            await _rested(lambda: _require_strict(document, body))
         return document
 
     def parse(self, body: bytes) -> M:

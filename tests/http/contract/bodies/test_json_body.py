@@ -6,6 +6,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from uuid import UUID
 
 import pytest
+import trio
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import (
@@ -23,6 +24,7 @@ from octavo.http.contract.bodies.body_reader import ClientLeft
 from octavo.http.contract.bodies.faults import MAX_FAULTS, MAX_LISTED
 from octavo.http.contract.bodies.json_body import json_body
 from octavo.http.contract.problems import BodyTooLarge, InvalidRequest, UnsupportedMediaType
+from octavo.http.contract.slices import SLICE_SIZE
 from tests.fakes.arriving_bodies import JSON, PLACES, broken_off, chunks, cut, nothing_read
 
 T = TypeVar("T")
@@ -360,3 +362,32 @@ def test_a_document_that_is_an_array_is_read() -> None:
     assert kind.parse(b'[{"text":"a"}]').root == [Flat(text="a")]
     assert list(faults(b'[{"text":"a"},{"text":1}]', kind)) == ["/1/text"]
     assert list(faults(b'[{"text":"a","text":"b"}]', kind)) == ["/0/text"]
+
+
+async def test_large_documents_are_parsed_one_after_the_other_and_others_run_between(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[float] = []
+
+    class Note(Contract):
+        text: str
+
+        @model_validator(mode="after")
+        def note(self) -> "Note":
+            parsed.append(trio.current_time())
+            return self
+
+    kind = json_body(Note, limit=2 * SLICE_SIZE)
+    body = json.dumps({"text": '"' * (SLICE_SIZE // 2)}).encode()
+
+    async def read() -> None:
+        receive = chunks(body)
+        assert len((await kind.read(JSON, receive)).text) == SLICE_SIZE // 2
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(read)
+    # The time between them is that for which others could have run.
+    assert parsed == sorted(set(parsed))
+    assert len(parsed) == 3
+    assert trio.current_time() > parsed[-1]
