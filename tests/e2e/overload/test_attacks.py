@@ -28,7 +28,15 @@ def test_bystander_is_served_in_time_and_the_server_stays_within_its_memory(name
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("health p99", 301), ("saves p99", 501), ("memory", 151), ("stop", 11), ("refused", 1)],
+    [
+        ("health p99", 301),
+        ("saves p99", 501),
+        ("saves max", 1001),
+        ("health max", 601),
+        ("memory", 151),
+        ("stop", 11),
+        ("refused", 1),
+    ],
 )
 def test_figure_beyond_its_bound_is_reported(name: str, value: float) -> None:
     attack = next(iter(ATTACKS.values()))._replace(bounds=Bounds())
