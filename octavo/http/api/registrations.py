@@ -101,7 +101,7 @@ class RegistrationOperations:
     async def register(self, call: Call, body: RegistrationInput) -> Reply[AccountSchema]:
         """Create the account and begin its first session."""
         made = await self._make(body, call.headers, call.client)
-        tokens = await self._devices.remember(device_tokens(call.headers), made.account.address)
+        tokens = await self._devices.remember(device_tokens(call.headers), made)
         cookies = (session_cookie(made.token, int(self._life.absolute)), device_cookie(tokens))
         decisions = Decisions(made.account.role, made.account.state, StorageLimit(), Controls())
         usage = AccountUsage(0, NOTHING, month_of(made.account.created_at / 1000))
