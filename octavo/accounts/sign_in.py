@@ -104,14 +104,15 @@ class SignIn:
         a disabled account, `TooManyAttempts` and `StoreUnavailable`. If cancelled, a session whose
         token is lost may have started; it expires by inactivity.
         """
-        self._passwords.require_room(known=known is not None)
+        account = None if known is None else known.account_id
+        self._passwords.require_room(known=account)
         if known is None:
             self._attempts.admit_account("sign-in", address)
         else:
             self._attempts.admit_device(known)
         stored = await self._store.read(accounts.password_at(address))
         encoded = None if stored is None else stored.encoded
-        matches = await self._passwords.verify(password, encoded, known=known is not None)
+        matches = await self._passwords.verify(password, encoded, known=account)
         if stored is None or not matches or not stored.account.open:
             self._audit.refused.note(
                 InvalidCredentials.code,

@@ -7,6 +7,7 @@ import trio
 
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.refusal import InvalidCredentials, TooManyAttempts
+from octavo.model.identity import AccountId
 from tests.fakes.identity_fixture import PASSWORD, IdentityFixture, identity_fixture
 
 ANN = Address("ann@example.org")
@@ -27,7 +28,9 @@ async def test_sign_in_while_the_account_changes_is_refused(
     await identity.execute("DELETE FROM sessions")
     verify = identity.passwords.verify
 
-    async def change_behind(password: str, encoded: str | None, *, known: bool = False) -> bool:
+    async def change_behind(
+        password: str, encoded: str | None, *, known: AccountId | None = None
+    ) -> bool:
         matches = await verify(password, encoded, known=known)
         await identity.execute(change)
         return matches
@@ -52,7 +55,9 @@ async def test_sign_in_to_an_unknown_address_still_verifies_a_password(
     asked: list[str | None] = []
     verify = identity.passwords.verify
 
-    async def listened(password: str, encoded: str | None, *, known: bool = False) -> bool:
+    async def listened(
+        password: str, encoded: str | None, *, known: AccountId | None = None
+    ) -> bool:
         asked.append(encoded)
         return await verify(password, encoded, known=known)
 
