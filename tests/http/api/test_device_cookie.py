@@ -170,6 +170,16 @@ async def test_known_browser_has_attempts_of_its_own_and_no_more(users: UsersApi
     assert (await users.sign_in()).status == 200
 
 
+@pytest.mark.parametrize("remember", [True, False])
+async def test_browser_is_remembered_only_with_its_session(users: UsersApi, remember: bool) -> None:
+    registered = await users.register(await users.identity.invite(), rememberMe=remember)
+    signed_in = await users.sign_in(rememberMe=remember)
+    for response in (registered, signed_in):
+        cookies = response.cookies()
+        assert ("Max-Age" in cookies["__Host-octavo"]) is remember
+        assert ("__Host-octavo-device" in cookies) is remember
+
+
 async def test_removing_an_account_leaves_the_tokens_of_others_in_the_browser(
     users: UsersApi,
 ) -> None:
