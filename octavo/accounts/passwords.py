@@ -11,8 +11,8 @@ import math
 import os
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import astuple
 from typing import ParamSpec, Protocol, TypeVar
 
@@ -119,18 +119,23 @@ class Passwords:
             return await self._run(encoded_hash, form, entropy, *astuple(self._cost))
 
     async def verify(
-        self, password: str, encoded: str | None, *, known: AccountId | None = None
+        self,
+        password: str,
+        encoded: str | None,
+        *,
+        known: AccountId | None = None,
+        placed: bool = False,
     ) -> bool:
         """Return whether ``password`` has the hash ``encoded``.
 
         For an account that does not exist, ``encoded`` is None: the result is False, after the same
-        time. ``known``: the account as which the caller has proved itself before. Raises and is
-        cancelled as `hash`.
+        time. ``known``: the account as which the caller has proved itself before. ``placed``:
+        whether the caller has a `place`. Raises and is cancelled as `hash`.
         """
         form = hashed_form(password)
         if form is None:
             return False
-        async with self._slot(known=known):
+        async with self._slot(known=known, placed=placed):
             return await self._run(matches, form, encoded or self._dummy)
 
     def outdated(self, encoded: str) -> bool:
@@ -152,22 +157,34 @@ class Passwords:
         if full:
             raise TooManyAttempts(self._retry_after())
 
-    @asynccontextmanager
-    async def _slot(self, *, known: AccountId | None = None) -> AsyncIterator[None]:
+    @contextmanager
+    def place(self, *, known: AccountId | None = None) -> Iterator[None]:
+        """Take a place among those who wait, for one `verify`.
+
+        So the attempt can be counted, and the hash looked up, before the password is verified: no
+        other caller takes the place meanwhile. Raises as `require_room`.
+        """
         self.require_room(known=known)
         self.in_use += 1
         if known is not None:
             self._known[known] += 1
         try:
+            yield
+        finally:
+            self.in_use -= 1
+            if known is not None:
+                self._known -= Counter([known])
+
+    @asynccontextmanager
+    async def _slot(
+        self, *, known: AccountId | None = None, placed: bool = False
+    ) -> AsyncIterator[None]:
+        with nullcontext() if placed else self.place(known=known):
             # Strangers wait for each other first, so that few of them wait before somebody known.
             async with nullcontext() if known else self._strangers, self._turn(known or _STRANGERS):
                 began = trio.current_time()
                 yield
                 self._seconds = trio.current_time() - began
-        finally:
-            self.in_use -= 1
-            if known is not None:
-                self._known -= Counter([known])
 
     @asynccontextmanager
     async def _turn(self, holder: str) -> AsyncIterator[None]:

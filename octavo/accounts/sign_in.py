@@ -105,14 +105,14 @@ class SignIn:
         token is lost may have started; it expires by inactivity.
         """
         account = None if known is None else known.account_id
-        self._passwords.require_room(known=account)
-        if known is None:
-            self._attempts.admit_account("sign-in", address)
-        else:
-            self._attempts.admit_device(known)
-        stored = await self._store.read(accounts.password_at(address))
-        encoded = None if stored is None else stored.encoded
-        matches = await self._passwords.verify(password, encoded, known=account)
+        with self._passwords.place(known=account):
+            if known is None:
+                self._attempts.admit_account("sign-in", address)
+            else:
+                self._attempts.admit_device(known)
+            stored = await self._store.read(accounts.password_at(address))
+            encoded = None if stored is None else stored.encoded
+            matches = await self._passwords.verify(password, encoded, known=account, placed=True)
         if stored is None or not matches or not stored.account.open:
             self._audit.refused.note(
                 InvalidCredentials.code,
