@@ -8,6 +8,7 @@ import trio
 
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.attempts import Rate, admit
+from octavo.model.accounts.device_token import KnownDevice
 from octavo.model.accounts.refusal import TooManyAttempts
 from octavo.model.identity import AccountId
 
@@ -32,10 +33,15 @@ Revoking is not limited: only what was created can be revoked, and somebody with
 not keep its owner from revoking it.
 """
 
+KNOWN_DEVICES = 3
+"""How many times the attempts of one known browser those of an account have together."""
+
 RATES: Mapping[str, RouteRates] = {
     "sign-in": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
     # Of a browser that has signed in to the account before: strangers don't count against it.
     "known-device": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
+    # Of all these browsers together: whoever signs in again and again gets many.
+    "known-devices": RouteRates(client=Rate(60, 300.0), account=Rate(KNOWN_DEVICES * 10, 300.0)),
     # Of somebody who has signed in: attempts of strangers don't count against it.
     "password": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
     "password-reset-request": RouteRates(client=Rate(60, 300.0), account=Rate(10, 300.0)),
@@ -71,18 +77,28 @@ class Attempts:
 
         Raises `TooManyAttempts`, and KeyError for a route without a rate.
         """
-        self._clients.admit((route, network), self._rates[route].client)
+        self._clients.admit({(route, network): self._rates[route].client})
 
     def admit_account(self, route: str, account: Address | AccountId | str) -> None:
         """Count an attempt for the address of an account, whether or not it exists, or its id.
 
-        For a published link, it is the digest of the token; for a known device, its number.
+        For a published link, it is the digest of the token.
 
         Raises as `admit_client`.
         """
         rate = self._rates[route].account
         if rate is not None:
-            self._accounts.admit((route, account), rate)
+            self._accounts.admit({(route, account): rate})
+
+    def admit_device(self, known: KnownDevice) -> None:
+        """Count an attempt of a browser that has signed in to its account before.
+
+        It has a limit for itself, and one with all such browsers of the account; refused by either,
+        it counts against neither. Raises `TooManyAttempts`.
+        """
+        keys = {"known-device": known.device.hex(), "known-devices": known.account_id}
+        rates = {(route, key): self._rates[route].account for route, key in keys.items()}
+        self._accounts.admit({key: rate for key, rate in rates.items() if rate is not None})
 
 
 class _Table:
@@ -93,12 +109,17 @@ class _Table:
     def __len__(self) -> int:
         return len(self._paid_at)
 
-    def admit(self, key: tuple[str, str], rate: Rate) -> None:
+    def admit(self, rates: Mapping[tuple[str, str], Rate]) -> None:
+        """Count one attempt for each key, or for none."""
         now = trio.current_time()
-        # Removing and inserting a key again keeps the keys in the order of their last attempts.
-        paid_at, retry_after = admit(self._paid_at.pop(key, None), now, rate)
-        self._paid_at[key] = paid_at
-        if len(self._paid_at) > self._maximum:
+        verdicts = {key: admit(self._paid_at.get(key), now, rate) for key, rate in rates.items()}
+        retry_after = max(verdict.retry_after for verdict in verdicts.values())
+        for key, verdict in verdicts.items():
+            if verdict.retry_after or not retry_after:
+                # Removing and inserting a key keeps the keys in the order of their last attempts.
+                self._paid_at.pop(key, None)
+                self._paid_at[key] = verdict.paid_at
+        while len(self._paid_at) > self._maximum:
             del self._paid_at[next(iter(self._paid_at))]
         if retry_after:
             raise TooManyAttempts(max(1, math.ceil(retry_after)))

@@ -2,16 +2,17 @@
 
 Each hash takes its memory (64 MiB by default) and its time, even for unauthenticated callers.
 Therefore few run concurrently, few wait, and further callers are refused. Callers who have proved
-before who they are have places in the queue that strangers can't take, and go before those who
-wait. Hashes run in processes of the lowest priority: they take the processor time that everything
-else leaves.
+before who they are have places in the queue that strangers can't take, few for each account. They
+go before strangers who wait, and their accounts have the turns in rotation. Hashes run in processes
+of the lowest priority: they take the processor time that everything else leaves.
 """
 
 import math
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, nullcontext
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import astuple
 from typing import ParamSpec, Protocol, TypeVar
 
@@ -22,13 +23,19 @@ from octavo.accounts.argon2id import Argon2, dummy_hash, encoded_hash, matches, 
 from octavo.accounts.ports import NewEntropy
 from octavo.model.accounts.password import hashed_form
 from octavo.model.accounts.refusal import TooManyAttempts
+from octavo.model.identity import AccountId
+from octavo.store.fair_turns import FairTurns
 from octavo.workers import WorkerPool
 
 HASH_SECONDS = 45.0
 """Seconds that a hash may take: it has the time that everything else leaves."""
 _SHORTEST_RETRY, _LONGEST_RETRY = 2, 60
+_STRANGERS = ""
+"""Who holds the turns of all strangers."""
 KNOWN_WAITING = 16
 """More callers that may wait if they are known, beyond all others."""
+KNOWN_OF_ONE = 2
+"""Known callers of one account at the same time: others have places, whatever it does."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -88,7 +95,9 @@ class Passwords:
         at_once = at_once or max(1, _processors() // cost.lanes)
         self._new_entropy = new_entropy
         self._dummy = dummy_hash(cost)
-        self._limiter = trio.CapacityLimiter(at_once)
+        self._at_once = at_once
+        self._turns = FairTurns(at_once, at_once)
+        self._known: Counter[AccountId] = Counter()
         self._strangers = trio.CapacityLimiter(at_once)
         self._run = run
         self.capacity = at_once + waiting
@@ -109,47 +118,85 @@ class Passwords:
         async with self._slot():
             return await self._run(encoded_hash, form, entropy, *astuple(self._cost))
 
-    async def verify(self, password: str, encoded: str | None, *, known: bool = False) -> bool:
+    async def verify(
+        self,
+        password: str,
+        encoded: str | None,
+        *,
+        known: AccountId | None = None,
+        placed: bool = False,
+    ) -> bool:
         """Return whether ``password`` has the hash ``encoded``.
 
         For an account that does not exist, ``encoded`` is None: the result is False, after the same
-        time. ``known``: whether the caller has proved before who it is. Raises and is cancelled as
-        `hash`.
+        time. ``known``: the account as which the caller has proved itself before. ``placed``:
+        whether the caller has a `place`. Raises and is cancelled as `hash`.
         """
         form = hashed_form(password)
         if form is None:
             return False
-        async with self._slot(known=known):
+        async with self._slot(known=known, placed=placed):
             return await self._run(matches, form, encoded or self._dummy)
 
     def outdated(self, encoded: str) -> bool:
         """Return whether the cost of ``encoded`` differs from that of new hashes."""
         return outdated(encoded, self._cost)
 
-    def require_room(self, *, known: bool = False) -> None:
-        """Raise `TooManyAttempts` when too many callers wait; more of them may if they are known.
+    def require_room(self, *, known: AccountId | None = None) -> None:
+        """Raise `TooManyAttempts` when too many callers wait.
 
-        Called before an attempt is counted: whose password was not looked at has made none.
+        Of callers that are ``known``, more may, but only `KNOWN_OF_ONE` of one account. Called
+        before an attempt is counted: whose password was not looked at has made none.
         """
-        if self.in_use >= self.capacity + (KNOWN_WAITING if known else 0):
+        if known is None:
+            full = self.in_use >= self.capacity
+        else:
+            full = (
+                self.in_use >= self.capacity + KNOWN_WAITING or self._known[known] >= KNOWN_OF_ONE
+            )
+        if full:
             raise TooManyAttempts(self._retry_after())
 
-    @asynccontextmanager
-    async def _slot(self, *, known: bool = False) -> AsyncIterator[None]:
+    @contextmanager
+    def place(self, *, known: AccountId | None = None) -> Iterator[None]:
+        """Take a place among those who wait, for one `verify`.
+
+        So the attempt can be counted, and the hash looked up, before the password is verified: no
+        other caller takes the place meanwhile. Raises as `require_room`.
+        """
         self.require_room(known=known)
         self.in_use += 1
+        if known is not None:
+            self._known[known] += 1
         try:
+            yield
+        finally:
+            self.in_use -= 1
+            if known is not None:
+                self._known -= Counter([known])
+
+    @asynccontextmanager
+    async def _slot(
+        self, *, known: AccountId | None = None, placed: bool = False
+    ) -> AsyncIterator[None]:
+        with nullcontext() if placed else self.place(known=known):
             # Strangers wait for each other first, so that few of them wait before somebody known.
-            async with nullcontext() if known else self._strangers, self._limiter:
+            async with nullcontext() if known else self._strangers, self._turn(known or _STRANGERS):
                 began = trio.current_time()
                 yield
                 self._seconds = trio.current_time() - began
+
+    @asynccontextmanager
+    async def _turn(self, holder: str) -> AsyncIterator[None]:
+        await self._turns.acquire(holder)
+        try:
+            yield
         finally:
-            self.in_use -= 1
+            self._turns.release(holder)
 
     def _retry_after(self) -> int:
         """Return the seconds until those who wait now have had their turn."""
-        turns = self.in_use / self._limiter.total_tokens
+        turns = self.in_use / self._at_once
         expected = math.ceil(turns * self._seconds)
         return max(_SHORTEST_RETRY, min(expected, _LONGEST_RETRY))
 

@@ -142,7 +142,7 @@ class Registration:
         else:
             register = installation.register_openly(self._prerequisites, *given)
             await self._audit.write(register, entry)
-        return SignedIn(account, session, token)
+        return SignedIn(account, session, token, encoded)
 
     async def _opened(self, digest: bytes | None, address: Address) -> Invitation | None:
         """Return the invitation with ``digest``; None under an open policy.

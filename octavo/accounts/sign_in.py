@@ -9,6 +9,7 @@ from octavo.accounts.passwords import Passwords
 from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.address import Address
+from octavo.model.accounts.device_token import KnownDevice
 from octavo.model.accounts.refusal import InvalidCredentials, TooManyAttempts
 from octavo.model.accounts.session import Session, SessionId, SessionLife
 from octavo.model.accounts.token import digest_of, is_opaque_token, opaque_token
@@ -20,11 +21,15 @@ from octavo.store.scripts.sessions import OpenSession
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A new session, its account, and its token, which is not stored."""
+    """A new session, its account, and its token, which is not stored.
+
+    ``encoded`` is the password of the account, as argon2 encodes it.
+    """
 
     account: Account
     session: Session
     token: str = field(repr=False)
+    encoded: str = field(repr=False)
 
 
 class SessionMaker:
@@ -87,25 +92,27 @@ class SignIn:
         device: str,
         client: str | None,
         *,
-        known: bytes | None = None,
+        known: KnownDevice | None = None,
     ) -> SignedIn:
         """Start a session of the account with ``address`` if ``password`` is correct.
 
-        ``known`` is the browser if it has signed in to the address before (`KnownDevices`): its
-        attempts are its own, and go before those of strangers.
+        ``known`` is the browser if it has signed in to the address before
+        (`octavo.accounts.known_devices`): its attempts are its own, besides a limit for all such
+        browsers of the account, and go before those of strangers.
 
         It takes the same time if no account has the address. Raises `InvalidCredentials`, also for
         a disabled account, `TooManyAttempts` and `StoreUnavailable`. If cancelled, a session whose
         token is lost may have started; it expires by inactivity.
         """
-        self._passwords.require_room(known=known is not None)
-        if known is None:
-            self._attempts.admit_account("sign-in", address)
-        else:
-            self._attempts.admit_account("known-device", known.hex())
-        stored = await self._store.read(accounts.password_at(address))
-        encoded = None if stored is None else stored.encoded
-        matches = await self._passwords.verify(password, encoded, known=known is not None)
+        account = None if known is None else known.account_id
+        with self._passwords.place(known=account):
+            if known is None:
+                self._attempts.admit_account("sign-in", address)
+            else:
+                self._attempts.admit_device(known)
+            stored = await self._store.read(accounts.password_at(address))
+            encoded = None if stored is None else stored.encoded
+            matches = await self._passwords.verify(password, encoded, known=account, placed=True)
         if stored is None or not matches or not stored.account.open:
             self._audit.refused.note(
                 InvalidCredentials.code,
@@ -116,19 +123,20 @@ class SignIn:
             raise InvalidCredentials
         account_id = stored.account.account_id
         session, token = self._maker.make(account_id, device, client)
-        account = await self._audit.write(
+        rehashed = await self._rehashed(password, stored.encoded)
+        signed_in = await self._audit.write(
             sessions.begin(
                 session,
                 digest_of(token.encode()),
                 verified=stored.encoded,
-                rehashed=await self._rehashed(password, stored.encoded),
+                rehashed=rehashed,
                 alive=self._life.alive_since(session.created_at),
             ),
             self._audit.entry(
                 "sign_in", actor=account_id, subject=session.session_id, client=client
             ),
         )
-        return SignedIn(account, session, token)
+        return SignedIn(signed_in, session, token, rehashed or stored.encoded)
 
     async def _rehashed(self, password: str, encoded: str) -> str | None:
         if not self._passwords.outdated(encoded):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from octavo.accounts.activity import Activity
-from octavo.accounts.attempts import RATES, Attempts, RouteRates
+from octavo.accounts.attempts import KNOWN_DEVICES, RATES, Attempts, RouteRates
 from octavo.accounts.audit import Audit, AuditLog
 from octavo.accounts.credentials import CACHE_SECONDS, Credentials
 from octavo.accounts.passwords import Passwords, hash_workers
@@ -341,6 +341,10 @@ def _rates(settings: Settings) -> dict[str, RouteRates]:
         **RATES,
         "sign-in": sign_in,
         "known-device": sign_in,
+        "known-devices": RouteRates(
+            client=sign_in.client,
+            account=Rate(KNOWN_DEVICES * settings.sign_in_attempts_per_address, within),
+        ),
         "registration": registration,
         "password-reset-request": sign_in,
         "password-reset": RouteRates(client=sign_in.client),

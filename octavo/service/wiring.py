@@ -348,7 +348,7 @@ def _identity(parts: Components, origin: str) -> _Identity:
         AuthOperations(signing_in, devices, own_password, life=life, origin=origin, legal=legal),
         PasswordResetOperations(password_reset, origin=origin),
         RegistrationOperations(registration, devices, life=life, origin=origin, legal=legal),
-        AccountOperations(OwnAccount(store, now=now), removal, own_consent, portal, legal),
+        AccountOperations(OwnAccount(store, now=now), removal, devices, own_consent, portal, legal),
         SessionOperations(own_sessions, life=life),
         KeyOperations(own_keys, now=now),
         AdministrationOperations(administration, removal),

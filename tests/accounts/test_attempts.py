@@ -1,5 +1,7 @@
 """Counting attempts in bounded memory."""
 
+from contextlib import suppress
+
 import pytest
 import trio
 from trio.testing import MockClock
@@ -8,7 +10,9 @@ from octavo.accounts.attempts import Attempts, RouteRates
 from octavo.http.server.client_network import client_network
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.attempts import Rate
+from octavo.model.accounts.device_token import KnownDevice
 from octavo.model.accounts.refusal import TooManyAttempts
+from octavo.model.identity import AccountId
 
 ANN = Address("ann@example.org")
 RATES = {
@@ -91,3 +95,42 @@ async def test_clients_push_no_account_out_of_mind() -> None:
 async def test_route_without_a_rate_is_a_mistake() -> None:
     with pytest.raises(KeyError):
         Attempts(RATES).admit_client("c", "192.0.2.1")
+
+
+def device(number: int, account: str = "ann") -> KnownDevice:
+    return KnownDevice(bytes([number]), AccountId(account))
+
+
+def admitted(attempts: Attempts, *devices: KnownDevice) -> int:
+    """How many attempts of known browsers are admitted."""
+    count = 0
+    for each in devices:
+        with suppress(TooManyAttempts):
+            attempts.admit_device(each)
+            count += 1
+    return count
+
+
+async def test_known_browsers_of_an_account_have_a_limit_together() -> None:
+    attempts = Attempts()
+    many = [device(number) for number in range(100) for _ in range(11)]
+    assert admitted(attempts, *many) == 30
+    assert admitted(attempts, *(10 * [device(200, "ben")])) == 10
+
+
+async def test_refused_attempt_of_a_browser_costs_no_other_browser_any() -> None:
+    attempts = Attempts()
+    assert admitted(attempts, *(200 * [device(1)])) == 10
+    assert admitted(attempts, *(10 * [device(2)]), *(10 * [device(3)])) == 20
+
+
+async def test_attempt_refused_for_other_browsers_costs_a_browser_none(
+    autojump_clock: MockClock,
+) -> None:
+    attempts = Attempts()
+    assert admitted(attempts, *(device(number) for number in range(30))) == 30
+    assert admitted(attempts, *(50 * [device(99)])) == 0
+    # Each of the account comes back in ten seconds; the browser has all of its own.
+    for _ in range(10):
+        await trio.sleep(10)
+        attempts.admit_device(device(99))

@@ -2,8 +2,8 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -15,6 +15,7 @@ from argon2 import PasswordHasher, extract_parameters
 from octavo.accounts.argon2id import Argon2, dummy_hash
 from octavo.accounts.passwords import Passwords, hash_workers, link_hash_workers
 from octavo.model.accounts.refusal import TooManyAttempts
+from octavo.model.identity import AccountId
 from octavo.workers import WorkerFailed, WorkerPool
 from tests.fakes.identity_fixture import (
     CHEAP,
@@ -24,6 +25,7 @@ from tests.fakes.identity_fixture import (
     hash_inline,
 )
 
+ANN, BEN, CID = (AccountId(name) for name in ("ann", "ben", "cid"))
 FOUR_LANES = Argon2(passes=1, memory=32, lanes=4)
 
 P = ParamSpec("P")
@@ -102,34 +104,32 @@ async def test_missing_account_costs_as_much_as_a_real_one(cost: Argon2) -> None
 
 async def test_overlong_password_is_refused_without_hashing() -> None:
     kept = passwords(at_once=1, waiting=0)
-    with occupied(kept):
+    async with occupied(kept):
         assert not await kept.verify("x" * 10_000_000, None)
 
 
-@contextmanager
-def occupied(kept: Passwords) -> Iterator[None]:
+@asynccontextmanager
+async def occupied(kept: Passwords) -> AsyncIterator[None]:
     """Occupies all hashing slots."""
-    limiter = kept._limiter
-    owners = [object() for _ in range(int(limiter.total_tokens))]
-    for owner in owners:
-        limiter.acquire_on_behalf_of_nowait(owner)
+    turns = kept._at_once
+    for _ in range(turns):
+        await kept._turns.acquire("occupied")
     try:
         yield
     finally:
-        for owner in owners:
-            limiter.release_on_behalf_of(owner)
+        for _ in range(turns):
+            kept._turns.release("occupied")
 
 
 async def test_hashes_over_the_queue_limit_are_refused_with_a_retry_time() -> None:
     kept = passwords(at_once=1, waiting=2)
-    async with trio.open_nursery() as nursery:
-        with occupied(kept):
-            for _ in range(3):
-                nursery.start_soon(kept.hash, PASSWORD)
-            await trio.testing.wait_all_tasks_blocked()
-            with pytest.raises(TooManyAttempts) as refused:
-                await kept.verify(PASSWORD, None)
-            assert refused.value.retry_after >= 1
+    async with trio.open_nursery() as nursery, occupied(kept):
+        for _ in range(3):
+            nursery.start_soon(kept.hash, PASSWORD)
+        await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(TooManyAttempts) as refused:
+            await kept.verify(PASSWORD, None)
+        assert refused.value.retry_after >= 1
     assert not await kept.verify(PASSWORD, None)
 
 
@@ -137,40 +137,103 @@ async def test_known_caller_goes_before_strangers_who_fill_the_queue() -> None:
     kept = passwords(at_once=1, waiting=8)
     ended: list[str] = []
 
-    async def verify(name: str, *, known: bool = False) -> None:
+    async def verify(name: str, *, known: AccountId | None = None) -> None:
         await kept.verify(PASSWORD, None, known=known)
         ended.append(name)
 
-    async with trio.open_nursery() as nursery:
-        with occupied(kept):
-            for _ in range(9):
-                nursery.start_soon(verify, "stranger")
-            await trio.testing.wait_all_tasks_blocked()
-            with pytest.raises(TooManyAttempts):
-                kept.require_room()
-            kept.require_room(known=True)
-            nursery.start_soon(partial(verify, "known", known=True))
-            await trio.testing.wait_all_tasks_blocked()
+    async with trio.open_nursery() as nursery, occupied(kept):
+        for _ in range(9):
+            nursery.start_soon(verify, "stranger")
+        await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(TooManyAttempts):
+            kept.require_room()
+        kept.require_room(known=ANN)
+        nursery.start_soon(partial(verify, "known", known=ANN))
+        await trio.testing.wait_all_tasks_blocked()
     assert ended.index("known") <= 1
     assert len(ended) == 10
 
 
 async def test_known_callers_are_limited_as_well() -> None:
     kept = passwords(at_once=1, waiting=0)
-    async with trio.open_nursery() as nursery:
-        with occupied(kept):
-            for _ in range(17):
-                nursery.start_soon(partial(kept.verify, PASSWORD, None, known=True))
-            await trio.testing.wait_all_tasks_blocked()
+    async with trio.open_nursery() as nursery, occupied(kept):
+        for number in range(17):
+            known = AccountId(f"account-{number}")
+            nursery.start_soon(partial(kept.verify, PASSWORD, None, known=known))
+        await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(TooManyAttempts):
+            kept.require_room(known=ANN)
+
+
+async def test_known_callers_of_one_account_leave_places_for_others() -> None:
+    kept = passwords(at_once=1, waiting=0)
+    async with trio.open_nursery() as nursery, occupied(kept):
+        for _ in range(2):
+            nursery.start_soon(partial(kept.verify, PASSWORD, None, known=BEN))
+        await trio.testing.wait_all_tasks_blocked()
+        for _ in range(20):
             with pytest.raises(TooManyAttempts):
-                kept.require_room(known=True)
+                await kept.verify(PASSWORD, None, known=BEN)
+        kept.require_room(known=ANN)
+    # They are places for the time of the attempts.
+    kept.require_room(known=BEN)
+
+
+async def test_known_callers_have_turns_in_rotation_of_their_accounts() -> None:
+    kept = passwords(at_once=1, waiting=8)
+    ended: list[AccountId | None] = []
+
+    async def verify(known: AccountId | None) -> None:
+        await kept.verify(PASSWORD, None, known=known)
+        ended.append(known)
+
+    async with trio.open_nursery() as nursery, occupied(kept):
+        for known in (BEN, BEN, CID, CID, None, None, ANN):
+            nursery.start_soon(verify, known)
+            await trio.testing.wait_all_tasks_blocked()
+    assert ended == [BEN, CID, None, ANN, BEN, CID, None]
+
+
+async def test_known_caller_waits_for_few_while_others_insist(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async def slow(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        await trio.sleep(1)
+        return function(*arguments, **named)
+
+    kept = Passwords(
+        new_entropy=PredictableSources().new_entropy, cost=CHEAP, at_once=1, waiting=32, run=slow
+    )
+    refused = 0
+
+    async def insist(known: AccountId | None) -> None:
+        nonlocal refused
+        while True:
+            try:
+                await kept.verify(PASSWORD, None, known=known)
+            except TooManyAttempts:
+                refused += 1
+                await trio.sleep(0.1)
+
+    async with trio.open_nursery() as nursery:
+        for known in (*(20 * [BEN]), *(20 * [CID]), *(40 * [None])):
+            nursery.start_soon(insist, known)
+        await trio.sleep(10.5)
+        for _ in range(5):
+            began = trio.current_time()
+            assert not await kept.verify(PASSWORD, None, known=ANN)
+            # The hash that has begun, one for each of the two, one for strangers, and hers.
+            assert trio.current_time() - began <= 5
+        assert refused > 100
+        nursery.cancel_scope.cancel()
 
 
 async def test_hash_cancelled_while_waiting_frees_its_slot() -> None:
     kept = passwords(at_once=1, waiting=0)
     for _ in range(3):
-        with occupied(kept), trio.move_on_after(0) as scope:
-            await kept.hash(PASSWORD)
+        async with occupied(kept):
+            with trio.move_on_after(0) as scope:
+                await kept.hash(PASSWORD)
         assert scope.cancelled_caught
     assert await kept.hash(PASSWORD)
 
@@ -238,14 +301,13 @@ async def test_hashes_run_up_to_the_limit() -> None:
 async def test_full_queue_costs_no_attempt(identity: IdentityFixture) -> None:
     made = await identity.account()
     identity.signing_in._passwords = kept = passwords(at_once=1, waiting=0)
-    with occupied(kept):
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(kept.verify, PASSWORD, None)
-            await trio.testing.wait_all_tasks_blocked()
-            for _ in range(100):
-                with pytest.raises(TooManyAttempts):
-                    await identity.signing_in.sign_in(made.account.address, PASSWORD, "", None)
-            nursery.cancel_scope.cancel()
+    async with occupied(kept), trio.open_nursery() as nursery:
+        nursery.start_soon(kept.verify, PASSWORD, None)
+        await trio.testing.wait_all_tasks_blocked()
+        for _ in range(100):
+            with pytest.raises(TooManyAttempts):
+                await identity.signing_in.sign_in(made.account.address, PASSWORD, "", None)
+        nursery.cancel_scope.cancel()
     await identity.signing_in.sign_in(made.account.address, PASSWORD, "", None)
 
 
@@ -271,7 +333,7 @@ async def test_passwords_of_links_have_a_process_of_their_own() -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(workers.serve)
         nursery.start_soon(hashers.serve)
-        with occupied(of_links):
+        async with occupied(of_links):
             nursery.start_soon(of_links.verify, PASSWORD, None)
             await trio.testing.wait_all_tasks_blocked()
             with pytest.raises(TooManyAttempts):

@@ -1,13 +1,23 @@
 """Signing in while the account changes."""
 
+from collections import Counter
 from functools import partial
 
 import pytest
 import trio
 
+from octavo.accounts.passwords import Passwords
 from octavo.model.accounts.address import Address
+from octavo.model.accounts.device_token import KnownDevice
 from octavo.model.accounts.refusal import InvalidCredentials, TooManyAttempts
-from tests.fakes.identity_fixture import PASSWORD, IdentityFixture, identity_fixture
+from octavo.model.identity import AccountId
+from tests.fakes.identity_fixture import (
+    CHEAP,
+    PASSWORD,
+    IdentityFixture,
+    hash_inline,
+    identity_fixture,
+)
 
 ANN = Address("ann@example.org")
 
@@ -27,8 +37,14 @@ async def test_sign_in_while_the_account_changes_is_refused(
     await identity.execute("DELETE FROM sessions")
     verify = identity.passwords.verify
 
-    async def change_behind(password: str, encoded: str | None, *, known: bool = False) -> bool:
-        matches = await verify(password, encoded, known=known)
+    async def change_behind(
+        password: str,
+        encoded: str | None,
+        *,
+        known: AccountId | None = None,
+        placed: bool = False,
+    ) -> bool:
+        matches = await verify(password, encoded, known=known, placed=placed)
         await identity.execute(change)
         return matches
 
@@ -52,9 +68,15 @@ async def test_sign_in_to_an_unknown_address_still_verifies_a_password(
     asked: list[str | None] = []
     verify = identity.passwords.verify
 
-    async def listened(password: str, encoded: str | None, *, known: bool = False) -> bool:
+    async def listened(
+        password: str,
+        encoded: str | None,
+        *,
+        known: AccountId | None = None,
+        placed: bool = False,
+    ) -> bool:
         asked.append(encoded)
-        return await verify(password, encoded, known=known)
+        return await verify(password, encoded, known=known, placed=placed)
 
     identity.passwords.verify = listened  # type: ignore[method-assign]
     with pytest.raises(InvalidCredentials):
@@ -96,3 +118,37 @@ async def test_ended_session_whose_response_was_lost_is_looked_up_again() -> Non
             await reached.wait()
             nursery.cancel_scope.cancel(reason="the client left")
         assert await identity.credentials.of_session(token) is None
+
+
+@pytest.mark.parametrize("recognized", [True, False])
+async def test_concurrent_sign_ins_that_find_no_place_cost_no_attempt(
+    identity: IdentityFixture, recognized: bool
+) -> None:
+    made = await identity.account()
+    known = KnownDevice(bytes(16), made.account.account_id) if recognized else None
+    identity.signing_in._passwords = Passwords(
+        new_entropy=identity.sources.new_entropy,
+        cost=CHEAP,
+        run=hash_inline,
+        at_once=1,
+        waiting=1,
+    )
+    outcomes: Counter[str] = Counter()
+
+    async def sign_in(password: str) -> None:
+        try:
+            await identity.signing_in.sign_in(ANN, password, "", None, known=known)
+        except (InvalidCredentials, TooManyAttempts) as refusal:
+            outcomes[refusal.code] += 1
+        else:
+            outcomes["signed in"] += 1
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(30):
+            nursery.start_soon(sign_in, "not this one")
+    assert outcomes == {InvalidCredentials.code: 2, TooManyAttempts.code: 28}
+    for _ in range(8):
+        await sign_in(PASSWORD)
+    assert outcomes["signed in"] == 8
+    await sign_in(PASSWORD)
+    assert outcomes["signed in"] == 8

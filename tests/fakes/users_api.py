@@ -102,6 +102,7 @@ class UsersApi:
             AccountOperations(
                 identity.own_account,
                 identity.removal,
+                identity.devices,
                 identity.own_consent,
                 identity.portal,
                 identity.legal,

@@ -8,12 +8,11 @@ from functools import cache
 
 from octavo.accounts import argon2id
 from octavo.accounts.argon2id import Argon2
-from octavo.accounts.attempts import RATES, Attempts
+from octavo.accounts.attempts import KNOWN_DEVICES, RATES, Attempts
 from octavo.accounts.audit import RefusedAttempts
 from octavo.accounts.invitations import FIRST_INVITATION_LASTS
-from octavo.accounts.passwords import HASH_SECONDS, KNOWN_WAITING, Passwords
+from octavo.accounts.passwords import HASH_SECONDS, KNOWN_OF_ONE, KNOWN_WAITING, Passwords
 from octavo.attachments import image_work
-from octavo.http.api.device_cookie import DEVICE_COOKIE_SECONDS
 from octavo.http.api.oauth import REGISTRATIONS
 from octavo.http.api.session_cookie import cleared_cookie
 from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
@@ -23,6 +22,7 @@ from octavo.mail.smtp import SEND_SECONDS, STEP_SECONDS
 from octavo.model.accounts import token
 from octavo.model.accounts.api_key import MAX_KEYS
 from octavo.model.accounts.attempts import Rate
+from octavo.model.accounts.device_token import DEVICE_TOKEN_SECONDS
 from octavo.model.accounts.invitation import INVITATION_SECONDS, LONGEST_SECONDS
 from octavo.model.accounts.password import LONGEST, SHORTEST
 from octavo.model.accounts.password_reset import RESET_SECONDS
@@ -72,6 +72,8 @@ assert OF_LINK.account is not None
 OF_ACCOUNT = SIGN_IN.account
 assert OF_ACCOUNT is not None
 
+OF_KNOWN = RATES["known-devices"].account
+assert OF_KNOWN is not None
 OF_PROGRAMS = RATES[REGISTRATIONS].client
 QUOTED = [
     (
@@ -81,7 +83,11 @@ QUOTED = [
     f"After {HASH_SECONDS:g} seconds a process is killed",
     "the median and the 99th percentile",
     f"{KNOWN_WAITING} places in the queue that others can't take",
-    f"says so for {DEVICE_COOKIE_SECONDS // DAY:g} days",
+    f"each account has at most {KNOWN_OF_ONE}, and the turns",
+    f"with {KNOWN_WAITING // KNOWN_OF_ONE} accounts or more",
+    f"always {KNOWN_DEVICES} times as many",
+    f"gets {OF_KNOWN.count} with all of them",
+    f"says so for {DEVICE_TOKEN_SECONDS // DAY:g} days",
     (
         f"429 after {OF_ACCOUNT.count} attempts for an address or {SIGN_IN.client.count} from a "
         f"client within {SIGN_IN.client.period:g} seconds"

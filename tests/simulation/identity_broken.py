@@ -19,6 +19,7 @@ from octavo.model.accounts.address import Address
 from octavo.model.accounts.administration import Controls, ControlsChange, DecisionsChange
 from octavo.model.accounts.attempts import AttemptVerdict, Rate, admit
 from octavo.model.accounts.audit import Actor, AuditEntry
+from octavo.model.accounts.device_token import KnownDevice
 from octavo.model.accounts.installation import RegistrationPolicy
 from octavo.model.accounts.invitation import Invitation
 from octavo.model.accounts.portal import PortalTokenUnusable
@@ -257,7 +258,7 @@ def count_attempts_after_the_hash(patch: pytest.MonkeyPatch) -> None:
         device: str,
         client: str | None,
         *,
-        known: bytes | None = None,
+        known: KnownDevice | None = None,
     ) -> SignedIn:
         looking, attempts = copy(self), self._attempts
         looking._attempts = deepcopy(attempts)

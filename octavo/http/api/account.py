@@ -7,6 +7,7 @@ from pydantic_core import MISSING
 
 from octavo.accounts.administration import AccountRemoval
 from octavo.accounts.caller import Caller
+from octavo.accounts.known_devices import KnownDevices
 from octavo.accounts.own_account import OwnAccount, OwnConsent
 from octavo.accounts.portal import Portal
 from octavo.http.api.consent import (
@@ -17,7 +18,7 @@ from octavo.http.api.consent import (
     consent_recorded,
     versions_of,
 )
-from octavo.http.api.device_cookie import cleared_device_cookie
+from octavo.http.api.device_cookie import device_cookie, device_tokens
 from octavo.http.api.fields import label
 from octavo.http.api.refusals import refused_with
 from octavo.http.api.session_cookie import SET_COOKIE, cleared_cookie
@@ -201,6 +202,7 @@ class AccountOperations:
     Args:
         own: the use case that reads and changes it.
         removal: the use case that removes it.
+        devices: forgets the account in the browser that removes it.
         own_consent: the use case that records its consent.
         portal: the use case that hands it to the operator's portal.
         legal: the documents in force.
@@ -210,12 +212,14 @@ class AccountOperations:
         self,
         own: OwnAccount,
         removal: AccountRemoval,
+        devices: KnownDevices,
         own_consent: OwnConsent,
         portal: Portal,
         legal: LegalDocuments,
     ) -> None:
         self._own = own
         self._removal = removal
+        self._devices = devices
         self._own_consent = own_consent
         self._portal = portal
         self._legal = legal
@@ -331,10 +335,12 @@ class AccountOperations:
     )
     async def remove_own_account(self, call: Call, body: AccountRemovalInput) -> Reply[Removed]:
         """Remove the account."""
-        await self._removal.remove_own(
-            call.principal_as(Caller).account_id, body.password, client=call.client
-        )
-        return Reply(REMOVED, (cleared_cookie(), cleared_device_cookie()))
+        account_id = call.principal_as(Caller).account_id
+        # Found before: a failure afterwards would not say that the account is removed.
+        own = await self._own.read(account_id)
+        others = await self._devices.forget(device_tokens(call.headers), own.account.address)
+        await self._removal.remove_own(account_id, body.password, client=call.client)
+        return Reply(REMOVED, (cleared_cookie(), device_cookie(others)))
 
 
 def _preferences(preferences: model.Preferences) -> PreferencesSchema:

@@ -167,7 +167,7 @@ class AuthOperations:
             cookies = [session_cookie(signed_in.token, max_age)]
             if body.remember_me:
                 # A shared computer need not know who used it.
-                cookies.append(device_cookie(await self._devices.remember(tokens, address)))
+                cookies.append(device_cookie(await self._devices.remember(tokens, signed_in)))
         url = body.callback_url
         return Reply(
             AuthSession(

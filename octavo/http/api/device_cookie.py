@@ -6,11 +6,10 @@ It stays when its person signs out, and allows nothing but attempts of its own.
 from collections.abc import Sequence
 
 from octavo.http.contract.problems import Header
+from octavo.model.accounts.device_token import DEVICE_TOKEN_SECONDS
 
 _NAME = b"__Host-octavo-device"
-DEVICE_COOKIE_SECONDS = 400 * 86_400
-"""Browsers keep no cookie for longer."""
-_ATTRIBUTES = b"Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=%d" % DEVICE_COOKIE_SECONDS
+_ATTRIBUTES = b"Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=%d" % DEVICE_TOKEN_SECONDS
 _CLEARED = b"Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0"
 _LONGEST = 1_000
 
@@ -27,10 +26,9 @@ def device_tokens(headers: Sequence[Header]) -> str:
 
 
 def device_cookie(tokens: str) -> Header:
-    """Return the header that sets the cookie, for as long as browsers keep one."""
-    return (b"set-cookie", b"%b=%b; %b" % (_NAME, tokens.encode(), _ATTRIBUTES))
+    """Return the header that sets the cookie, for as long as browsers keep one.
 
-
-def cleared_device_cookie() -> Header:
-    """Return the header that clears the cookie."""
-    return (b"set-cookie", b"%b=; %b" % (_NAME, _CLEARED))
+    Without tokens, it clears the cookie.
+    """
+    attributes = _ATTRIBUTES if tokens else _CLEARED
+    return (b"set-cookie", b"%b=%b; %b" % (_NAME, tokens.encode(), attributes))

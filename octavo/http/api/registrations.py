@@ -52,6 +52,8 @@ class RegistrationInput(ContractModel):
     """1 to 100 characters on one line."""
     consent: ConsentInput | None = None
     """The legal documents that the person accepts; required where there are any."""
+    remember_me: bool = True
+    """If false, the browser discards the session when it is closed."""
 
 
 class RegistrationOperations:
@@ -101,12 +103,16 @@ class RegistrationOperations:
     async def register(self, call: Call, body: RegistrationInput) -> Reply[AccountSchema]:
         """Create the account and begin its first session."""
         made = await self._make(body, call.headers, call.client)
-        tokens = await self._devices.remember(device_tokens(call.headers), made.account.address)
-        cookies = (session_cookie(made.token, int(self._life.absolute)), device_cookie(tokens))
+        max_age = int(self._life.absolute) if body.remember_me else None
+        cookies = [session_cookie(made.token, max_age)]
+        if body.remember_me:
+            # A shared computer need not know who used it.
+            tokens = await self._devices.remember(device_tokens(call.headers), made)
+            cookies.append(device_cookie(tokens))
         decisions = Decisions(made.account.role, made.account.state, StorageLimit(), Controls())
         usage = AccountUsage(0, NOTHING, month_of(made.account.created_at / 1000))
         created = AccountDetails(made.account, Preferences(), decisions, usage)
-        return Reply(account_schema(created, self._legal), cookies)
+        return Reply(account_schema(created, self._legal), tuple(cookies))
 
     async def _make(
         self, body: RegistrationInput, headers: Sequence[Header], client: str | None

@@ -111,6 +111,7 @@ def add_register_pages(
             "address": given.get("address", ""),
             "displayName": given.get("displayName", ""),
             "password": given.get("password", ""),
+            "rememberMe": "remember" in given,
         }
         if "accept" in given:
             names = ("termsVersion", "privacyVersion")

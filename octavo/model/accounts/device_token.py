@@ -1,60 +1,112 @@
-"""Device tokens: proof that a browser has signed in to an account before.
+"""Device tokens: proof that a browser has signed in to an account with its present password.
 
 A token allows nothing. It only says that attempts from this browser are not those of strangers, who
 may know an address and try passwords for it all day. It holds a random number for the browser, by
-which its attempts are counted, and is bound to the address and to a secret of the installation
-(OWASP: slow down online guessing attacks with device cookies).
+which its attempts are counted, and the time of the sign-in (OWASP: slow down online guessing
+attacks with device cookies).
+
+Two proofs are made with a secret of the installation. That of the address can be checked without
+the account, so that a stranger's request looks up nothing, whether or not there is an account. That
+of the password ends with it: the token of an account that is removed, or has another password, is
+worth nothing.
 """
 
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from octavo.model.accounts.address import Address
+from octavo.model.identity import AccountId
 
 DEVICE_BYTES = 16
-_MAC = 20
-_LENGTH = 4 * (DEVICE_BYTES + _MAC) // 3
+DEVICE_TOKEN_SECONDS = 400 * 86_400
+"""After this time without signing in, a browser is a stranger; it keeps no cookie for longer."""
+_TIME = 6
+_SIGNED = DEVICE_BYTES + _TIME
+_PROOF = 16
+_LENGTH = 4 * (_SIGNED + 2 * _PROOF) // 3
 _MOST = 4
 """Addresses for which one browser is known: those who share it."""
 
 
-def device_token(device: bytes, address: Address, secret: bytes) -> str:
+@dataclass(frozen=True, slots=True)
+class KnownDevice:
+    """A browser that has signed in to an account; ``device`` is its number."""
+
+    device: bytes
+    account_id: AccountId
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceOwner:
+    """An account and its password, as argon2 encodes it: what a token is for."""
+
+    account_id: AccountId
+    address: Address
+    encoded: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceClaim:
+    """A valid token for an address, whose proof of a password is still to be checked."""
+
+    device: bytes
+    _signed: bytes
+    _proof: bytes
+
+    def holds_for(self, owner: DeviceOwner, secret: bytes) -> bool:
+        """Return whether the browser signed in to ``owner`` with its present password."""
+        return hmac.compare_digest(self._proof, _password_proof(self._signed, owner, secret))
+
+
+def device_token(device: bytes, owner: DeviceOwner, issued_at: int, secret: bytes) -> str:
     """Return the token of a browser, of letters, digits, ``-`` and ``_``.
 
     Args:
         device: the `DEVICE_BYTES` random bytes of the browser.
-        address: of the account that it signed in to.
+        owner: the account that it signed in to.
+        issued_at: the time of that, in milliseconds of Unix time.
         secret: of the installation.
     """
-    return urlsafe_b64encode(device + _mac(device, address, secret)).decode()
+    signed = device + issued_at.to_bytes(_TIME, "big")
+    proofs = _address_proof(signed, owner.address, secret) + _password_proof(signed, owner, secret)
+    return urlsafe_b64encode(signed + proofs).decode()
 
 
-def known_device(tokens: str, address: Address, secret: bytes) -> bytes | None:
-    """Return the browser that signed in to ``address`` before, by the first valid token.
+def claimed_device(tokens: str, address: Address, now: int, secret: bytes) -> DeviceClaim | None:
+    """Return the first valid token of ``tokens`` for ``address`` that has not expired.
 
-    ``tokens`` is what a browser sent, a list as `with_token` makes it, or anything else.
+    ``tokens`` is what a browser sent, a list as `with_token` makes it, or anything else; ``now`` is
+    in milliseconds.
     """
-    for token in tokens.split(".", _MOST)[:_MOST]:
-        data = _decoded(token)
-        if data is not None:
-            device = data[:DEVICE_BYTES]
-            if hmac.compare_digest(data[DEVICE_BYTES:], _mac(device, address, secret)):
-                return device
+    for _, data in _readable(tokens):
+        issued_at = int.from_bytes(data[DEVICE_BYTES:_SIGNED], "big")
+        if _is_for(data, address, secret) and now < issued_at + DEVICE_TOKEN_SECONDS * 1000:
+            return DeviceClaim(data[:DEVICE_BYTES], data[:_SIGNED], data[_SIGNED + _PROOF :])
     return None
 
 
 def with_token(token: str, tokens: str) -> str:
-    """Return the list of ``token`` and those of ``tokens``, newest first; the oldest fall off.
+    """Return the list of ``token`` and those of ``tokens``, newest first; the oldest fall off."""
+    return ".".join([token, *(each for each, _ in _readable(tokens))][:_MOST])
+
+
+def without_address(tokens: str, address: Address, secret: bytes) -> str:
+    """Return the list of those of ``tokens`` that are not for ``address``; it may be empty.
 
     ``tokens`` is such a list, or anything else that a browser sent: what can be no token is left
     out. Tokens of other people who use the browser stay.
     """
-    others = [
-        each
-        for each in tokens.split(".", _MOST)[:_MOST]
-        if each != token and _decoded(each) is not None
-    ]
-    return ".".join([token, *others[: _MOST - 1]])
+    others = (each for each, data in _readable(tokens) if not _is_for(data, address, secret))
+    return ".".join(others)
+
+
+def _readable(tokens: str) -> Iterator[tuple[str, bytes]]:
+    for token in tokens.split(".", _MOST)[:_MOST]:
+        data = _decoded(token)
+        if data is not None:
+            yield token, data
 
 
 def _decoded(token: str) -> bytes | None:
@@ -68,6 +120,18 @@ def _decoded(token: str) -> bytes | None:
     return data if urlsafe_b64encode(data).decode() == token else None
 
 
-def _mac(device: bytes, address: Address, secret: bytes) -> bytes:
-    message = b"octavo device\0" + device + address.encode()
-    return hmac.digest(secret, message, "sha256")[:_MAC]
+def _is_for(data: bytes, address: Address, secret: bytes) -> bool:
+    proof = data[_SIGNED : _SIGNED + _PROOF]
+    return hmac.compare_digest(proof, _address_proof(data[:_SIGNED], address, secret))
+
+
+def _address_proof(signed: bytes, address: Address, secret: bytes) -> bytes:
+    message = b"octavo device of an address\0" + signed + address.encode()
+    return hmac.digest(secret, message, "sha256")[:_PROOF]
+
+
+def _password_proof(signed: bytes, owner: DeviceOwner, secret: bytes) -> bytes:
+    # Of fixed length are all but the last two, and an id has no NUL.
+    held = f"{owner.account_id}\0{owner.encoded}".encode()
+    message = b"octavo device of a password\0" + signed + held
+    return hmac.digest(secret, message, "sha256")[:_PROOF]

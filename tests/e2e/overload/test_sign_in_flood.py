@@ -5,14 +5,14 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
 
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
 from tests.e2e.overload.report import record
 from tests.e2e.overload.table import LONG_SECONDS
-from tests.e2e.people import PASSWORD, settle
+from tests.e2e.people import PASSWORD, join, settle
 from tests.e2e.server import PATIENCE
 
 ATTACKERS = 48
@@ -21,6 +21,10 @@ TRIES = 9 if LONG_SECONDS else 3
 """Attempts with the right password; a known browser has 10."""
 LONGEST = 15.0
 """Seconds of one; the hashes have the lowest priority on a busy machine."""
+OWN_BROWSERS = 4
+"""Known browsers of each of two people, who have at most two places of one hash at a time each."""
+CONNECTIONS = 8
+"""Concurrent attempts with each of them."""
 
 
 class _Browser:
@@ -59,16 +63,19 @@ class _Browser:
         self._connection.close()
 
 
+Choose = Callable[[int, int], str]
+"""Returns the address that a browser tries, by the numbers of the browser and the attempt."""
+
+
 @contextmanager
-def _flood(octavo: Octavo, address: str) -> Iterator[Counter[int]]:
-    """Try passwords for ``address``, and for others so that the hashes are busy."""
+def _flood(browsers: Sequence[_Browser], address: Choose) -> Iterator[Counter[int]]:
+    """Try passwords, so that the hashes are busy."""
     statuses: Counter[int] = Counter()
     ended, busy = threading.Event(), threading.Event()
-    browsers = [_Browser(octavo, f"127.0.1.{number + 1}") for number in range(ATTACKERS)]
 
     def attack(number: int, browser: _Browser) -> None:
         for attempt in range(10_000):
-            tried = address if (attempt + number) % 2 else f"a{number}-{attempt}@example.org"
+            tried = address(number, attempt)
             try:
                 status = browser.sign_in(tried, "not the password")
             except (OSError, HTTPException):
@@ -102,7 +109,12 @@ def test_known_browser_signs_in_while_strangers_try_passwords_of_its_address() -
             assert known.sign_in(ann.address, PASSWORD) == 200
             found: list[int] = []
             times: list[float] = []
-            with _flood(octavo, ann.address) as statuses:
+            strangers = [_Browser(octavo, f"127.0.1.{number + 1}") for number in range(ATTACKERS)]
+
+            def hers_or_another(number: int, attempt: int) -> str:
+                return ann.address if (attempt + number) % 2 else f"a{number}-{attempt}@example.org"
+
+            with _flood(strangers, hers_or_another) as statuses:
                 for _ in range(TRIES):
                     begun = time.monotonic()
                     found.append(known.sign_in(ann.address, PASSWORD))
@@ -123,3 +135,34 @@ def test_known_browser_signs_in_while_strangers_try_passwords_of_its_address() -
     assert max(times) < LONGEST
     # The queue of hashes was full, and attempts were made.
     assert statuses[429] > statuses[401] > 0
+
+
+def test_known_browser_signs_in_while_others_fill_the_queue_with_browsers_of_their_own() -> None:
+    with data_folder() as folder, running(folder) as octavo:
+        ann = settle(octavo)
+        people = [join(folder), join(folder)]
+        with closing(_Browser(octavo, "127.0.0.9")) as known:
+            assert known.sign_in(ann.address, PASSWORD) == 200
+            browsers: list[_Browser] = []
+            for number in range(len(people) * OWN_BROWSERS):
+                client = f"127.0.1.{number + 1}"
+                with closing(_Browser(octavo, client)) as own:
+                    assert own.sign_in(people[number % 2].address, PASSWORD) == 200
+                    for _ in range(CONNECTIONS):
+                        browsers.append(_Browser(octavo, client, keeps=False))
+                        browsers[-1].device = own.device
+            addresses = [
+                people[number % 2].address
+                for number in range(len(people) * OWN_BROWSERS)
+                for _ in range(CONNECTIONS)
+            ]
+            found = Counter[int]()
+            flooded = time.monotonic()
+            with _flood(browsers, lambda number, _: addresses[number]) as statuses:
+                for _ in range(TRIES):
+                    found[known.sign_in(ann.address, PASSWORD)] += 1
+            flooded = time.monotonic() - flooded
+    assert found == {200: TRIES}
+    # They were refused for what they did at once, or too often, and were not strangers.
+    assert statuses[429] > statuses[401] > 0
+    assert statuses[401] <= len(people) * (30 + flooded / 10 + 1)

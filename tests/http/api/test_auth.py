@@ -5,7 +5,7 @@ import pytest
 from octavo.http.api.auth import AuthPasswordSignIn
 from octavo.http.api.auth_protocol import is_external_redirect
 from octavo.http.api.registrations import RegistrationInput
-from tests.fakes.asgi_client import Response, ask
+from tests.fakes.asgi_client import ask
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.users_api import (
     ADDRESS,
@@ -212,42 +212,6 @@ async def test_sign_in_to_one_address_is_rate_limited(users: UsersApi) -> None:
     assert (response.status, response.code) == (429, "rate_limited")
     assert response.header("retry-after") == "30"
     assert response.json()["message"]
-
-
-def device_cookie_of(response: Response) -> bytes:
-    """The cookie by which the browser is recognized."""
-    return response.cookies()["__Host-octavo-device"].partition(";")[0].encode()
-
-
-async def test_browser_that_signed_in_before_is_not_counted_with_strangers(users: UsersApi) -> None:
-    await users.account()
-    known = await users.sign_in()
-    device = device_cookie_of(known)
-    for _ in range(9):
-        await users.sign_in(password="not this one")
-    assert (await users.sign_in()).status == 429
-    again = await users.sign_in(headers=(FROM_HERE, (b"cookie", device)))
-    assert again.status == 200
-    assert device_cookie_of(again) == device
-    # What proves nothing for this address counts as that of a stranger.
-    await users.account("ben@example.org")
-    bens = device_cookie_of(await users.sign_in("ben@example.org"))
-    for cookie in (bens, device[:-1], b"__Host-octavo-device=", device.replace(b"=", b"=x")):
-        assert (await users.sign_in(headers=(FROM_HERE, (b"cookie", cookie)))).status == 429
-
-
-async def test_known_browser_has_attempts_of_its_own_and_no_more(users: UsersApi) -> None:
-    await users.account()
-    device = device_cookie_of(await users.sign_in())
-    for _ in range(10):
-        refused = await users.sign_in(
-            password="not this one", headers=(FROM_HERE, (b"cookie", device))
-        )
-        assert refused.status == 401
-    limited = await users.sign_in(headers=(FROM_HERE, (b"cookie", device)))
-    assert (limited.status, limited.code) == (429, "rate_limited")
-    # Strangers, and another browser of hers, are not affected.
-    assert (await users.sign_in()).status == 200
 
 
 async def test_sign_in_from_one_client_is_rate_limited(users: UsersApi) -> None:

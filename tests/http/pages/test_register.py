@@ -37,6 +37,25 @@ async def test_person_registers_and_is_signed_in(house: Installation) -> None:
     assert ann.page.headings == [GIVEN["displayName"]]
 
 
+@pytest.mark.parametrize("remember", ["on", None])
+async def test_registered_session_lasts_if_the_person_stays_signed_in(
+    house: Installation, remember: str | None
+) -> None:
+    token = await house.users.identity.invite()
+    client = house.app.test_client(use_cookies=False)
+    given = {**GIVEN, **({"remember": remember} if remember else {})}
+    response = await client.post(
+        f"/register?invitation={token}",
+        form=given,
+        headers={"sec-fetch-site": "same-origin", "origin": ORIGIN},
+    )
+    cookies = response.headers.getlist("set-cookie")
+    session = next(each for each in cookies if each.startswith("__Host-octavo="))
+    assert ("Max-Age" in session) is (remember is not None)
+    devices = [each for each in cookies if each.startswith("__Host-octavo-device=")]
+    assert len(devices) == (remember is not None)
+
+
 async def test_form_that_is_sent_twice_creates_one_account(house: Installation) -> None:
     ann = await invited(house)
     form = ann.form("Create the account")
@@ -138,7 +157,7 @@ async def test_store_that_is_away_is_temporary(house: Installation) -> None:
 
 async def test_form_without_documents_asks_for_no_consent(house: Installation) -> None:
     ann = await invited(house)
-    assert "checkbox" not in ann.text
+    assert 'name="accept"' not in ann.text
 
 
 async def test_consent_is_given_by_the_checkbox_only() -> None:
