@@ -1,6 +1,7 @@
 """Issue, renew and revoke the tokens of grants."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
@@ -13,7 +14,8 @@ from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import Grant, GrantId, TokenKind, ends_at
 from octavo.model.oauth.pkce import proves
 from octavo.model.oauth.refusal import OAuthRefusal
-from octavo.oauth.authorization import Issuer
+from octavo.oauth.authorization import Authorization, Issuer
+from octavo.oauth.clients import Clients
 from octavo.store import Store
 from octavo.store.scripts import oauth_grants
 from octavo.store.scripts.oauth_grants import NewToken
@@ -236,3 +238,12 @@ def _narrowed(given: str | None, allowed: frozenset[Scope]) -> frozenset[Scope]:
     if not scopes <= allowed:
         raise OAuthRefusal("invalid_scope", "The person did not allow this scope.")
     return scopes
+
+
+class AuthorizationServer(NamedTuple):
+    """The use cases of the authorization server."""
+
+    issuer: Issuer
+    clients: Clients
+    authorization: Authorization
+    tokens: Tokens

@@ -6,8 +6,7 @@ from octavo.accounts.credentials import Credentials
 from octavo.oauth.authorization import Authorization, Issuer
 from octavo.oauth.client_documents import ClientDocuments, Fetch
 from octavo.oauth.clients import Clients
-from octavo.oauth.server import AuthorizationServer
-from octavo.oauth.tokens import Tokens
+from octavo.oauth.tokens import AuthorizationServer, Tokens
 from octavo.service.deferred import Deferred
 from octavo.service.entropy import new_entropy, new_id, now
 from octavo.settings import Settings

@@ -56,7 +56,7 @@ from octavo.ws import Frame
 from octavo.ws.notice_stream import changed_frame
 
 if TYPE_CHECKING:
-    from octavo.oauth.server import AuthorizationServer
+    from octavo.oauth.tokens import AuthorizationServer
     from octavo.store.postgres import PostgresStore
 
 MAIL_DRAIN_SECONDS = 2.0

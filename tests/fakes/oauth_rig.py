@@ -11,8 +11,7 @@ from octavo.model.oauth.refusal import OAuthRefusal
 from octavo.oauth.authorization import Authorization, Issuer
 from octavo.oauth.client_documents import ClientDocuments
 from octavo.oauth.clients import Clients
-from octavo.oauth.server import AuthorizationServer
-from octavo.oauth.tokens import IssuedTokens, Tokens
+from octavo.oauth.tokens import AuthorizationServer, IssuedTokens, Tokens
 from tests.fakes.identity_fixture import IdentityFixture
 
 URL = "https://notes.example"

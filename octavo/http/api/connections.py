@@ -31,7 +31,7 @@ from octavo.store import Store
 from octavo.store.scripts.workspaces import chosen_of
 
 if TYPE_CHECKING:
-    from octavo.oauth.server import AuthorizationServer
+    from octavo.oauth.tokens import AuthorizationServer
 
 MAX_DAYS = 365
 MAX_WORKSPACES = 100

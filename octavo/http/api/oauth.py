@@ -32,8 +32,7 @@ from octavo.model.oauth.client import AUTH_METHODS, GRANT_TYPES, ClientId, OAuth
 
 if TYPE_CHECKING:
     from octavo.oauth.clients import ClientRegistration
-    from octavo.oauth.server import AuthorizationServer
-    from octavo.oauth.tokens import IssuedTokens
+    from octavo.oauth.tokens import AuthorizationServer, IssuedTokens
 
 AUTHORIZE = "/oauth/authorize"
 """The path of the page on which a person allows a program access."""

@@ -1,8 +1,15 @@
 """Full-text search: tokens of texts, parsing of queries, and ranking of results."""
 
-from octavo.model.search.head_filter import ANY_HEAD, HeadFilter
 from octavo.model.search.hits import Finder, finders_of
-from octavo.model.search.query import MAX_TOKENS, Clause, InvalidQuery, Query, parse_query
+from octavo.model.search.query import (
+    ANY_HEAD,
+    MAX_TOKENS,
+    Clause,
+    HeadFilter,
+    InvalidQuery,
+    Query,
+    parse_query,
+)
 from octavo.model.search.ranking import Candidate, Ranked, ranked, title_of
 from octavo.model.search.snippets import Snippet, snippets_of
 from octavo.model.search.tokens import tokens_of

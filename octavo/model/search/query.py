@@ -1,8 +1,9 @@
-"""Parse search queries."""
+"""Parse search queries, and restrict a search to notes by the last change of each."""
 
 import re
 from dataclasses import dataclass
 
+from octavo.model.identity import AccountId
 from octavo.model.search.tokens import LONGEST_TOKEN, pairs_of, runs_of
 
 LONGEST_QUERY = 500
@@ -83,3 +84,22 @@ def _clause(text: str, *, prefix: bool) -> Clause | None:
             # The index truncates tokens, so longer tokens can't be distinguished.
             tokens.append(run[:LONGEST_TOKEN])
     return Clause(tuple(tokens), prefix, tuple(run for run, _ in runs)) if tokens else None
+
+
+@dataclass(frozen=True, slots=True)
+class HeadFilter:
+    """Which heads of notes to find; None for any.
+
+    Attributes:
+        since: the first time, in milliseconds of Unix time.
+        before: the first time after the last.
+        author: whose change it was.
+    """
+
+    since: int | None = None
+    before: int | None = None
+    author: AccountId | None = None
+
+
+ANY_HEAD = HeadFilter()
+"""Every head."""
