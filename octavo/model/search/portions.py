@@ -33,7 +33,7 @@ def portion(text: str, number: int) -> list[str]:
     """Return the tokens of a portion of ``text``, in order; they are counted from 0."""
     begin = _cut(text, number)[1]
     end, following = _cut(text, number + 1)
-    if begin >= end:
+    if begin is None or begin >= end:
         return []
     if end == following and _is_run(text, end):
         # The character after the cut completes the last pair, and is no token of its own here.
@@ -46,7 +46,9 @@ def overlapping(text: str, number: int) -> list[str]:
     return [*portion(text, number), *_following(text, _cut(text, number + 1)[1])]
 
 
-def _following(text: str, begin: int) -> list[str]:
+def _following(text: str, begin: int | None) -> list[str]:
+    if begin is None:
+        return []
     text = text[:MAX_CHARACTERS]
     size = _LONGEST_WORD
     while True:
@@ -57,10 +59,10 @@ def _following(text: str, begin: int) -> list[str]:
         size *= 2
 
 
-def _cut(text: str, number: int) -> tuple[int, int]:
+def _cut(text: str, number: int) -> tuple[int, int | None]:
     """Return where the portions before ``number`` end, and where those from it on begin.
 
-    Between them is what remains of a word that is truncated.
+    Between them is what remains of a word that is truncated. None when that fills the portion.
     """
     length = min(len(text), MAX_CHARACTERS)
     at = number * PORTION
@@ -72,12 +74,14 @@ def _cut(text: str, number: int) -> tuple[int, int]:
     if end is not None:
         return end, end
     end = min(at + _LONGEST_WORD, length)
-    begin = _next_between(text, end, length)
-    return end, length if begin is None else begin
+    limit = min(at + PORTION + _LONGEST_WORD, length)
+    begin = _next_between(text, end, limit)
+    return end, length if begin is None and limit == length else begin
 
 
 def _next_between(text: str, begin: int, end: int) -> int | None:
-    for found in _BETWEEN.finditer(text, begin):
+    # The expression looks at one character after its match.
+    for found in _BETWEEN.finditer(text, begin, end + 1):
         at = found.start()
         if at >= end:
             return None
