@@ -16,7 +16,7 @@ from octavo.actors.jobs.debounce import Debounce
 from octavo.actors.jobs.step_loop import StepLoop
 from octavo.model.identity import WorkspaceId
 from octavo.store import Script, Store, StoreError, StoreUnavailable
-from octavo.store.scripts.fulltext_index import remove_some_words
+from octavo.store.scripts.fulltext_index import remove_some_words, words_are_left
 from octavo.store.scripts.index_backlog import (
     LINKS,
     SLICE_BYTES,
@@ -60,8 +60,9 @@ async def index_some(
     step = await store.read_much(next_step(index, workspace_ids, max_bytes))
     if not step.parts:
         return StepDone(step.left, [])
-    overtaken, unfinished = await store.write(commit_step(step))
-    left = dict.fromkeys((*step.left, *unfinished))
+    stored = await store.write(commit_step(step))
+    left = dict.fromkeys((*step.left, *stored.unfinished))
+    overtaken = stored.overtaken
     return StepDone([each for each in left if each not in overtaken], overtaken)
 
 
@@ -192,10 +193,11 @@ class IndexingJob:
             await self._index()
 
     async def _remove_words(self) -> bool:
+        if not await self._store.read(words_are_left):
+            return False
         began = trio.current_time()
         more = await self._store.write(remove_some_words())
-        if more:
-            await trio.sleep(trio.current_time() - began)
+        await trio.sleep(trio.current_time() - began)
         return more
 
     async def _index(self) -> None:

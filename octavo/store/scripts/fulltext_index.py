@@ -248,6 +248,12 @@ async def remove_some_notes(transaction: Transaction, workspace: int, maximum: i
     return bool(rows or begun)
 
 
+async def words_are_left(transaction: Transaction) -> bool:
+    """Return whether `remove_some_words` has something to remove."""
+    row = await transaction.fetch_one("SELECT 1 FROM fulltext_removals LIMIT 1")
+    return row is not None
+
+
 def remove_some_words() -> Script[bool]:
     """Remove some words of notes that are no longer found; return whether there may be more."""
 

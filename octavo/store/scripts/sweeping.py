@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from octavo.model.files.feed import page_end
 from octavo.model.identity import WorkspaceId
 from octavo.store.scripts.contents import delete_contents
-from octavo.store.scripts.fulltext_index import remove_some_words, request_erasure
+from octavo.store.scripts.fulltext_index import remove_some_words, request_erasure, words_are_left
 from octavo.store.scripts.index_removal import unindex_some
 from octavo.store.transaction import Row, Script, Transaction
 
@@ -35,7 +35,7 @@ def sweep() -> Script[bool]:
 
     async def sweep_some(transaction: Transaction) -> bool:
         # The index may need the texts to remove words.
-        if await transaction.fetch_one("SELECT 1 FROM fulltext_removals LIMIT 1"):
+        if await words_are_left(transaction):
             await remove_some_words()(transaction)
             return True
         return await _sweep_files(transaction) or await _sweep_workspace(transaction)
