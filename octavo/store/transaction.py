@@ -41,12 +41,18 @@ class NewNote(NamedTuple):
 class IndexedNote:
     """A note in the full text index: the words of a path, a text and its title.
 
-    ``number`` is its key in the index, ``content`` that of the text.
+    Attributes:
+        number: its key in the index.
+        content: the key of its text.
+        path: the path that is indexed; None when its words are not in the index.
+        portions: those of its text that are in the index (`octavo.model.search.portions`); 0 for a
+            note that was indexed as a whole.
     """
 
     number: int
     content: int
-    path: str
+    path: str | None
+    portions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +105,31 @@ class Transaction(Protocol):
     # table ``fulltext_notes`` has a row for each.
 
     async def put_words(self, workspace_id: str, notes: Sequence[NewNote]) -> Sequence[int]:
-        """Add notes to the full text index; return their numbers, in order."""
+        """Add short notes to the full text index; return their numbers, in order."""
+
+    async def new_words(self) -> int:
+        """Return the number of a long note that is to be added to the full text index."""
+
+    async def put_portion(
+        self, workspace_id: str, number: int, portion: int, tokens: Sequence[str]
+    ) -> None:
+        """Add a portion of a long note's text, counted from 0, to the full text index."""
+
+    async def put_name(self, workspace_id: str, number: int, path: str, title: str) -> None:
+        """Add the path and the title of a long note to the full text index."""
 
     async def rename_words(
         self, workspace_id: str, notes: Sequence[tuple[IndexedNote, str]]
     ) -> None:
         """Change the paths of notes that are in the full text index; they keep their numbers."""
 
-    async def remove_words(self, workspace_id: str, notes: Sequence[IndexedNote]) -> None:
-        """Remove notes from the full text index, while their texts are still stored."""
+    async def remove_words(
+        self, workspace_id: str, note: IndexedNote, text: str, portion: int
+    ) -> int | None:
+        """Remove words of a note from the full text index: those of one portion of its ``text``.
+
+        Returns how many tokens the portion has, None when nothing of the note is left.
+        """
 
     async def merge_words(self, *, begin: bool) -> bool:
         """Overwrite some entries of removed notes in the full text index.

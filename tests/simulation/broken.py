@@ -42,13 +42,19 @@ def reply_before_commit(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(WorkspaceActor, "_accept", accept)
 
 
+class _Done(list[Any]):
+    """What a step returns that has done everything."""
+
+    overtaken: tuple[()] = ()
+    unfinished: tuple[()] = ()
+
+
 def storage_replies_before_commit(patch: pytest.MonkeyPatch) -> None:
     """The storage actor acknowledges everything, and commits afterwards."""
 
     async def handle_batch(self: Storage, batch: Sequence[Envelope[Write[Any]]]) -> None:
         for envelope in batch:
-            # As a step that has done everything.
-            envelope.reply(envelope.message.reply(Value([])))
+            envelope.reply(envelope.message.reply(Value(_Done())))
         await self._engine.write_batch([envelope.message.script for envelope in batch])
 
     patch.setattr(Storage, "handle_batch", handle_batch)

@@ -19,12 +19,12 @@ from octavo.model.identity import Position, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.scripts import (
     changesets,
-    fulltext_index,
     link_queries,
     uploads,
 )
 from octavo.store.scripts.feed import Heads, heads_after
 from octavo.store.scripts.select_in import execute_each
+from octavo.store.sqlite.transaction import SqliteTransaction
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -69,20 +69,7 @@ def settle_documents_before_the_commit(patch: pytest.MonkeyPatch) -> None:
 
 def index_changed_notes_twice(patch: pytest.MonkeyPatch) -> None:
     """The words of a former text stay in the index."""
-    remove = fulltext_index._remove
-
-    async def remove_rows_alone(
-        transaction: Transaction,
-        workspace_id: WorkspaceId,
-        notes: Sequence[Any],
-    ) -> None:
-        class Half:
-            def __getattr__(self, name: str) -> object:
-                return _do_nothing if name == "remove_words" else getattr(transaction, name)
-
-        await remove(Half(), workspace_id, notes)  # type: ignore[arg-type]
-
-    patch.setattr(fulltext_index, "_remove", remove_rows_alone)
+    patch.setattr(SqliteTransaction, "remove_words", _do_nothing)
 
 
 def execute_what_was_withdrawn(patch: pytest.MonkeyPatch) -> None:

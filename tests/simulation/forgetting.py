@@ -37,8 +37,8 @@ async def faults_of_purged(disk: Disk, workspaces: Sequence[Kept], ledger: Ledge
     files = set(purged)
     for table, columns, rows in disk.everything():
         values.update(value for row in rows for value in row)
-        if table == "purged_contents" and rows:
-            found.append(f"{rows} are left to be swept")
+        if table in ("purged_contents", "fulltext_removals") and rows:
+            found.append(f"{rows} are left to be swept in {table}")
         if {"workspace", "file"} <= {*columns} and table not in _KEPT_OF_PURGED:
             at = columns.index("workspace"), columns.index("file")
             left = [row for row in rows if tuple(row[each] for each in at) in files]

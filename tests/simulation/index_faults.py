@@ -10,6 +10,7 @@ from octavo.model.identity import FileId
 from octavo.model.search.tokens import name_tokens, tag_of, tokens_of
 from octavo.store import Script, Store, Transaction
 from octavo.store.scripts import index_backlog
+from octavo.store.scripts.fulltext_index import remove_some_words
 from octavo.store.scripts.index_backlog import (
     LINKS,
     WORDS,
@@ -85,9 +86,11 @@ async def _catch_up(transaction: Transaction) -> None:
         left = await workspaces_to_index(index)(transaction)
         while left:
             step = await next_step(index, left)(transaction)
-            overtaken = await commit_step(step)(transaction)
+            overtaken, unfinished = await commit_step(step)(transaction)
             assert not overtaken, f"somebody else has indexed {overtaken}"
-            left = step.left
+            left = [*unfinished, *step.left]
+    while await remove_some_words()(transaction):
+        pass
 
 
 def _expected(workspace: Kept) -> Script[Rows]:

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple, TypeVar
 import trio
 
 from octavo.actors.jobs.debounce import Debounce
+from octavo.actors.jobs.step_loop import StepLoop
 from octavo.model.identity import WorkspaceId
 from octavo.store import Script, Store, StoreError, StoreUnavailable
+from octavo.store.scripts.fulltext_index import remove_some_words, words_are_left
 from octavo.store.scripts.index_backlog import (
     LINKS,
     SLICE_BYTES,
@@ -56,8 +58,12 @@ async def index_some(
     Raises `StoreUnavailable`. When cancelled, the step is stored entirely or not at all.
     """
     step = await store.read_much(next_step(index, workspace_ids, max_bytes))
-    overtaken = await store.write(commit_step(step)) if step.parts else []
-    return StepDone([each for each in step.left if each not in overtaken], overtaken)
+    if not step.parts:
+        return StepDone(step.left, [])
+    stored = await store.write(commit_step(step))
+    left = dict.fromkeys((*step.left, *stored.unfinished))
+    overtaken = stored.overtaken
+    return StepDone([each for each in left if each not in overtaken], overtaken)
 
 
 async def _index_all(
@@ -157,6 +163,7 @@ class IndexingJob:
 
     Workspaces take turns: in each step comes first what the previous one did not reach. Links are
     indexed before words; when words have waited for `TURN_SECONDS`, both indexes get the same time.
+    The words of former texts are removed after new ones were indexed.
 
     Args:
         store: the store of the files and the indexes.
@@ -170,6 +177,7 @@ class IndexingJob:
         self._wake = trio.Event()
         self._backlogs = (_PendingIndex(LINKS, LINKS_QUIET), _PendingIndex(WORDS, WORDS_QUIET))
         self._next_look = -math.inf
+        self._removal = StepLoop("removal of words", self._remove_words)
 
     def wake(self, workspace_id: WorkspaceId) -> None:
         """Schedule the indexing of a workspace that changed."""
@@ -180,6 +188,19 @@ class IndexingJob:
 
     async def run(self) -> None:
         """Index until cancelled; a step that is cancelled is committed entirely or not at all."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._removal.run)
+            await self._index()
+
+    async def _remove_words(self) -> bool:
+        if not await self._store.read(words_are_left):
+            return False
+        began = trio.current_time()
+        more = await self._store.write(remove_some_words())
+        await trio.sleep(trio.current_time() - began)
+        return more
+
+    async def _index(self) -> None:
         while True:
             try:
                 if trio.current_time() >= self._next_look:
@@ -207,6 +228,8 @@ class IndexingJob:
         if found is not None:
             size = SMALL_BYTES if began - self._changed_at < BUSY_SECONDS else SLICE_BYTES
             done = await index_some(self._store, found.index, [*found.begun], size)
+            if found.index is WORDS:
+                self._removal.wake()
             found.begun = {each: found.begun[each] for each in (*done.left, *done.overtaken)}
             took = max(SHORTEST_PAUSE, trio.current_time() - began)
             found.used += took

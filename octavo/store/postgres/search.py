@@ -29,6 +29,7 @@ TEXT = "SELECT compressed FROM contents WHERE number = $1"
 CONTENTS = "SELECT nextval('content_numbers') FROM generate_series(1, CAST($1 AS INTEGER))"
 PIECE = 2000
 """Tokens in a piece, at most."""
+_PIECES_OF_PORTION = 1000
 MAX_POSITIONS = 255
 """Of one token in a piece."""
 
@@ -87,6 +88,16 @@ def rows_of(
         for piece, tokens in enumerate(pieces_of(tokens_of(text)), 1):
             if tokens:
                 yield workspace_id, number, piece, vector(tag, tokens)
+
+
+def portion_rows(
+    workspace_id: str, number: int, portion: int, tokens: Sequence[str]
+) -> Iterator[tuple[Value, ...]]:
+    """Return the rows of a portion of a long note, whose name is piece 0."""
+    tag = tag_of(workspace_id)
+    for piece, some in enumerate(pieces_of(tokens), 1 + portion * _PIECES_OF_PORTION):
+        if some:
+            yield workspace_id, number, piece, vector(tag, some)
 
 
 def match(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]]:

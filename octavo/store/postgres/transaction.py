@@ -17,6 +17,7 @@ from octavo.store.postgres.search import (
     TEXT,
     match,
     name_vector,
+    portion_rows,
     rows_of,
 )
 from octavo.store.transaction import IndexedNote, Matching, NewNote, Row, Value, indexed_title
@@ -86,10 +87,26 @@ class PostgresTransaction:
         return sorted(row[0] for row in await self.fetch_all(CONTENTS, count))
 
     async def put_words(self, workspace_id: str, notes: Sequence[NewNote]) -> Sequence[int]:
-        """Add notes to the full text index; return their numbers, in order."""
+        """Add short notes to the full text index; return their numbers, in order."""
         numbers = [row[0] for row in await self.fetch_all(NUMBERS, len(notes))]
         await self.execute_many(PUT, rows_of(workspace_id, numbers, notes))
         return numbers
+
+    async def new_words(self) -> int:
+        """Return the number of a long note that is to be added to the full text index."""
+        [row] = await self.fetch_all(NUMBERS, 1)
+        return int(row[0])
+
+    async def put_portion(
+        self, workspace_id: str, number: int, portion: int, tokens: Sequence[str]
+    ) -> None:
+        """Add a portion of a long note's text, counted from 0, to the full text index."""
+        await self.execute_many(PUT, portion_rows(workspace_id, number, portion, tokens))
+
+    async def put_name(self, workspace_id: str, number: int, path: str, title: str) -> None:
+        """Add the path and the title of a long note to the full text index."""
+        vector = name_vector(tag_of(workspace_id), path, title)
+        await self.execute(PUT, workspace_id, number, 0, vector)
 
     async def rename_words(
         self, workspace_id: str, notes: Sequence[tuple[IndexedNote, str]]
@@ -101,9 +118,12 @@ class PostgresTransaction:
             title = "" if row is None else indexed_title(undamaged(row[0]) or "")
             await self.execute(PUT_NAME, workspace_id, note.number, name_vector(tag, path, title))
 
-    async def remove_words(self, workspace_id: str, notes: Sequence[IndexedNote]) -> None:
-        """Remove notes from the full text index."""
-        await self.execute_many(REMOVE, [(workspace_id, note.number) for note in notes])
+    async def remove_words(
+        self, workspace_id: str, note: IndexedNote, text: str, portion: int
+    ) -> int | None:
+        """Remove all words of a note from the full text index; return None."""
+        await self.execute(REMOVE, workspace_id, note.number)
+        return None
 
     async def merge_words(self, *, begin: bool) -> bool:
         """Do nothing: the server overwrites deleted rows when it vacuums."""

@@ -1,7 +1,11 @@
 """Index the words of notes for full text search, and remove them.
 
-The rows of ``fulltext_notes`` record what is indexed of each note. An engine may need the text to
-remove a note again; so a purged note is removed from the index before its texts are deleted.
+The rows of ``fulltext_notes`` record what is indexed of each note. What has no row is not found.
+
+No transaction adds or removes the words of a whole long note. Such a note is added in several steps
+under a number in ``fulltext_beginnings``, and replaces what was indexed of it before with the last
+one. The words of notes that are no longer found are removed by `remove_some_words`, in portions. An
+engine may need the text for that, so the texts of these notes are deleted after it.
 """
 
 from __future__ import annotations
@@ -11,27 +15,41 @@ from typing import NamedTuple
 
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, WorkspaceId
+from octavo.model.search.portions import overlapping, portions_of
+from octavo.store.compression import undamaged
 from octavo.store.scripts.head_texts import texts_of
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import execute_each, select_in
-from octavo.store.transaction import IndexedNote, NewNote, Script, Transaction, Value
+from octavo.store.transaction import IndexedNote, NewNote, Script, Transaction, Value, indexed_title
 
 _INDEXED = f"""
     SELECT files.file_id, files.content, fulltext_notes.number, fulltext_notes.content,
-        fulltext_notes.path, files.path
+        fulltext_notes.path, files.path, fulltext_notes.portions
     FROM files LEFT JOIN fulltext_notes
     ON fulltext_notes.workspace = files.workspace AND fulltext_notes.file = files.number
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
+_BEGUN = f"""
+    SELECT files.file_id, files.content, fulltext_beginnings.number, fulltext_beginnings.content,
+        fulltext_beginnings.portions
+    FROM files JOIN fulltext_beginnings
+    ON fulltext_beginnings.workspace = files.workspace AND fulltext_beginnings.file = files.number
+    WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
+"""
+_SOME_BEGUN = """
+    SELECT number, content, portions FROM fulltext_beginnings
+    WHERE workspace = $1 ORDER BY file LIMIT $2
+"""
 _SOME_INDEXED = """
-    SELECT fulltext_notes.number, fulltext_notes.content, COALESCE(fulltext_notes.path, files.path)
+    SELECT fulltext_notes.number, fulltext_notes.content, COALESCE(fulltext_notes.path, files.path),
+        fulltext_notes.portions
     FROM fulltext_notes JOIN files
     ON files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
     WHERE fulltext_notes.workspace = $1 ORDER BY fulltext_notes.file LIMIT $2
 """
 _PUT = f"""
-    INSERT INTO fulltext_notes (number, workspace, file, content)
-    SELECT $3, workspace, number, content FROM files
+    INSERT INTO fulltext_notes (number, portions, workspace, file, content)
+    SELECT $3, $4, workspace, number, content FROM files
     WHERE workspace = {WORKSPACE} AND file_id = $2::uuid
 """
 _DELETE = "DELETE FROM fulltext_notes WHERE number = $1"
@@ -43,6 +61,29 @@ _KEEP_PATH = """
     WHERE workspace = $1 AND path IS NULL
     AND file = (SELECT number FROM files WHERE workspace = $1 AND file_id = $2::uuid)
 """
+_BEGIN = f"""
+    INSERT INTO fulltext_beginnings (number, portions, workspace, file, content)
+    SELECT $3, $4, workspace, number, content FROM files
+    WHERE workspace = {WORKSPACE} AND file_id = $2::uuid
+"""
+_CONTINUE = "UPDATE fulltext_beginnings SET portions = $2 WHERE number = $1"
+_END = "DELETE FROM fulltext_beginnings WHERE number = $1"
+_QUEUE_REMOVAL = """
+    INSERT INTO fulltext_removals (number, workspace, content, path, portions)
+    VALUES ($1, $2, $3, $4, $5)
+"""
+_NEXT_REMOVAL = """
+    SELECT fulltext_removals.number, fulltext_removals.content, fulltext_removals.path,
+        fulltext_removals.portions, fulltext_removals.removed, contents.compressed,
+        COALESCE(workspaces.id, deleted_workspaces.id) AS id
+    FROM fulltext_removals
+    LEFT JOIN contents ON contents.number = fulltext_removals.content
+    LEFT JOIN workspaces ON workspaces.number = fulltext_removals.workspace
+    LEFT JOIN deleted_workspaces ON deleted_workspaces.number = fulltext_removals.workspace
+    ORDER BY fulltext_removals.number LIMIT 1
+"""
+_CONTINUE_REMOVAL = "UPDATE fulltext_removals SET removed = $2 WHERE number = $1"
+_END_REMOVAL = "DELETE FROM fulltext_removals WHERE number = $1"
 _FORGET_PATH = "UPDATE fulltext_notes SET path = NULL WHERE number = $1"
 
 
@@ -57,20 +98,38 @@ class _Entry(NamedTuple):
     kept_path: str | None
 
 
+class _Beginning(NamedTuple):
+    """A long note of which some portions are indexed, of its present text or an earlier one."""
+
+    note: IndexedNote
+    current: bool
+
+
+STEP_TOKENS = 4096
+"""Tokens that one step adds or removes; then it ends with the portion that it works on."""
+_LEAST_TOKENS = 512
+"""What a portion counts at least: to find its tokens takes time also when they are few."""
+
+
 async def index_words(
     transaction: Transaction,
     workspace_id: WorkspaceId,
     file_ids: Sequence[FileId],
     live: Mapping[FileId, Revision],
-) -> None:
+) -> bool:
     """Bring the full text index of files up to date with their stored heads, which are in ``live``.
 
     Files that are not in ``live`` are removed. Of a damaged text, no words are indexed. The texts
-    of those that changed are held in memory together.
+    of those that changed are held in memory together. Returns whether all is indexed; otherwise
+    this is to be called again.
     """
     indexed = await _indexed(transaction, workspace_id, file_ids)
+    begun = await _begun(transaction, workspace_id, file_ids)
     notes = {file_id: head for file_id, head in live.items() if head.kind == "note"}
     gone = [entry.note for file_id, entry in indexed.items() if file_id not in notes]
+    abandoned = [
+        each.note for file_id, each in begun.items() if file_id not in notes or not each.current
+    ]
     written: list[Revision] = []
     moved: list[tuple[IndexedNote, str]] = []
     forgotten: list[tuple[Value, ...]] = []
@@ -78,25 +137,82 @@ async def index_words(
         entry = indexed.get(file_id)
         if entry is None or not entry.current:
             written.append(head)
-            gone += [] if entry is None else [entry.note]
         elif entry.kept_path is not None:
             forgotten.append((entry.note.number,))
             if entry.kept_path != head.path:
                 moved.append((entry.note, head.path))
-    await _remove(transaction, workspace_id, gone)
     if moved:
         await transaction.rename_words(workspace_id, moved)
     await execute_each(transaction, _FORGET_PATH, forgotten)
-    if written:
-        names = [head.file_id for head in written]
-        texts = await texts_of(transaction, workspace_id, names)
-        added = [NewNote(head.path, texts.get(head.file_id, "")) for head in written]
-        numbers = await transaction.put_words(workspace_id, added)
-        rows = [
-            (workspace_id, head.file_id, number)
-            for head, number in zip(written, numbers, strict=True)
+    await _abandon(transaction, workspace_id, abandoned)
+    texts = (
+        await texts_of(transaction, workspace_id, [head.file_id for head in written])
+        if written
+        else {}
+    )
+    short: list[Revision] = []
+    added: list[tuple[Value, ...]] = []
+    finished = True
+    used = 0
+    for head in written:
+        text = texts.get(head.file_id, "")
+        if portions_of(text) == 1:
+            short.append(head)
+            continue
+        begin = begun.get(head.file_id)
+        beginning = begin.note if begin is not None and begin.current else None
+        if used >= STEP_TOKENS:
+            finished = False
+            continue
+        number, portions, tokens = await _add_portions(
+            transaction, workspace_id, head, text, beginning, STEP_TOKENS - used
+        )
+        used += tokens
+        if portions < portions_of(text):
+            finished = False
+            continue
+        await transaction.put_name(workspace_id, number, head.path, indexed_title(text))
+        await transaction.execute(_END, number)
+        added.append((workspace_id, head.file_id, number, portions))
+    if short:
+        new = [NewNote(head.path, texts.get(head.file_id, "")) for head in short]
+        numbers = await transaction.put_words(workspace_id, new)
+        added += [
+            (workspace_id, head.file_id, number, 0)
+            for head, number in zip(short, numbers, strict=True)
         ]
-        await execute_each(transaction, _PUT, rows)
+    replaced = {row[1] for row in added}
+    gone += [entry.note for file_id, entry in indexed.items() if file_id in replaced]
+    await _remove(transaction, workspace_id, gone)
+    await execute_each(transaction, _PUT, added)
+    return finished
+
+
+async def _add_portions(
+    transaction: Transaction,
+    workspace_id: WorkspaceId,
+    head: Revision,
+    text: str,
+    beginning: IndexedNote | None,
+    tokens: int,
+) -> tuple[int, int, int]:
+    """Index some portions of a long note, with about ``tokens``.
+
+    Returns the number of the note, how many portions are indexed, and the tokens of these.
+    """
+    if beginning is None:
+        number, portions = await transaction.new_words(), 0
+        await transaction.execute(_BEGIN, workspace_id, head.file_id, number, 0)
+    else:
+        number, portions = beginning.number, beginning.portions
+    used = 0
+    while portions < portions_of(text) and used < tokens:
+        some = overlapping(text, portions)
+        await transaction.put_portion(workspace_id, number, portions, some)
+        used += max(_LEAST_TOKENS, len(some))
+        portions += 1
+    await transaction.execute(_CONTINUE, number, portions)
+    return number, portions, used
 
 
 async def keep_indexed_paths(
@@ -112,21 +228,60 @@ async def keep_indexed_paths(
 async def remove_notes(
     transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
 ) -> None:
-    """Remove files from the index, while their texts are stored."""
+    """Have searches no longer find files; `remove_some_words` removes their words."""
     indexed = await _indexed(transaction, workspace_id, file_ids)
     await _remove(transaction, workspace_id, [entry.note for entry in indexed.values()])
+    begun = await _begun(transaction, workspace_id, file_ids)
+    await _abandon(transaction, workspace_id, [each.note for each in begun.values()])
 
 
-async def remove_some_notes(
-    transaction: Transaction, workspace_id: WorkspaceId, workspace: int, maximum: int
-) -> bool:
-    """Remove some notes of a workspace from the index; return whether there were any.
+async def remove_some_notes(transaction: Transaction, workspace: int, maximum: int) -> bool:
+    """Have the words of some notes of a workspace removed; return whether there were any.
 
     ``workspace`` is the number of the workspace.
     """
     rows = await transaction.fetch_all(_SOME_INDEXED, workspace, maximum)
-    await _remove(transaction, workspace_id, [IndexedNote(*row) for row in rows])
-    return bool(rows)
+    await _queue(transaction, workspace, [IndexedNote(*row) for row in rows], _DELETE)
+    begun = await transaction.fetch_all(_SOME_BEGUN, workspace, maximum)
+    notes = [IndexedNote(row[0], row[1], None, row[2]) for row in begun]
+    await _queue(transaction, workspace, notes, _END)
+    return bool(rows or begun)
+
+
+async def words_are_left(transaction: Transaction) -> bool:
+    """Return whether `remove_some_words` has something to remove."""
+    row = await transaction.fetch_one("SELECT 1 FROM fulltext_removals LIMIT 1")
+    return row is not None
+
+
+def remove_some_words() -> Script[bool]:
+    """Remove some words of notes that are no longer found; return whether there may be more."""
+
+    async def remove_some(transaction: Transaction) -> bool:
+        used = 0
+        text: str | None = None
+        of: int | None = None
+        while used < STEP_TOKENS:
+            row = await transaction.fetch_one(_NEXT_REMOVAL)
+            if row is None:
+                return False
+            note, portion = IndexedNote(*row[:4]), row[4]
+            if of != note.number:
+                # The words of a damaged text remain under a number that no note has.
+                of, text = note.number, "" if row[5] is None else undamaged(row[5]) or ""
+            removed = (
+                None
+                if row[6] is None
+                else await transaction.remove_words(row[6], note, text or "", portion)
+            )
+            if removed is None:
+                await transaction.execute(_END_REMOVAL, note.number)
+            else:
+                await transaction.execute(_CONTINUE_REMOVAL, note.number, portion + 1)
+            used += max(_LEAST_TOKENS, removed or 0)
+        return True
+
+    return remove_some
 
 
 async def _indexed(
@@ -135,10 +290,22 @@ async def _indexed(
     rows = await select_in(transaction, _INDEXED, workspace_id, file_ids)
     return {
         file_id: _Entry(
-            IndexedNote(number, content, path if kept is None else kept), content == head, kept
+            IndexedNote(number, content, path if kept is None else kept, portions),
+            content == head,
+            kept,
         )
-        for file_id, head, number, content, kept, path in rows
+        for file_id, head, number, content, kept, path, portions in rows
         if number is not None
+    }
+
+
+async def _begun(
+    transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
+) -> dict[FileId, _Beginning]:
+    rows = await select_in(transaction, _BEGUN, workspace_id, file_ids)
+    return {
+        file_id: _Beginning(IndexedNote(number, content, None, portions), content == head)
+        for file_id, head, number, content, portions in rows
     }
 
 
@@ -146,8 +313,29 @@ async def _remove(
     transaction: Transaction, workspace_id: WorkspaceId, notes: Sequence[IndexedNote]
 ) -> None:
     if notes:
-        await transaction.remove_words(workspace_id, notes)
-        await execute_each(transaction, _DELETE, [(note.number,) for note in notes])
+        workspace = await _number_of(transaction, workspace_id)
+        await _queue(transaction, workspace, notes, _DELETE)
+
+
+async def _abandon(
+    transaction: Transaction, workspace_id: WorkspaceId, notes: Sequence[IndexedNote]
+) -> None:
+    if notes:
+        await _queue(transaction, await _number_of(transaction, workspace_id), notes, _END)
+
+
+async def _number_of(transaction: Transaction, workspace_id: WorkspaceId) -> int:
+    row = await transaction.fetch_one(f"SELECT {WORKSPACE}", workspace_id)
+    return 0 if row is None else int(row[0])
+
+
+async def _queue(
+    transaction: Transaction, workspace: int, notes: Sequence[IndexedNote], forget: str
+) -> None:
+    """Queue the removal of the words of notes; ``forget`` deletes their rows by their numbers."""
+    rows = [(each.number, workspace, each.content, each.path, each.portions) for each in notes]
+    await execute_each(transaction, _QUEUE_REMOVAL, rows)
+    await execute_each(transaction, forget, [(each.number,) for each in notes])
 
 
 async def request_erasure(transaction: Transaction) -> None:

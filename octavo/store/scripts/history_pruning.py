@@ -77,6 +77,10 @@ _NEEDED = f"""
 }
     UNION ALL
     SELECT content FROM fulltext_notes WHERE workspace = $1 AND file = $2
+    UNION ALL
+    SELECT content FROM fulltext_beginnings WHERE workspace = $1 AND file = $2
+    UNION ALL
+    SELECT content FROM fulltext_removals WHERE workspace = $1
 """
 
 

@@ -31,16 +31,22 @@ from octavo.store.transaction import Script, Transaction
 
 E = TypeVar("E")
 
-SLICE_BYTES = 64 * 1024
-"""Of texts that are indexed in one step for a query that waits; a longer text alone."""
+SLICE_BYTES = 32 * 1024
+"""Of texts and paths that are indexed in one step for a query that waits; a longer text alone.
+
+The words of a longer text take several steps.
+"""
 _MAX_FILES = 100
 
 Extract = Callable[
     [Transaction, WorkspaceId, Mapping[FileId, Revision]], Awaitable[Mapping[FileId, E]]
 ]
 """Returns what is to be indexed of live files, whose heads are given."""
-Update = Callable[[Transaction, WorkspaceId, Sequence[FileId], Mapping[FileId, E]], Awaitable[None]]
-"""Updates files in the index; those that are not in the mapping are not live, and are removed."""
+Update = Callable[[Transaction, WorkspaceId, Sequence[FileId], Mapping[FileId, E]], Awaitable[bool]]
+"""Updates files in the index; those that are not in the mapping are not live, and are removed.
+
+Returns whether all is indexed; otherwise it is to be called again.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,8 @@ _CURSOR = """
 """
 # Attachments have no text.
 _NEXT = f"""
-    SELECT position, number, file_id, CASE kind WHEN 'note' THEN size ELSE 0 END FROM files
+    SELECT position, number, file_id, CASE kind WHEN 'note' THEN size + 3 * LENGTH(path) ELSE 0 END
+    FROM files
     WHERE workspace = {WORKSPACE} AND position >= $2 AND (position, number) > ($2, $3)
     ORDER BY position, number LIMIT $4
 """
@@ -129,6 +136,18 @@ class WorkspaceStep(Generic[E]):
     entries: Mapping[FileId, E]
     begin: BacklogCursor
     end: BacklogCursor
+
+
+class StoredStep(NamedTuple):
+    """What became of a step.
+
+    Attributes:
+        overtaken: the workspaces of which another step was stored before, and nothing of this one.
+        unfinished: those of which some was stored, and the rest is still to be indexed.
+    """
+
+    overtaken: list[WorkspaceId]
+    unfinished: list[WorkspaceId]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,35 +208,40 @@ def next_step(
     return read_step
 
 
-def commit_step(step: BacklogStep[E]) -> Script[list[WorkspaceId]]:
-    """Store what ``step`` indexes; return the workspaces of which another step was stored before.
+def commit_step(step: BacklogStep[E]) -> Script[StoredStep]:
+    """Store what ``step`` indexes, or a part of a long text."""
 
-    Of these, nothing is stored.
-    """
-
-    async def store_step(transaction: Transaction) -> list[WorkspaceId]:
-        return [
-            part.workspace_id
-            for part in step.parts
-            if not await _store(transaction, step.index, part)
-        ]
+    async def store_step(transaction: Transaction) -> StoredStep:
+        stored = StoredStep([], [])
+        for part in step.parts:
+            finished = await _store(transaction, step.index, part)
+            if finished is None:
+                stored.overtaken.append(part.workspace_id)
+            elif not finished:
+                stored.unfinished.append(part.workspace_id)
+        return stored
 
     return store_step
 
 
-async def _store(transaction: Transaction, index: FileIndex[E], part: WorkspaceStep[E]) -> bool:
+async def _store(
+    transaction: Transaction, index: FileIndex[E], part: WorkspaceStep[E]
+) -> bool | None:
+    """Return whether all of ``part`` is indexed; None when it was overtaken."""
     workspace_id = part.workspace_id
     found = await _cursor(transaction, workspace_id, index)
     if found is None or found[1] != part.begin:
-        return False
+        return None
     # Before the entries: a transaction of another process that stores the same step conflicts here
     # and is repeated; inserting the same entries would be an error.
     await transaction.execute(_MOVE_CURSOR, workspace_id, index.name, *part.end)
     rows = await select_in(transaction, _POSITIONS, workspace_id, [*part.files])
     same = [FileId(row[0]) for row in rows if row[1] == part.files[FileId(row[0])]]
     entries = {file_id: part.entries[file_id] for file_id in same if file_id in part.entries}
-    await index.update(transaction, workspace_id, same, entries)
-    return True
+    finished = await index.update(transaction, workspace_id, same, entries)
+    if not finished:
+        await transaction.execute(_MOVE_CURSOR, workspace_id, index.name, *part.begin)
+    return finished
 
 
 async def unindexed_files(

@@ -10,8 +10,7 @@ from octavo.store.scripts.link_index import remove_links, remove_some_links
 from octavo.store.transaction import Transaction
 
 _MAX_LINKED = 100
-# Each of them takes reading its text.
-_MAX_NOTES = 20
+_MAX_NOTES = 500
 
 _DELETE_CURSORS = "DELETE FROM index_cursors WHERE workspace = $1"
 _WORKSPACE = """
@@ -23,7 +22,10 @@ _WORKSPACE = """
 async def unindex_files(
     transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
 ) -> None:
-    """Remove files from the indexes, in the commit that purges them and while they have texts."""
+    """Remove files from the indexes, in the commit that purges them.
+
+    The words of their texts are removed later, and are not found from now on.
+    """
     await remove_links(transaction, workspace_id, file_ids)
     await remove_notes(transaction, workspace_id, file_ids)
 
@@ -37,7 +39,7 @@ async def unindex_some(transaction: Transaction, workspace_id: WorkspaceId) -> b
     if found is None:
         return False
     workspace = found[0]
-    if await remove_some_notes(transaction, workspace_id, workspace, _MAX_NOTES):
+    if await remove_some_notes(transaction, workspace, _MAX_NOTES):
         await request_erasure(transaction)
         return True
     if await remove_some_links(transaction, workspace, _MAX_LINKED):

@@ -177,8 +177,8 @@ async def index_links(
     workspace_id: WorkspaceId,
     file_ids: Sequence[FileId],
     found: Mapping[FileId, LinkKeys],
-) -> None:
-    """Update files in the link index to their keys; those without are removed."""
+) -> bool:
+    """Update files in the link index to their keys; those without are removed. Return True."""
     indexed = await indexed_files(transaction, workspace_id, file_ids)
     await _remove(transaction, [each for each in indexed if each.file_id not in found])
     changed: list[tuple[IndexedFile, LinkKeys]] = []
@@ -193,6 +193,7 @@ async def index_links(
             rows.append((each.workspace, each.number, targets, sources))
     await _replace_keys(transaction, changed)
     await execute_each(transaction, _PUT, rows)
+    return True
 
 
 async def remove_links(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from octavo.model.files.feed import page_end
 from octavo.model.identity import WorkspaceId
 from octavo.store.scripts.contents import delete_contents
-from octavo.store.scripts.fulltext_index import request_erasure
+from octavo.store.scripts.fulltext_index import remove_some_words, request_erasure, words_are_left
 from octavo.store.scripts.index_removal import unindex_some
 from octavo.store.transaction import Row, Script, Transaction
 
@@ -34,6 +34,10 @@ def sweep() -> Script[bool]:
     """Delete some rows; return whether there may be more. Two calls at once do no harm."""
 
     async def sweep_some(transaction: Transaction) -> bool:
+        # The index may need the texts to remove words.
+        if await words_are_left(transaction):
+            await remove_some_words()(transaction)
+            return True
         return await _sweep_files(transaction) or await _sweep_workspace(transaction)
 
     return sweep_some
@@ -58,7 +62,6 @@ async def _sweep_workspace(transaction: Transaction) -> bool:
     if found is None:
         return False
     workspace = found[1]
-    # The index may need the texts to remove notes.
     if await unindex_some(transaction, WorkspaceId(found[0])):
         return True
     for table, names in _KEYS:

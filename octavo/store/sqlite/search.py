@@ -6,17 +6,27 @@ reads the entries of its own workspace only, prefixes included.
 The table stores no copy of what is indexed: that would take more room than text and index together.
 To remove a note, its tokens are computed again from its text. If a later version computes others,
 the entries that remain belong to a number that no note has, and are not found.
+
+A long note has a row for each portion of its text, and one for its name, so that no transaction
+adds or removes many tokens. The numbers of these rows are negative. The clauses of a query may be
+matched in different rows of a note.
 """
 
+from collections.abc import Sequence
+
 from octavo.model.search import Clause
+from octavo.model.search.portions import overlapping, portion, portions_of
 from octavo.model.search.tokens import name_tokens, tag_of, tagged, tokens_of
 from octavo.store.head_conditions import head_conditions
-from octavo.store.transaction import Matching, Value
+from octavo.store.transaction import IndexedNote, Matching, Value, indexed_title
 
 NUMBER = "UPDATE search_numbers SET last = last + $1 RETURNING last"
 PUT = "INSERT INTO search (rowid, body, name) VALUES ($1, $2, $3)"
 REMOVE = "INSERT INTO search (search, rowid, body, name) VALUES ('delete', $1, $2, $3)"
 TEXT = "SELECT compressed FROM contents WHERE number = $1"
+
+# Long notes have so many rows, at most.
+_ROWS = 1 << 16
 
 # Removed entries are marked, and overwritten when the segments that hold them are merged. A
 # negative number of pages begins with all segments.
@@ -27,17 +37,30 @@ LEAST_CHANGES = 2
 
 # From the index to the files: in the other order, the index would be searched for each file.
 _MATCH = """
-    SELECT files.file_id FROM search
+    SELECT files.file_id, fulltext_notes.number FROM search
     CROSS JOIN fulltext_notes ON fulltext_notes.number = search.rowid
     CROSS JOIN files
     ON files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
-    WHERE search MATCH $2
+    WHERE search MATCH $2 AND search.rowid > 0
     AND fulltext_notes.workspace = (SELECT number FROM workspaces WHERE id = $1::uuid)
     {below}{heads} ORDER BY search.rowid DESC LIMIT $3
 """
 _BELOW = """
     AND COALESCE(fulltext_notes.path, files.path) >= $4
     AND COALESCE(fulltext_notes.path, files.path) < $5
+"""
+
+_FOUND = f"""
+    SELECT -search.rowid / {_ROWS} AS number FROM search
+    WHERE search MATCH {{phrase}} AND search.rowid < 0
+"""
+_MATCH_LONG = """
+    SELECT files.file_id, fulltext_notes.number FROM ({found}) AS found
+    CROSS JOIN fulltext_notes ON fulltext_notes.number = found.number
+    CROSS JOIN files
+    ON files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
+    WHERE fulltext_notes.workspace = (SELECT number FROM workspaces WHERE id = $1::uuid)
+    {below}{heads} ORDER BY fulltext_notes.number DESC LIMIT $3
 """
 
 
@@ -49,8 +72,50 @@ def index_row(
     return number, tagged(tag, tokens_of(text)), tagged(tag, name_tokens(path, title))
 
 
+def long_row(number: int, portion: int | None) -> int:
+    """Return the number of the row of a long note's portion, or of its name."""
+    return -(number * _ROWS + (0 if portion is None else portion + 1))
+
+
+def name_row(workspace_id: str, number: int, path: str, title: str) -> tuple[Value, ...]:
+    """Return the row of a long note's name."""
+    return long_row(number, None), "", tagged(tag_of(workspace_id), name_tokens(path, title))
+
+
+def portion_row(
+    workspace_id: str, number: int, portion: int, tokens: Sequence[str]
+) -> tuple[Value, ...]:
+    """Return the row of a portion of a long note."""
+    return long_row(number, portion), tagged(tag_of(workspace_id), tokens), ""
+
+
+def removal(
+    workspace_id: str, note: IndexedNote, text: str, number: int
+) -> tuple[tuple[Value, ...], int, int] | None:
+    """Return the row that removes a portion of a note, and how many tokens it has.
+
+    The third value is how many rows the table has to count more, as the portions of a note that is
+    one row are removed separately. None when the note has no such portion.
+    """
+    name: Sequence[str] = ()
+    if number == 0 and note.path is not None:
+        name = name_tokens(note.path, indexed_title(text))
+    tag = tag_of(workspace_id)
+    if not note.portions and note.path is not None:
+        count = portions_of(text)
+        if number >= count:
+            return None
+        body = portion(text, number)
+        row = (note.number, tagged(tag, body), tagged(tag, name))
+        return row, len(body) + len(name), count - 1 if number == 0 else 0
+    if number >= note.portions or (number and not text):
+        return None
+    body = overlapping(text, number)
+    return portion_row(workspace_id, note.number, number, body), len(body), 0
+
+
 def match(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]]:
-    """Return the statement that finds files, and its arguments."""
+    """Return the statement that finds short notes, and its arguments; the last ones first."""
     tag = tag_of(workspace_id)
     asked = " AND ".join(_phrase(tag, clause) for clause in matching.clauses)
     if matching.names:
@@ -59,6 +124,25 @@ def match(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]
     given: list[Value] = [workspace_id, asked, matching.limit, *below]
     heads, values = head_conditions(matching.heads, len(given))
     sql = _MATCH.format(below=_BELOW if below else "", heads=heads)
+    return sql, (*given, *values)
+
+
+def match_long(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]]:
+    """Return the statement that finds long notes, and its arguments; the last ones first."""
+    tag = tag_of(workspace_id)
+    phrases = [_phrase(tag, clause) for clause in matching.clauses]
+    if matching.names:
+        phrases = [f"{{name}} : ({' AND '.join(phrases)})"]
+    below = matching.below or (None, None)
+    given: list[Value] = [workspace_id, None, matching.limit, *below]
+    found = []
+    for phrase in phrases:
+        given.append(phrase)
+        found.append(_FOUND.format(phrase=f"${len(given)}"))
+    heads, values = head_conditions(matching.heads, len(given))
+    sql = _MATCH_LONG.format(
+        found=" INTERSECT ".join(found), below=_BELOW if matching.below else "", heads=heads
+    )
     return sql, (*given, *values)
 
 

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 
 from octavo.store.compression import undamaged
 from octavo.store.errors import StatementInvalid, StoreError
@@ -17,6 +18,10 @@ from octavo.store.sqlite.search import (
     TEXT,
     index_row,
     match,
+    match_long,
+    name_row,
+    portion_row,
+    removal,
 )
 from octavo.store.sqlite.statement import Statements
 from octavo.store.transaction import (
@@ -118,7 +123,7 @@ class SqliteTransaction:
         return range(first, first + count)
 
     async def put_words(self, workspace_id: str, notes: Sequence[NewNote]) -> Sequence[int]:
-        """Add notes to the full text index; return their numbers, in order."""
+        """Add short notes to the full text index; return their numbers, in order."""
         row = await self.fetch_one(NUMBER, len(notes))
         last = len(notes) if row is None else row[0]
         numbers = range(last + 1 - len(notes), last + 1)
@@ -129,25 +134,57 @@ class SqliteTransaction:
         await self.execute_many(PUT, rows)
         return numbers
 
+    async def new_words(self) -> int:
+        """Return the number of a long note that is to be added to the full text index."""
+        row = await self.fetch_one(NUMBER, 1)
+        return 1 if row is None else int(row[0])
+
+    async def put_portion(
+        self, workspace_id: str, number: int, portion: int, tokens: Sequence[str]
+    ) -> None:
+        """Add a portion of a long note's text, counted from 0, to the full text index."""
+        await self.execute(PUT, *portion_row(workspace_id, number, portion, tokens))
+
+    async def put_name(self, workspace_id: str, number: int, path: str, title: str) -> None:
+        """Add the path and the title of a long note to the full text index."""
+        await self.execute(PUT, *name_row(workspace_id, number, path, title))
+
     async def rename_words(
         self, workspace_id: str, notes: Sequence[tuple[IndexedNote, str]]
     ) -> None:
         """Change the paths of notes that are in the full text index."""
         for note, path in notes:
-            number, body, name = await self._row(workspace_id, note, note.path)
-            await self.execute(REMOVE, number, body, name)
-            await self.execute(PUT, *await self._row(workspace_id, note, path))
+            row = await self.fetch_one(TEXT, note.content)
+            # The words of a damaged text remain under a number that no note has then.
+            text = "" if row is None else undamaged(row[0]) or ""
+            title = indexed_title(text)
+            for statement, name in ((REMOVE, note.path or ""), (PUT, path)):
+                renamed = (
+                    name_row(workspace_id, note.number, name, title)
+                    if note.portions
+                    else index_row(workspace_id, note.number, name, title, text)
+                )
+                await self.execute(statement, *renamed)
 
-    async def remove_words(self, workspace_id: str, notes: Sequence[IndexedNote]) -> None:
-        """Remove notes from the full text index, while their texts are still stored."""
-        for note in notes:
-            await self.execute(REMOVE, *await self._row(workspace_id, note, note.path))
+    async def remove_words(
+        self, workspace_id: str, note: IndexedNote, text: str, portion: int
+    ) -> int | None:
+        """Remove words of a note from the full text index: those of one portion of its ``text``.
 
-    async def _row(self, workspace_id: str, note: IndexedNote, path: str) -> tuple[Value, ...]:
-        row = await self.fetch_one(TEXT, note.content)
-        # The words of a damaged text remain under a number that no note has then.
-        text = "" if row is None else undamaged(row[0]) or ""
-        return index_row(workspace_id, note.number, path, indexed_title(text), text)
+        Returns how many tokens the portion has, None when nothing of the note is left.
+        """
+        removed = removal(workspace_id, note, text, portion)
+        if removed is None:
+            return None
+        row, tokens, uncounted = removed
+        if note.portions and note.path is not None and portion == 0:
+            name = name_row(workspace_id, note.number, note.path, indexed_title(text))
+            await self.execute(REMOVE, *name)
+        # Each removal is one of a row for FTS5, which reports a damaged table without rows.
+        for _ in range(uncounted):
+            await self.execute(PUT, note.number, "", "")
+        await self.execute(REMOVE, *row)
+        return tokens
 
     async def merge_words(self, *, begin: bool) -> bool:
         """Overwrite some entries of removed notes in the full text index."""
@@ -158,7 +195,11 @@ class SqliteTransaction:
     async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[str]:
         """Return the ids of notes that match, those first that were indexed last."""
         sql, arguments = match(workspace_id, matching)
-        return [row[0] for row in await self.fetch_all(sql, *arguments)]
+        short = await self.fetch_all(sql, *arguments)
+        sql, arguments = match_long(workspace_id, matching)
+        long = await self.fetch_all(sql, *arguments)
+        found = sorted((*short, *long), key=itemgetter(1), reverse=True)
+        return [row[0] for row in found[: matching.limit]]
 
     def _failed(self, error: BaseException) -> StoreError:
         self.failure = failure(error, reading=self._reading)

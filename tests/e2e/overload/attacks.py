@@ -289,6 +289,7 @@ ATTACKS = (
     costly_requests.links_read,
     costly_requests.large_changesets,
     costly_requests.moves,
+    costly_requests.words_of_long_notes,
     costly_requests.unknown_members,
     costly_requests.many_operations,
 )

@@ -19,6 +19,8 @@ _LINKS = 24_000
 _LINKING = 400
 _CHANGED = 490
 _NOTE = 14_000
+_LONG_NOTE = 2_000_000
+_LONG_NOTES = 4
 _MEMBERS = 700_000
 _OPERATIONS = 330_000
 _PATIENCE = 60.0
@@ -158,6 +160,50 @@ def moves(target: Target) -> None:
         head = _head(changed, hub)
 
     _repeat(client, move)
+
+
+def words_of_long_notes(target: Target) -> None:
+    """Move, purge and delete notes of 2 MB of different words, and search."""
+    begun()
+
+    def act(_client: _Client) -> None:
+        workspace = _Client(target)
+        notes = [_created(f"{number}.md", _chinese(_LONG_NOTE)) for number in range(_LONG_NOTES)]
+        heads = {}
+        for note in notes:
+            heads[note["fileId"]] = _head(workspace.change([note]), note)
+        _search(workspace)
+        for note in notes:
+            operation = {
+                "op": "update",
+                "fileId": note["fileId"],
+                "path": f"moved/{note['path']}",
+                "ifMatch": heads[note["fileId"]],
+            }
+            heads[note["fileId"]] = _head(workspace.change([operation]), note)
+            _search(workspace)
+        first = [
+            {"op": "delete", "fileId": note["fileId"], "ifMatch": heads[note["fileId"]]}
+            for note in notes[: _LONG_NOTES // 2]
+        ]
+        workspace.change(first)
+        workspace.change([{"op": "purge", "fileId": one["fileId"]} for one in first])
+        _search(workspace)
+        status, content = workspace.send("DELETE", f"/api/workspaces/{workspace.workspace}")
+        assert status < 300, (status, content[:500])
+        workspace.close()
+
+    _repeat(_Client(target), act)
+
+
+def _chinese(size: int) -> str:
+    """Return ``size`` bytes in which no two characters often follow each other."""
+    return "".join(chr(0x4E00 + secrets.randbelow(0x5000)) for _ in range(size // 3))
+
+
+def _search(client: _Client) -> None:
+    status, content = client.send("GET", f"/api/workspaces/{client.workspace}/search?q=abc")
+    assert status in (200, 503), (status, content[:500])
 
 
 def _head(changed: Any, file: dict[str, Any]) -> str:  # noqa: ANN401

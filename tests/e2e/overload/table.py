@@ -92,6 +92,11 @@ ATTACKS = {
         Attack("full_bodies", Target(connections=40), _BUDGET, accounts=5, address=1)
     ),
     "400 links rewritten": _chosen(Attack("moves", Target(), _BUSY, accounts=1)),
+    "words of long notes": _chosen(
+        Attack("words_of_long_notes", Target(), _BUSY, accounts=1),
+        # Until some were moved, purged and deleted.
+        seconds=20,
+    ),
     "24,000 links read": _chosen(Attack("links_read", Target(connections=16), _BUSY, accounts=1)),
     "changesets of 7 MB": _chosen(Attack("large_changesets", Target(), _BUSY, accounts=1)),
     "330,000 operations": _chosen(

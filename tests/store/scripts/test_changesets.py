@@ -112,9 +112,25 @@ class _Counted:
         self._counting.statements += 1
         await self._transaction.rename_words(workspace_id, notes)
 
-    async def remove_words(self, workspace_id: str, notes: Sequence[IndexedNote]) -> None:
+    async def new_words(self) -> int:
         self._counting.statements += 1
-        await self._transaction.remove_words(workspace_id, notes)
+        return await self._transaction.new_words()
+
+    async def put_portion(
+        self, workspace_id: str, number: int, portion: int, tokens: Sequence[str]
+    ) -> None:
+        self._counting.statements += 1
+        await self._transaction.put_portion(workspace_id, number, portion, tokens)
+
+    async def put_name(self, workspace_id: str, number: int, path: str, title: str) -> None:
+        self._counting.statements += 1
+        await self._transaction.put_name(workspace_id, number, path, title)
+
+    async def remove_words(
+        self, workspace_id: str, note: IndexedNote, text: str, portion: int
+    ) -> int | None:
+        self._counting.statements += 1
+        return await self._transaction.remove_words(workspace_id, note, text, portion)
 
     async def merge_words(self, *, begin: bool) -> bool:
         self._counting.statements += 1
@@ -242,7 +258,7 @@ class Scripts:
         purged = planned(tree, 2, "purged", *purges)
         await store.write(commit_changesets(VAULT, Position(0), [made, deleted], 7))
         await store.write(commit_changesets(VAULT, Position(2), [purged], 7))
-        assert store.statements == 13
+        assert store.statements == 14
         file_ids = [each.head.file_id for each in made.changes]
         revision_ids = [each.head.revision_id for each in made.changes]
         assert await store.read_much(files.files(VAULT, file_ids, revision_ids, ROOMY)) == ([], [])

@@ -22,9 +22,12 @@ READ_ALL = {
     # Every head is asked for.
     ("feed", "_ALL_HEADS"),
     # Some rows, whichever they are, to remove them in steps.
+    ("fulltext_index", "_SOME_BEGUN"),
     ("fulltext_index", "_SOME_INDEXED"),
     ("link_index", "_SOME_INDEXED"),
     ("index_removal", "_DELETE_CURSORS"),
+    # The contents whose words are still to be removed, which are few.
+    ("history_pruning", "_NEEDED"),
     # The newest revision before a moment: read backwards, until it is found.
     ("past_states", "_LAST_UNTIL"),
 }
