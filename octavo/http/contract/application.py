@@ -109,7 +109,7 @@ class Application:
         memory: the budget of large requests and responses; None creates one.
         failure_problem: returns the problem for an exception of a handler that is not a `Problem`,
             such as a refusal or a failure of the database; None for a bug, which gets a 500.
-        serving: is told for whom the task works that calls this application: the account of the
+        serving: receives for whom the task works that calls this application: the account of the
             caller, or the address of the client without one.
         problem_html: returns the HTML that shows a problem of a page to a person, and takes the
             request id; None for problem details, as programs get them.

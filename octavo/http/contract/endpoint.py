@@ -53,7 +53,7 @@ class Endpoint:
             wait, those of one holder in order and holders in turn.
         failure_problem: returns the problem for a failure of a dependency, None for any other
             error.
-        serving: is told for whom the task works from now on, as `Call.holder` says.
+        serving: receives for whom the task works from now on, as `Call.holder` says.
         strict: raise `UndeclaredResponseError` where the handler violates the declaration.
     """
 

@@ -2,6 +2,9 @@
 
 The tokens of all portions, one after the other, are those of the whole text. Where a portion begins
 and ends depends on the text around it alone, so each is computed without those before it.
+
+Two texts lose words: more than 512 characters without a break in decomposed Korean or in half-width
+kana. A phrase across the end of a portion is missed if it is longer than 8,192 characters.
 """
 
 import re
