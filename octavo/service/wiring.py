@@ -72,7 +72,6 @@ from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestLog
 from octavo.http.pages import API_REFERENCE
 from octavo.http.server.asgi import Application as ASGIApplication
-from octavo.http.server.client_network import client_network
 from octavo.model.accounts.consent import DocumentName, LegalDocuments
 from octavo.model.usage import InstallationUsage
 from octavo.publishing.member_notes import MemberNotes
@@ -84,7 +83,7 @@ from octavo.service.account_services import (
 )
 from octavo.service.components import Components
 from octavo.service.deferred import Deferred, DeferredApplication
-from octavo.service.entropy import jitter, new_entropy, new_id, now
+from octavo.service.entropy import elapsed, jitter, new_entropy, new_id, now
 from octavo.service.legal import Legal
 from octavo.service.notice_streams import NoticeStreams
 from octavo.store.fair_turns import working_for
@@ -234,13 +233,14 @@ def wire_application(
         },
         rate_limiter=AttemptLimiter(parts.attempts),
         failure_problem=problem_of,
-        serving=lambda holder: working_for.set(client_network(holder)),
+        serving=working_for.set,
         problem_html=reader_problems(lambda: parts.publishing.pages.made),
         memory=memory,
         websockets={NOTICES: stream},
         fallback=DeferredApplication(load_pages, started),
         fallback_below_api=(API_REFERENCE,),
         public_url=public_url,
+        elapsed=elapsed,
     )
     return application
 

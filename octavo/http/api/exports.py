@@ -95,7 +95,7 @@ class ExportOperations:
             return Stream(NoBytes(), ZIP, headers=headers)
 
         async def permit() -> None:
-            call.principal = await self._authenticator.authenticate(call)
+            call.authenticated_as(await self._authenticator.authenticate(call))
             await self._access.require(call, workspace_id, "read")
 
         account_id = call.principal_as(Caller).account_id

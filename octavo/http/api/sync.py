@@ -217,7 +217,7 @@ class SyncOperations:
                 return
             try:
                 # A snapshot may take long, and session, key or membership may end meanwhile.
-                call.principal = await self._authenticator.authenticate(call)
+                call.authenticated_as(await self._authenticator.authenticate(call))
                 await self._access.require(call, workspace_id, "read")
                 await self._metering.count(call, amount_of_texts(found))
             except (Problem, DownloadLimitReached):

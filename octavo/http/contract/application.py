@@ -12,6 +12,8 @@ from http import HTTPStatus
 from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
+import trio
+
 from octavo.actors.core import unwrap
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.bodies import ClientLeft
@@ -48,6 +50,7 @@ from octavo.http.contract.request_log import RequestLog
 from octavo.http.contract.router import Resource, Router
 from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.http.server.asgi import Receive, Scope, Send, extension_of
+from octavo.http.server.client_network import client_network
 from octavo.http.server.request_id import RULE
 
 
@@ -110,13 +113,14 @@ class Application:
         failure_problem: returns the problem for an exception of a handler that is not a `Problem`,
             such as a refusal or a failure of the database; None for a bug, which gets a 500.
         serving: receives for whom the task works that calls this application: the account of the
-            caller, or the address of the client without one.
+            caller, or the network of the client without one.
         problem_html: returns the HTML that shows a problem of a page to a person, and takes the
             request id; None for problem details, as programs get them.
         fallback: serves every other path that is not below ``/api/``, and receives the lifespan.
         fallback_below_api: paths below ``/api/`` that the fallback serves as well.
         websockets: serves the WebSockets of a path from their handshake on, including id and log.
         public_url: address of the installation, without a trailing slash.
+        elapsed: returns a time in seconds, for the durations in the log.
         strict: for tests: raise `UndeclaredResponseError` for a response that the contract does not
             declare.
 
@@ -135,12 +139,13 @@ class Application:
         rate_limiter: RateLimiter | None = None,
         memory: MemoryBudget | None = None,
         failure_problem: FailureProblem = lambda _: None,
-        serving: Callable[[str | None], object] = lambda _: None,
+        serving: Callable[[str], object] = lambda _: None,
         problem_html: ProblemHtml = lambda _problem, _request_id: None,
         fallback: ASGIApplication | None = None,
         fallback_below_api: Collection[str] = (),
         websockets: Mapping[str, ASGIApplication] | None = None,
         public_url: str = "",
+        elapsed: Callable[[], float] = trio.current_time,
         strict: bool = False,
     ) -> None:
         absent = absent or {}
@@ -178,6 +183,7 @@ class Application:
         self._fallback_below_api = frozenset(fallback_below_api)
         self._websockets = dict(websockets or {})
         self._public_url = public_url
+        self._elapsed = elapsed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope.
@@ -187,17 +193,12 @@ class Application:
         response is incomplete, and the server closes the connection, too. Any other failure is
         logged here and gets a 500. Cancellation cancels the handler.
         """
-        if scope["type"] == "http":
-            await self._serve(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await self._open(scope, receive, send)
-        elif self._fallback is not None:
-            await self._fallback(scope, receive, send)
-        else:
-            await run_lifespan(receive, send)
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        context = RequestContext(scope, receive, send, self._new_id, self._memory)
+        if scope["type"] != "http":
+            await self._serve_other(scope, receive, send)
+            return
+        context = RequestContext(
+            scope, receive, send, self._new_id, self._memory, elapsed=self._elapsed
+        )
         try:
             response = await self._respond(context)
             if response is not None:
@@ -221,6 +222,14 @@ class Application:
                 context.call.hold.release()
             self._log_request(context.record())
 
+    async def _serve_other(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await self._open(scope, receive, send)
+        elif self._fallback is not None:
+            await self._fallback(scope, receive, send)
+        else:
+            await run_lifespan(receive, send)
+
     def _problem_of(self, broken: BrokenContent) -> Problem | None:
         match unwrap(broken.__cause__ or broken):
             case Problem() as problem:
@@ -241,7 +250,14 @@ class Application:
     async def _respond(self, context: RequestContext) -> PreparedResponse | None:
         """Return the response to send; None when it was sent, or the client is gone."""
         try:
-            return await self._route(context)
+            found = self._route(context)
+            if found is None:
+                await self._forward(context)
+                return None
+            if isinstance(found, PreparedResponse):
+                return found
+            endpoint, call, values = found
+            return await endpoint.respond(call, values, context.receive, context.exchange)
         except Problem as problem:
             return self._refuse(context, problem)
         except UndeclaredResponseError:
@@ -255,9 +271,15 @@ class Application:
             _LOGGER.error("request %s failed", context.request_id, exc_info=error)
             return self._refuse(context, InternalError())
 
-    async def _route(self, context: RequestContext) -> PreparedResponse | None:
+    def _route(
+        self, context: RequestContext
+    ) -> tuple[Endpoint, Call, list[str]] | PreparedResponse | None:
+        """Return the operation to call and the values of its path, or the response to OPTIONS.
+
+        None if the fallback serves the path. Raises the `Problem` of any other request.
+        """
         scope = context.scope
-        resource, values = self._router.find(_raw_path(scope))
+        resource, values = self._router.find(scope.get("raw_path") or _encoded_path(scope))
         absent = self._absent_at(scope) if resource is None else None
         if not context.accepted:
             if resource is not None:
@@ -273,9 +295,6 @@ class Application:
             api_only = _is_api(path) and path not in self._fallback_below_api
             if self._fallback is None or api_only:
                 raise NotFound(_NOTHING)
-            self._serving(client_of(scope))
-            forwarded = forwarded_scope(scope, context.request_id, context.refused)
-            await self._fallback(forwarded, context.receive, context.writer.forward)
             return None
         endpoint = resource.methods.get(context.method)
         if endpoint is None:
@@ -283,14 +302,22 @@ class Application:
         else:
             context.errors = endpoint.operation.errors
             context.call = call = Call(context.request_id, endpoint.operation, scope)
-            return await endpoint.respond(call, values, context.receive, context.exchange)
+            return endpoint, call, values
         if context.method == "OPTIONS":
             return options_response(resource.allow)
         allow = (b"allow", resource.allow)
         raise MethodNotAllowed(f"This path accepts {resource.allow.decode()}.", headers=[allow])
 
+    async def _forward(self, context: RequestContext) -> None:
+        """Let the fallback respond."""
+        scope = context.scope
+        assert self._fallback is not None
+        self._serving(client_network(client_of(scope)))
+        forwarded = forwarded_scope(scope, context.request_id, context.refused)
+        await self._fallback(forwarded, context.receive, context.writer.forward)
+
     def _absent_at(self, scope: Scope) -> _Absent | None:
-        resource, _ = self._absent.find(_raw_path(scope))
+        resource, _ = self._absent.find(scope.get("raw_path") or _encoded_path(scope))
         return None if resource is None else _any_of(resource)
 
     async def perform(
@@ -304,12 +331,13 @@ class Application:
         that it is part of is. Raises the `Problem` that would be the response, and any other
         exception of the handler. A cancelled handler may have made its change.
         """
-        resource, values = self._router.find(_raw_path(scope))
+        resource, values = self._router.find(scope.get("raw_path") or _encoded_path(scope))
         endpoint = None if resource is None else resource.methods.get(scope["method"])
         if endpoint is None:
             raise LookupError(f"there is no operation {scope['method']} {scope['path']}")
         call = Call(request_id, endpoint.operation, scope)
-        call.principal = principal
+        if principal is not None:
+            call.authenticated_as(principal)
         return await endpoint.perform(call, values, receive, extension_of(scope))
 
     async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -344,7 +372,7 @@ def _endpoint(
     memory: MemoryBudget,
     making: MemoryBudget,
     failure_problem: FailureProblem,
-    serving: Callable[[str | None], object],
+    serving: Callable[[str], object],
     *,
     strict: bool,
 ) -> Endpoint:
@@ -379,10 +407,9 @@ def _reads_html(call: Call) -> bool:
     return b"text/html" in (call.header(b"accept") or b"").lower()
 
 
-def _raw_path(scope: Scope) -> bytes:
-    # Optional in ASGI.
-    raw: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
-    return raw
+def _encoded_path(scope: Scope) -> bytes:
+    """Return the path for a scope without ``raw_path``, which is optional in ASGI."""
+    return quote(scope["path"]).encode()
 
 
 def _is_api(path: str) -> bool:

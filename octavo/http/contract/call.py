@@ -63,17 +63,25 @@ class Call:
         operation: the declaration of the operation.
         scope: the ASGI scope, for anything else.
         principal: the caller; None under `Security.NONE`.
+        client: the client's address; None without one (a Unix socket).
+        holder: whose memory it uses: the account's, or that of the client's address without one.
         hold: the memory reserved for the response, released by the sender; None if small.
     """
 
-    __slots__ = ("hold", "operation", "principal", "request_id", "scope")
+    __slots__ = ("client", "hold", "holder", "operation", "principal", "request_id", "scope")
 
     def __init__(self, request_id: str, operation: Operation, scope: Scope) -> None:
         self.request_id = request_id
         self.operation = operation
         self.scope = scope
         self.principal: Principal | None = None
+        self.client = self.holder = client_of(scope)
         self.hold: Hold | None = None
+
+    def authenticated_as(self, principal: Principal) -> None:
+        """Set the caller."""
+        self.principal = principal
+        self.holder = principal.name
 
     @property
     def method(self) -> str:
@@ -86,16 +94,6 @@ class Call:
         """The headers of the request, names in lower case."""
         headers: list[Header] = self.scope["headers"]
         return headers
-
-    @property
-    def client(self) -> str | None:
-        """The client's address; None without one (a Unix socket)."""
-        return client_of(self.scope)
-
-    @property
-    def holder(self) -> str | None:
-        """Whose memory it uses: the account's, or that of the client's address without one."""
-        return self.client if self.principal is None else self.principal.name
 
     def header(self, name: bytes) -> bytes | None:
         """Return the first value of the header ``name`` (in lower case); None without one."""

@@ -24,6 +24,7 @@ from octavo.http.contract.renewed_time import RenewedTime
 from octavo.http.contract.reply import HtmlPage, NotModified, Reply, Stream
 from octavo.http.contract.security_headers import API_HEADERS
 from octavo.http.server.asgi import Extension, Receive
+from octavo.http.server.client_network import client_network
 from octavo.http.server.response import FixedHeaders
 
 _JSON: Header = (b"content-type", b"application/json")
@@ -53,7 +54,8 @@ class Endpoint:
             wait, those of one holder in order and holders in turn.
         failure_problem: returns the problem for a failure of a dependency, None for any other
             error.
-        serving: receives for whom the task works from now on, as `Call.holder` says.
+        serving: receives for whom the task works from now on: the account of the caller, or the
+            network of the client without one.
         strict: raise `UndeclaredResponseError` where the handler violates the declaration.
     """
 
@@ -70,6 +72,7 @@ class Endpoint:
         "_limiter",
         "_locked_out",
         "_making",
+        "_may_be_refused",
         "_memory",
         "_model",
         "_null",
@@ -92,7 +95,7 @@ class Endpoint:
         memory: MemoryBudget,
         making: MemoryBudget,
         failure_problem: FailureProblem,
-        serving: Callable[[str | None], object],
+        serving: Callable[[str], object],
         strict: bool,
     ) -> None:
         self.operation = operation
@@ -108,6 +111,8 @@ class Endpoint:
         )
         # A stream that could only wait for memory is not started.
         self._room = STEP if operation.streams else 0
+        # A large response that is expected may be refused.
+        self._may_be_refused = operation.body is None and not operation.must_respond
         self._parameters = Parameters(operation)
         self._body = body = operation.body
         # A body without a model is passed on as it arrives.
@@ -147,17 +152,22 @@ class Endpoint:
             receive = renewed.receive(receive)
         try:
             result = await self._serve(call, values, receive, exchange)
-            if self._is_large and call.hold is None:
+            if self._expected >= COUNTED and self._may_be_refused and call.hold is None:
                 # Another one has shown the size since this one began.
                 with await self._making.wait(call.holder, 1):
                     response = self._encode(result)
+            elif type(result) is self._model:
+                response = self._content(self._status, result, ())
             else:
                 response = self._encode(result)
             del result
             content = response.content
             if renewed is not None and content is not None and not isinstance(content, bytes):
                 return response._replace(content=renewed.chunks(content))
-            self._hold_response(call, content)
+            # Streams reserve memory piece by piece.
+            size = len(content) if type(content) is bytes else 0
+            if size >= COUNTED or self._expected >= COUNTED or call.hold is not None:
+                self._hold_response(call, size)
             return response
         except Problem as problem:
             self._declared.problem(problem)
@@ -172,17 +182,12 @@ class Endpoint:
                 # Its traceback refers to this frame: a cycle would keep the request in memory.
                 del refusal
 
-    @property
-    def _is_large(self) -> bool:
-        """Whether a response is expected to count, of an operation that may be refused for it."""
-        operation = self.operation
-        return self._expected >= COUNTED and operation.body is None and not operation.must_respond
+    def _hold_response(self, call: Call, size: int) -> None:
+        """Reserve memory for a response that counts, or follows one that did.
 
-    def _hold_response(self, call: Call, content: object) -> None:
-        """Reserve memory for the response. Raises `ServerBusy` without room."""
-        size = len(content) if type(content) is bytes else 0
+        Raises `ServerBusy` without room.
+        """
         self._expected = max(size, self._expected - self._expected // _FORGOTTEN)
-        # Streams reserve memory piece by piece.
         counted = size if size >= COUNTED else 0
         if call.hold is not None:
             call.hold.grow(counted)
@@ -233,23 +238,23 @@ class Endpoint:
     ) -> object:
         operation, scope = self.operation, call.scope
         # Authentication may wait as well: for the client, not for whom the task served before.
-        self._serving(call.holder)
+        self._serving(client_network(call.holder))
         if self._authenticator is not None:
             await self._authenticate(call, call.principal)
-            self._serving(call.holder)
-        authenticated = trio.current_time()
+            self._serving(client_network(call.holder))
         if self._limiter is not None and operation.rate is not None:
             await self._limiter.admit(operation.rate, call)
         arguments = self._parameters.check(values, scope["query_string"], scope["headers"])
         body = self._body
         if self._room:
             self._memory.require_room(call.holder, self._room)
-        if self._is_large:
+        if self._expected >= COUNTED and self._may_be_refused:
             # Otherwise many could be made at the same time, before the first one counts.
             call.hold = self._memory.hold(call.holder, _MAKING * self._expected)
             with await self._making.wait(call.holder, 1):
                 return await self._handle(call, arguments, exchange)
         if body is not None:
+            authenticated = trio.current_time()
             if body.time is not None and exchange is not None:
                 exchange.allow(body.time)
             if self._large_body:
@@ -267,7 +272,7 @@ class Endpoint:
     async def _authenticate(self, call: Call, known: Principal | None = None) -> None:
         if self._authenticator is not None:
             principal = known or await self._authenticator.authenticate(call)
-            call.principal = principal
+            call.authenticated_as(principal)
             if self._locked_out and principal.locked:
                 raise AccountLocked
             if principal.scopes is not None:

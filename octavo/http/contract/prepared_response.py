@@ -5,13 +5,12 @@ from typing import NamedTuple
 
 from pydantic_core import to_json
 
-from octavo.http.contract.call import client_of
 from octavo.http.contract.error_format import ErrorFormat
 from octavo.http.contract.memory_budget import COUNTED, STEP, Hold, MemoryBudget
 from octavo.http.contract.problems import Header, Problem
 from octavo.http.contract.reply import HtmlPage
 from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
-from octavo.http.server.asgi import Event, Extension, Scope, Send
+from octavo.http.server.asgi import Event, Extension, Send
 from octavo.http.server.problem_details import MEDIA_TYPE, problem_document
 from octavo.http.server.response import FixedHeaders
 
@@ -105,7 +104,7 @@ class ResponseWriter:
         send: the ASGI callable.
         request_id: added to the response.
         memory: the budget of streamed pieces.
-        scope: the ASGI scope, of the client.
+        client: the client's address; None without one.
         events: the event types to send.
         exchange: the server's extension, which sends complete responses; None under other servers.
         head_only: send no body, as for HEAD (RFC 9110 section 9.3.2).
@@ -133,7 +132,7 @@ class ResponseWriter:
         send: Send,
         request_id: str,
         memory: MemoryBudget,
-        scope: Scope,
+        client: str | None,
         events: ResponseEvents = HTTP_EVENTS,
         exchange: Extension | None = None,
         *,
@@ -142,7 +141,7 @@ class ResponseWriter:
         self._send = send
         self._exchange = exchange
         self._memory = memory
-        self.holder = client_of(scope)
+        self.holder = client
         self._head_only = head_only
         self._request_id: Header = (b"x-request-id", request_id.encode())
         self._events = events

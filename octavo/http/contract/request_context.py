@@ -2,12 +2,17 @@
 
 from collections.abc import Callable
 
-from trio import current_time
+import trio
 
 from octavo.http.contract.call import Call, client_of
 from octavo.http.contract.error_format import ErrorFormat
 from octavo.http.contract.memory_budget import MemoryBudget
-from octavo.http.contract.prepared_response import HTTP_EVENTS, ResponseEvents, ResponseWriter
+from octavo.http.contract.prepared_response import (
+    CLIENT_LEFT,
+    HTTP_EVENTS,
+    ResponseEvents,
+    ResponseWriter,
+)
 from octavo.http.contract.request_log import RequestRecord
 from octavo.http.server.asgi import Event, Receive, Scope, Send, extension_of
 from octavo.http.server.request_id import choose_request_id
@@ -23,6 +28,7 @@ class RequestContext:
         new_id: generates the request id under other servers.
         memory: the budget of streamed responses.
         events: the event types to send.
+        elapsed: returns a time in seconds, for the duration in the record.
 
     Attributes:
         accepted: False when the request has an invalid id.
@@ -33,6 +39,8 @@ class RequestContext:
 
     __slots__ = (
         "_began",
+        "_client",
+        "_elapsed",
         "_receive",
         "_received",
         "accepted",
@@ -54,11 +62,14 @@ class RequestContext:
         new_id: Callable[[], str],
         memory: MemoryBudget,
         events: ResponseEvents = HTTP_EVENTS,
+        elapsed: Callable[[], float] = trio.current_time,
     ) -> None:
-        self._began = current_time()
+        self._elapsed = elapsed
+        self._began = elapsed()
         self._receive = receive
         self._received = 0
         self.scope = scope
+        self._client = client_of(scope)
         self.exchange = exchange = extension_of(scope)
         if exchange is None:
             self.request_id, self.accepted = choose_request_id(scope["headers"], new_id)
@@ -67,7 +78,7 @@ class RequestContext:
         self.method: str = scope.get("method", "GET")
         head_only = self.method == "HEAD"
         self.writer = ResponseWriter(
-            send, self.request_id, memory, scope, events, exchange, head_only=head_only
+            send, self.request_id, memory, self._client, events, exchange, head_only=head_only
         )
         self.call: Call | None = None
         self.errors: ErrorFormat | None = None
@@ -88,20 +99,20 @@ class RequestContext:
         """Return the log record of the completed request."""
         call = self.call
         status, failure = self.writer.status, self.failure
-        if not self.writer.begun and self.exchange is not None:
+        if status == CLIENT_LEFT and self.exchange is not None:
             # The server aborted the request, and responds instead of this application.
             status, failure = self.exchange.rejected or (status, failure)
-        principal = None if call is None else call.principal
+        named = call is not None and call.principal is not None
         return RequestRecord(
             request_id=self.request_id,
             method=self.method,
             path=self.scope["path"],
             operation=None if call is None else call.operation.id,
             status=status,
-            duration=current_time() - self._began,
-            client=client_of(self.scope),
+            duration=self._elapsed() - self._began,
+            client=self._client,
             request_bytes=self._received,
             response_bytes=self.writer.sent,
-            principal=None if principal is None else principal.name,
+            principal=call.holder if call is not None and named else None,
             failure=failure,
         )

@@ -51,6 +51,10 @@ RequestLog = Callable[[RequestRecord], None]
 """Receives the record of each completed request; must not wait or raise."""
 
 
+# Most paths are logged as they are.
+_SUSPICIOUS = re.compile(rf"(?i)\?|{'|'.join(_BEFORE_SECRETS)}")
+
+
 def loggable_path(path: str) -> str:
     """Return ``path`` for the log: truncated, without query string and secret segments."""
     if "?" in path:
@@ -72,11 +76,14 @@ def request_log(write: Callable[[str, dict[str, object]], None]) -> RequestLog:
     """
 
     def log(record: RequestRecord) -> None:
+        path = record.path
+        if len(path) > LONGEST_PATH or _SUSPICIOUS.search(path) is not None:
+            path = loggable_path(path)
         members: dict[str, object] = {
             "event": "request",
             "requestId": record.request_id,
             "method": record.method,
-            "path": loggable_path(record.path),
+            "path": path,
             "status": record.status,
             "durationMs": int(record.duration * 1e6) / 1000,
             "client": record.client,

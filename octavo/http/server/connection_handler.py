@@ -66,6 +66,7 @@ class ConnectionHandler:
         self.limits = limits
         self.new_id = options.new_id
         self.stopping = trio.Event()
+        self.is_stopping = False
         self.state: Mapping[str, Any] = {}
         self._options = options
         self._admission = ConnectionAdmission(
@@ -110,6 +111,7 @@ class ConnectionHandler:
         WebSockets see the event ``stopping``. A request that has already arrived on a connection is
         still served.
         """
+        self.is_stopping = True
         self.stopping.set()
         soon = trio.current_time() + self.limits.linger_time
         for connection in self.watchdog.connections():
@@ -128,7 +130,12 @@ class ConnectionHandler:
         # A TLS stream that was closed cleanly no longer references the transport stream.
         raw = stream.transport_stream if isinstance(stream, trio.SSLStream) else stream
         try:
-            await self._serve(stream)
+            peer = self._admit(stream)
+            if peer is not None:
+                try:
+                    await self._serve(stream, peer)
+                finally:
+                    self._admission.release(_host(peer))
         except BaseException as error:  # noqa: BLE001  # the border of the connection
             failure = contained(error)
             if not only(error, ClientGone):
@@ -137,42 +144,26 @@ class ConnectionHandler:
             # Bytes already passed to the kernel are still delivered.
             await trio.aclose_forcefully(raw)
 
-    async def _serve(self, stream: Stream) -> None:
+    def _admit(self, stream: Stream) -> Peer | None:
+        """Return the client, whose connection is counted until it is released; None without one."""
         tls = isinstance(stream, trio.SSLStream)
         socket = _socket(stream)
         try:
             client, server = _address(socket.getpeername()), _address(socket.getsockname())
         except OSError:
             # The client disconnected before the connection was accepted.
-            return
-        address = None if client is None else client[0]
+            return None
         trusted = client is not None and is_within(client[0], self._options.trusted_proxies)
         peer = Peer(client, server, "https" if tls else "http", trusted)
-        if self._admission.admit(address) is not None:
+        if self._admission.admit(_host(peer)) is not None:
             if not tls:
                 self._reject_connection(stream, peer)
-            return
-        try:
-            await self._negotiate(stream, peer)
-        finally:
-            self._admission.release(address)
+            return None
+        return peer
 
-    async def _negotiate(self, stream: Stream, peer: Peer) -> None:
+    async def _serve(self, stream: Stream, peer: Peer) -> None:
         if isinstance(stream, trio.SSLStream):
-            seconds = self.limits.linger_time if self.stopping.is_set() else self.limits.head_time
-            with trio.move_on_after(seconds) as handshake:
-                self._handshakes.add(handshake)
-                try:
-                    # It takes longer than most requests.
-                    await self.turns.begin(client_network(peer.client[0] if peer.client else None))
-                    await stream.do_handshake()
-                except trio.BrokenResourceError as error:
-                    _log.info("TLS failed with %s: %s", _name(peer), _reason(error))
-                    return
-                finally:
-                    self._handshakes.remove(handshake)
-            if handshake.cancelled_caught:
-                _log.info("TLS failed with %s: handshake timeout", _name(peer))
+            if not await self._shakes_hands(stream, peer):
                 return
             transport = tls_transport(stream)
             is_http2 = stream.selected_alpn_protocol() == "h2"
@@ -191,6 +182,24 @@ class ConnectionHandler:
                 return
         assert self.http2 is not None
         await self.http2.serve(transport, peer, received)
+
+    async def _shakes_hands(self, stream: "trio.SSLStream[trio.SocketStream]", peer: Peer) -> bool:
+        """Return whether the TLS handshake has succeeded."""
+        seconds = self.limits.linger_time if self.is_stopping else self.limits.head_time
+        with trio.move_on_after(seconds) as handshake:
+            self._handshakes.add(handshake)
+            try:
+                # It takes longer than most requests.
+                await self.turns.begin(client_network(_host(peer)))
+                await stream.do_handshake()
+            except trio.BrokenResourceError as error:
+                _log.info("TLS failed with %s: %s", _name(peer), _reason(error))
+                return False
+            finally:
+                self._handshakes.remove(handshake)
+        if handshake.cancelled_caught:
+            _log.info("TLS failed with %s: handshake timeout", _name(peer))
+        return not handshake.cancelled_caught
 
     def _http2_connections(self) -> "Http2Connections":
         # Few servers need its modules: proxies speak HTTP/1 to them.
@@ -241,8 +250,12 @@ class ConnectionHandler:
         self.date = date_line(int(self._options.now()))
 
 
+def _host(peer: Peer) -> str | None:
+    return None if peer.client is None else peer.client[0]
+
+
 def _name(peer: Peer) -> str:
-    return "a client" if peer.client is None else peer.client[0]
+    return _host(peer) or "a client"
 
 
 def _reason(error: trio.BrokenResourceError) -> str:

@@ -1,5 +1,6 @@
 """The interfaces of a connection that its exchange and its upgraded stream use."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 import trio
@@ -26,10 +27,34 @@ class StreamPort(Protocol):
         """Shut down the sending side. Raises `ClientGone`."""
 
 
+class ServerState(Protocol):
+    """What the connections of a server share.
+
+    Attributes:
+        date: the current line of the date header.
+        new_id: generates request ids.
+        stopping: set when the service stops.
+        is_stopping: whether it is set, which each request asks.
+    """
+
+    date: bytes
+    new_id: Callable[[], str]
+    stopping: trio.Event
+    is_stopping: bool
+
+
 class ConnectionPort(Protocol):
-    """What an exchange uses of its connection."""
+    """What an exchange uses of its connection.
+
+    Attributes:
+        limits: those of the server.
+        server: what it shares with others.
+        last_request: whether it closes after the present request.
+    """
 
     limits: Limits
+    server: ServerState
+    last_request: bool
 
     async def receive_body(self) -> bytes:
         """Wait for bytes of the body; return ``b""`` at the end of input."""
@@ -48,21 +73,6 @@ class ConnectionPort(Protocol):
 
     def abort(self) -> None:
         """Close the connection without waiting for the client."""
-
-    @property
-    def date(self) -> bytes:
-        """The line of the date header."""
-
-    @property
-    def closes(self) -> bool:
-        """True when the connection must close after this request."""
-
-    @property
-    def stopping(self) -> trio.Event:
-        """Set when the service stops."""
-
-    def new_id(self) -> str:
-        """Generate an identifier."""
 
     def take_over(self) -> trio.abc.HalfCloseableStream:
         """Return the rest of the connection as a stream."""

@@ -90,7 +90,7 @@ class RejectionWriter:
     def response(self, rejection: RequestRejected, request_id: str, *, head_only: bool) -> bytes:
         """Return the HTTP/1.1 response of ``rejection``, which announces the close."""
         headers, body = self.parts(rejection, request_id)
-        head = encode_head(
+        head, *_ = encode_head(
             rejection.status,
             headers,
             self._date(),
@@ -99,7 +99,7 @@ class RejectionWriter:
             whole=len(body),
             close=True,
         )
-        return head.data if head_only else head.data + body
+        return head if head_only else head + body
 
     def parts(self, rejection: RequestRejected, request_id: str) -> tuple[Headers, bytes]:
         """Return the headers and the body of the response of ``rejection``."""

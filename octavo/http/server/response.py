@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from email.utils import formatdate
 from enum import Enum, auto
 from http import HTTPStatus
-from typing import NamedTuple
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 LAST_CHUNK = b"0\r\n\r\n"
@@ -37,11 +36,6 @@ class InvalidResponse(Exception):
     """The application's response is invalid, which is a bug; the message names the fault."""
 
 
-def _has_breaks(data: bytes, lines: int) -> bool:
-    """Return whether ``data`` has line breaks or NUL other than the ends of its ``lines``."""
-    return data.count(b"\n") != lines or data.count(b"\r") != lines or b"\0" in data
-
-
 class FixedHeaders:
     """Headers that many responses share, encoded and checked once.
 
@@ -60,24 +54,12 @@ class FixedHeaders:
         self.lines = b"".join(b"%b: %b\r\n" % header for header in self.each)
         if any(name in _SERVER_HEADERS for name, _ in self.each):
             raise InvalidResponse("framing headers cannot be fixed headers")
-        if _has_breaks(self.lines, len(self.each)):
+        ends = (self.lines.count(b"\n"), self.lines.count(b"\r"))
+        if ends != (len(self.each), len(self.each)) or b"\0" in self.lines:
             raise InvalidResponse("a fixed header contains a line break or NUL")
 
 
 NO_HEADERS = FixedHeaders(())
-
-
-class ResponseHead(NamedTuple):
-    """An encoded response head.
-
-    ``length`` is the length of the body in bytes, None if unknown; ``close`` is whether the
-    connection closes after the response.
-    """
-
-    data: bytes
-    framing: Framing
-    length: int | None
-    close: bool
 
 
 def encode_head(
@@ -90,8 +72,11 @@ def encode_head(
     is_http_1_1: bool,
     whole: int | None,
     close: bool,
-) -> ResponseHead:
+) -> tuple[bytes, Framing, int | None, bool]:
     """Return the encoded head of a response.
+
+    With it the framing of the body, its length in bytes if that is known, and whether the
+    connection closes after the response.
 
     Args:
         status: the final status.
@@ -141,9 +126,10 @@ def encode_head(
         parts += (b"connection", b": ", b"close", b"\r\n")
     data = b"".join(parts)
     # One status line, the date line unless replaced, and four parts per header.
-    if _has_breaks(data, (len(parts) - 2) // 4 + 1 + (parts[1] != b"")):
+    lines = (len(parts) - 2) // 4 + 1 + (parts[1] != b"")
+    if data.count(b"\n") != lines or data.count(b"\r") != lines or b"\0" in data:
         raise InvalidResponse("a header of the response contains a line break or NUL")
-    return ResponseHead(b"%b%b\r\n" % (data, fixed.lines), framing, length, close)
+    return b"%b%b\r\n" % (data, fixed.lines), framing, length, close
 
 
 def _unnamed_line(status: int) -> bytes:

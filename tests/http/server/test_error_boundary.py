@@ -271,12 +271,18 @@ async def test_failing_log_of_refusals_costs_no_response(caplog: pytest.LogCaptu
 async def test_failing_id_generation_ends_only_its_connection(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    working = False
+
     def fails() -> str:
+        if working:
+            return "made"
         raise OSError("no randomness")
 
     async with serving(APPLICATION, new_id=fails) as server:
-        async with server.client() as client:
-            await client.send(b"BAD\r\n\r\n")
-            assert await client.is_closed()
+        for sent in (b"BAD\r\n\r\n", b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"):
+            async with server.client() as client:
+                await client.send(sent)
+                assert await client.is_closed()
+        working = True
         assert await server.is_well()
     assert "without an id" in caplog.text

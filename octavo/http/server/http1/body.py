@@ -169,11 +169,11 @@ class SizedBody:
 
 
 Body = SizedBody | ChunkedBody
-_NONE = SizedBody(0)
+NO_BODY = SizedBody(0)
 
 
 def request_body(length: int | None, limits: Limits) -> Body:
     """Return the framing of a body of ``length`` bytes; None means chunked."""
     if length is None:
         return ChunkedBody(limits)
-    return SizedBody(length) if length else _NONE
+    return SizedBody(length) if length else NO_BODY

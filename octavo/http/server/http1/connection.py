@@ -13,8 +13,9 @@ import trio
 
 from octavo.http.server.asgi import asgi_scope
 from octavo.http.server.client_network import client_network
+from octavo.http.server.connection_port import ServerState
 from octavo.http.server.error_boundary import contained, only
-from octavo.http.server.http1.body import request_body
+from octavo.http.server.http1.body import NO_BODY, Body, request_body
 from octavo.http.server.http1.exchange import Http1Exchange
 from octavo.http.server.http1.head import END, parse_head, read_partial_head
 from octavo.http.server.http1.head_buffer import gather_head, skip_empty_lines, split_head
@@ -56,23 +57,27 @@ class Http1Connection:
         "_watchdog",
         "deadline",
         "descriptor",
+        "last_request",
         "left_at",
         "limits",
         "request",
         "request_deadline",
         "seen_request",
+        "server",
         "state",
         "write_deadline",
     )
 
     def __init__(self, handler: "ConnectionHandler", transport: Transport, peer: "Peer") -> None:
         self._handler = handler
+        self.server: ServerState = handler
         self._watchdog = handler.watchdog
         self._transport = transport
         self._peer = peer
         self._buffer = b""
         self._raw = b""
         self._requests = 0
+        self.last_request = False
         self._scope = trio.CancelScope()
         self._close_reason: CloseReason | None = None
         self.limits = handler.limits
@@ -90,8 +95,15 @@ class Http1Connection:
         Cancellation aborts a request in progress.
         """
         with self._scope:
+            # Each function between trio and the loop is passed again by each request.
             try:
-                await self._serve()
+                while True:
+                    self._raw = b""
+                    raw = await self._read_head()
+                    if not raw:
+                        return
+                    if not await self._serve(raw):
+                        return
             except RequestRejected as rejection:
                 await self._reject(rejection)
             except ClientGone:
@@ -181,27 +193,6 @@ class Http1Connection:
         self.terminate(CloseReason.NO_ROOM)
 
     @property
-    def date(self) -> bytes:
-        """The line of the date header."""
-        return self._handler.date
-
-    def new_id(self) -> str:
-        """Generate an identifier."""
-        return self._handler.new_id()
-
-    @property
-    def closes(self) -> bool:
-        """True when the connection closes after this request."""
-        return (
-            self._handler.stopping.is_set() or self._requests >= self.limits.requests_per_connection
-        )
-
-    @property
-    def stopping(self) -> trio.Event:
-        """Set when the service stops."""
-        return self._handler.stopping
-
-    @property
     def idle(self) -> bool:
         """True between requests, when no byte of the next one has arrived."""
         return self.state is ConnectionState.IDLE
@@ -226,31 +217,32 @@ class Http1Connection:
 
     # The request loop.
 
-    async def _serve(self) -> None:
-        while True:
-            self._raw = b""
-            raw = await self._read_head()
-            if not raw:
-                return
-            self.request_deadline = self._watchdog.now + self.limits.request_time
-            if raw == _PREFACE and not self._requests:
-                if self._handler.http2 is None:
-                    raise RequestRejected(
-                        "http_version_not_supported", "Use HTTP/1.1: HTTP/2 is disabled."
-                    )
-                raise Http2Detected(raw + self._buffer)
-            self._requests += 1
-            self._raw = raw
-            head = parse_head(raw, self.limits)
-            exchange = Http1Exchange(self, head, request_body(head.length, self.limits))
-            if head.websocket and not await self._accepts_handshake(exchange):
-                return
-            await self._respond(exchange)
-            self.request_deadline = math.inf
-            if exchange.close or self.stopping.is_set() or not await self._drain(exchange):
-                if not exchange.taken_over:
-                    await self._linger(expecting=not exchange.body.complete)
-                return
+    async def _serve(self, raw: bytes) -> bool:
+        """Serve the request whose head is ``raw``; return whether another one may follow."""
+        self.request_deadline = self._watchdog.now + self.limits.request_time
+        if raw == _PREFACE and not self._requests:
+            if self._handler.http2 is None:
+                raise RequestRejected(
+                    "http_version_not_supported", "Use HTTP/1.1: HTTP/2 is disabled."
+                )
+            raise Http2Detected(raw + self._buffer)
+        self._requests += 1
+        self.last_request = self._requests >= self.limits.requests_per_connection
+        self._raw = raw
+        head = parse_head(raw, self.limits)
+        body = request_body(head.length, self.limits) if head.length != 0 else NO_BODY
+        exchange = Http1Exchange(self, head, body)
+        if head.websocket and not await self._accepts_handshake(exchange):
+            return False
+        await self._respond(exchange)
+        self.request_deadline = math.inf
+        if not (exchange.close or self.server.is_stopping) and (
+            body.complete or await self._drain(body)
+        ):
+            return True
+        if not exchange.taken_over:
+            await self._linger(expecting=not body.complete)
+        return False
 
     async def _read_head(self) -> bytes:
         """Wait for a complete head; return ``b""`` when the client closes the connection first."""
@@ -258,7 +250,18 @@ class Http1Connection:
         if data[:2] == b"\r\n":
             data = skip_empty_lines(data)
         if not data:
-            data = await self._wait_for_request()
+            limits = self.limits
+            seconds = limits.idle_time if self._requests else limits.head_time
+            if self.server.is_stopping:
+                # The connection was accepted during the stop: its request must arrive soon.
+                seconds = min(seconds, limits.linger_time)
+            self.state = ConnectionState.IDLE
+            self.deadline = self._watchdog.now + seconds
+            data = await self._transport.receive_later()
+            while data[:2] == b"\r\n":
+                data = skip_empty_lines(data) or await self._transport.receive_later()
+            self.deadline = math.inf
+            self.state = ConnectionState.REQUEST
             if not data:
                 return data
         end = data.find(END)
@@ -281,25 +284,6 @@ class Http1Connection:
             # The rejection logs the request line as far as it arrived.
             self._raw += data
         return data
-
-    async def _wait_for_request(self) -> bytes:
-        """Wait for the first bytes of a request, skipping empty lines before it."""
-        limits = self.limits
-        seconds = limits.idle_time if self._requests else limits.head_time
-        if self._handler.stopping.is_set():
-            # The connection was accepted during the stop: its request must arrive soon.
-            seconds = min(seconds, limits.linger_time)
-        self.state = ConnectionState.IDLE
-        self.deadline = self._watchdog.now + seconds
-        while True:
-            data = await self._transport.receive_later()
-            if data[:2] == b"\r\n":
-                data = skip_empty_lines(data)
-                if not data:
-                    continue
-            self.deadline = math.inf
-            self.state = ConnectionState.REQUEST
-            return data
 
     async def _receive(self, state: ConnectionState, seconds: float) -> bytes:
         self.state = state
@@ -325,11 +309,12 @@ class Http1Connection:
             await handler.application(scope, exchange.receive, exchange.send)
         except BaseException as error:  # noqa: BLE001  # the border of the connection
             failure = contained(error)
+        done = exchange.done
         if failure is not None and not (exchange.gone and only(failure, ClientGone)):
             _log.error(
                 "the application failed in request %s", exchange.request_id, exc_info=failure
             )
-        elif not (exchange.done or exchange.gone):
+        elif not (done or exchange.gone):
             _log.error(
                 "the application ended request %s without a complete response", exchange.request_id
             )
@@ -337,7 +322,7 @@ class Http1Connection:
             # The connection ends even if the application swallowed its cancellation.
             await trio.lowlevel.checkpoint_if_cancelled()
         self.request = None
-        if exchange.done:
+        if done:
             # The response is complete, whatever failed after it.
             exchange.close = exchange.close or exchange.gone or failure is not None
         elif exchange.rejection is not None:
@@ -353,11 +338,8 @@ class Http1Connection:
                 ),
             )
 
-    async def _drain(self, exchange: Http1Exchange) -> bool:
+    async def _drain(self, body: Body) -> bool:
         """Discard the rest of an unread body; return False when it doesn't arrive."""
-        if exchange.body.complete:
-            return True
-        body = exchange.body
         self.state = ConnectionState.DRAIN
         # One deadline for the whole rest: a slow trickle would never exceed one per byte.
         self.deadline = self._watchdog.now + self.limits.body_idle_time

@@ -23,7 +23,6 @@ from octavo.http.server.response import (
     FixedHeaders,
     Framing,
     InvalidResponse,
-    ResponseHead,
     chunk_frame,
     encode_head,
     slices,
@@ -56,8 +55,6 @@ class Http1Exchange:
         "_fixed",
         "_framing",
         "_headers",
-        "_id",
-        "_id_accepted",
         "_left",
         "_progress",
         "_status",
@@ -68,6 +65,8 @@ class Http1Exchange:
         "gone",
         "head",
         "rejection",
+        "request_id",
+        "request_id_accepted",
     )
 
     def __init__(self, connection: ConnectionPort, head: Head, body: Body) -> None:
@@ -87,24 +86,10 @@ class Http1Exchange:
         self._left = 0
         self._continued = not head.expects
         self._body_delivered = False
-        self._id: str | None = None
-        self._id_accepted = True
+        chosen = choose_request_id(head.headers, connection.server.new_id)
+        self.request_id, self.request_id_accepted = chosen
 
     # The extension of ASGI.
-
-    @property
-    def request_id(self) -> str:
-        """The id of this request: the client's if valid, otherwise a generated one."""
-        if self._id is None:
-            self._id, self._id_accepted = choose_request_id(
-                self.head.headers, self._connection.new_id
-            )
-        return self._id
-
-    @property
-    def request_id_accepted(self) -> bool:
-        """False when the request has an invalid id."""
-        return self.request_id != "" and self._id_accepted
 
     def allow(self, seconds: float) -> None:
         """Set the deadline of the whole request to ``seconds`` from now."""
@@ -126,7 +111,7 @@ class Http1Exchange:
     @property
     def stopping(self) -> trio.Event:
         """Set when the service stops; long-lived requests must end within the grace time."""
-        return self._connection.stopping
+        return self._connection.server.stopping
 
     def take_stream(self) -> trio.abc.HalfCloseableStream:
         """Take over the connection of a WebSocket request, from its first byte.
@@ -242,21 +227,20 @@ class Http1Exchange:
 
     async def _send_whole(self, content: bytes) -> None:
         """Send a complete response, head and body in one write when it is small."""
-        head = self._encode_head(len(content))
-        if head.framing is not Framing.LENGTH:
+        data, framing, length = self._encode_head(len(content))
+        if framing is not Framing.LENGTH:
             content = b""
-        elif head.length != len(content):
+        elif length != len(content):
             raise InvalidResponse("the body does not have the length of its content-length")
         self._progress = _ExchangeState.SENDING
-        await self._put(head.data, content)
+        await self._put(data, content)
         self._progress = _ExchangeState.DONE
 
     async def _send_part(self, content: bytes, *, more: bool) -> None:
         data = b""
         if self._progress is _ExchangeState.HEAD:
-            head = self._encode_head(None)
-            self._framing, self._left = head.framing, head.length or 0
-            data = head.data
+            data, self._framing, length = self._encode_head(None)
+            self._left = length or 0
         elif self._progress is not _ExchangeState.BODY:
             raise InvalidResponse("the body must follow the response head, and end once")
         framing = self._framing
@@ -275,14 +259,15 @@ class Http1Exchange:
         await self._put(data, content, after)
         self._progress = _ExchangeState.BODY if more else _ExchangeState.DONE
 
-    def _encode_head(self, whole: int | None) -> ResponseHead:
+    def _encode_head(self, whole: int | None) -> tuple[bytes, Framing, int | None]:
+        """Return the head, the framing of the body, and its length if that is known."""
         if self.gone:
             raise ClientGone
         head, connection = self.head, self._connection
-        encoded = encode_head(
+        data, framing, length, self.close = encode_head(
             self._status,
             self._headers,
-            connection.date,
+            connection.server.date,
             fixed=self._fixed,
             head_only=head.method == "HEAD",
             is_http_1_1=head.version == "1.1",
@@ -292,11 +277,11 @@ class Http1Exchange:
                 # The bytes after a WebSocket request need not be HTTP.
                 or head.websocket
                 or not (self.body.complete or self._drains())
-                or connection.closes
+                or connection.last_request
+                or connection.server.is_stopping
             ),
         )
-        self.close = encoded.close
-        return encoded
+        return data, framing, length
 
     async def _put(self, before: bytes, content: bytes, after: bytes = b"") -> None:
         if self.gone:

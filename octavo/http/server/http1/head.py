@@ -18,7 +18,8 @@ from octavo.http.server.target import check_host, read_target
 END = b"\r\n\r\n"
 Headers = list[tuple[bytes, bytes]]
 
-_VERSIONS = {b" HTTP/1.1\r\n": "1.1", b" HTTP/1.0\r\n": "1.0"}
+_VERSIONS = {b"HTTP/1.1": "1.1", b"HTTP/1.0": "1.0"}
+_REQUEST_LINE = "The request line must be a method, a target and HTTP/1.1."
 _METHODS = {method.encode(): method for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")}
 _OTHER_VERSION = re.compile(rb" HTTP/(?!1\.[01]$)[0-9]\.[0-9]$")
 _LENGTH = re.compile(rb"[0-9]{1,15}")
@@ -51,20 +52,9 @@ class Head:
 
 
 class _HeadEvents:
-    """Callbacks of llhttp for one head."""
+    """The callback of llhttp for one head. A callback for each header would cost more than all."""
 
-    __slots__ = ("headers", "heads", "target")
-
-    def __init__(self) -> None:
-        self.headers: Headers = []
-        self.target = b""
-        self.heads = 0
-
-    def on_url(self, url: bytes) -> None:
-        self.target += url
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self.headers.append((name.lower(), value.rstrip(b" \t")))
+    heads = 0
 
     def on_headers_complete(self) -> None:
         self.heads += 1
@@ -97,18 +87,23 @@ def parse_head(raw: bytes, limits: Limits) -> Head:
         raise malformed(f"The head of the request is malformed: {error}.") from None
     if events.heads != 1:
         raise malformed("The head of the request is malformed.")
-    method, target = parser.get_method(), events.target
+    # llhttp has accepted these lines: each of them ends with CR LF, and none is folded.
+    line, *fields = raw[: -len(END)].split(b"\r\n")
+    parts = line.split(b" ")
+    # It skips empty lines before the request line, and takes several spaces for one.
+    if len(parts) != 3 or parts[0] != parser.get_method():
+        raise malformed(_REQUEST_LINE)
+    method, target, protocol = parts
     if len(target) > limits.target_length:
         raise target_too_long(limits)
-    begin = method + b" " + target
-    if not raw.startswith(begin):
-        raise malformed("The request line must be a method, a target and HTTP/1.1.")
-    version = _VERSIONS.get(raw[len(begin) : len(begin) + 11])
+    version = _VERSIONS.get(protocol)
     if version is None:
-        if raw.startswith(b" HTTP/", len(begin)):
-            raise _other_version()
-        raise malformed("The request line must be a method, a target and HTTP/1.1.")
-    return _head(method, version, target, events.headers)
+        raise _other_version() if protocol.startswith(b"HTTP/") else malformed(_REQUEST_LINE)
+    headers = [
+        (name.lower(), value.strip(b" \t"))
+        for name, _, value in [f.partition(b":") for f in fields]
+    ]
+    return _head(method, version, target, headers)
 
 
 class PartialHead(NamedTuple):

@@ -58,7 +58,7 @@ class Http2Connection:
         self.descriptor = transport.descriptor
         self.state = ConnectionState.IDLE
         # During a stop, the first request must be on its way already.
-        seconds = limits.linger_time if self.handler.stopping.is_set() else limits.head_time
+        seconds = limits.linger_time if self.handler.is_stopping else limits.head_time
         self.deadline = trio.current_time() + seconds
         self.request_deadline = math.inf
         self.seen_request: object = None
@@ -286,7 +286,7 @@ class Http2Connection:
     def _leaving(self) -> bool:
         """True when no more requests are accepted."""
         exhausted = self._requests >= self.limits.requests_per_connection
-        return exhausted or self._goaway_received or self.handler.stopping.is_set()
+        return exhausted or self._goaway_received or self.handler.is_stopping
 
     def _settle(self) -> None:
         """Close the connection once no more requests are accepted and everything was sent."""

@@ -40,8 +40,6 @@ class Http2Exchange:
         "_gone",
         "_head",
         "_headers",
-        "_id",
-        "_id_accepted",
         "_left",
         "_putting_since",
         "_rejection",
@@ -52,6 +50,8 @@ class Http2Exchange:
         "_waiting_for_body",
         "_write_scope",
         "deadline",
+        "request_id",
+        "request_id_accepted",
         "stream",
     )
 
@@ -73,8 +73,8 @@ class Http2Exchange:
         self.deadline = math.inf
         self._cancel = trio.CancelScope()
         self._finishes = self._gone = self._started = self._done = False
-        self._id: str | None = None
-        self._id_accepted = True
+        chosen = choose_request_id(head.headers, connection.handler.new_id)
+        self.request_id, self.request_id_accepted = chosen
         self._status = 0
         self._headers: Headers | None = None
         self._fixed = NO_HEADERS
@@ -85,19 +85,6 @@ class Http2Exchange:
         self._write_scope: trio.CancelScope | None = None
 
     # The extension of ASGI.
-
-    @property
-    def request_id(self) -> str:
-        """The id of this request: the client's if valid, otherwise a generated one."""
-        if self._id is None:
-            chosen = choose_request_id(self._head.headers, self._connection.handler.new_id)
-            self._id, self._id_accepted = chosen
-        return self._id
-
-    @property
-    def request_id_accepted(self) -> bool:
-        """False when the request has an invalid id."""
-        return self.request_id != "" and self._id_accepted
 
     def allow(self, seconds: float) -> None:
         """Set the deadline of the whole request to ``seconds`` from now."""

@@ -14,7 +14,8 @@ TABLE_SIZE = 4096
 """The size of the table, in bytes: the default of the setting."""
 
 _STATIC: tuple[Field, ...] = ((b"", b""), *HeaderTable.STATIC_TABLE)
-_STATIC_LENGTH = len(HeaderTable.STATIC_TABLE)
+_DYNAMIC = len(HeaderTable.STATIC_TABLE) + 1
+"""The first index of the table of the connection."""
 _FIELD_COST = 32
 # Continuation bytes of an integer: larger ones than 2^28 are of no use.
 _LONGEST_INTEGER = 4
@@ -58,7 +59,7 @@ class HeaderDecoder:
                     index, at = _integer(block, at, 7)
                 else:
                     index, at = byte & 0x7F, at + 1
-                field = self._indexed(index) if index > _STATIC_LENGTH else _STATIC[index]
+                field = entries[index - _DYNAMIC] if index >= _DYNAMIC else _STATIC[index]
                 if not index:
                     raise _malformed("the index 0")
             elif byte & 0xE0 == 0x20:
@@ -73,7 +74,7 @@ class HeaderDecoder:
             else:
                 index, at = _integer(block, at, 6 if byte & 0x40 else 4)
                 if index:
-                    name = (self._indexed(index) if index > _STATIC_LENGTH else _STATIC[index])[0]
+                    name = (entries[index - _DYNAMIC] if index >= _DYNAMIC else _STATIC[index])[0]
                 else:
                     name, at = _string(block, at)
                 value, at = _string(block, at)
@@ -89,9 +90,6 @@ class HeaderDecoder:
                 raise Http2Error(ErrorCode.ENHANCE_YOUR_CALM, "the headers are too large")
             fields.append(field)
         return fields
-
-    def _indexed(self, index: int) -> Field:
-        return self._entries[index - _STATIC_LENGTH - 1]
 
     def _evict(self, room: int) -> None:
         while self._entries and self._used + room > self._size:

@@ -8,6 +8,7 @@ coding, which takes long in Python, and stays out of the table.
 import re
 from collections import deque
 from collections.abc import Iterable
+from functools import lru_cache
 
 from hpack.table import HeaderTable
 
@@ -146,6 +147,8 @@ def _literal(pattern: int, bits: int, index: int, name: bytes, value: bytes) -> 
     return _integer(pattern, bits, index) + named + _integer(0, 7, len(value)) + value
 
 
+# The same few lengths and indices occur in all responses.
+@lru_cache(maxsize=1024)
 def _integer(pattern: int, bits: int, value: int) -> bytes:
     """Return ``value`` in a prefix of ``bits`` bits after ``pattern`` (RFC 7541 section 5.1)."""
     most = (1 << bits) - 1

@@ -39,22 +39,19 @@ class _Bucket:
 
     def charge(self, work: float, now: float) -> None:
         """Take ``work``; the debt is limited to a burst."""
-        self._refill(now)
-        self._left = max(self._left - work, -self._most)
+        left = min(self._left + (now - self._at) * self._rate, self._most)
+        self._at = now
+        self._left = max(left - work, -self._most)
 
     def ready_at(self, now: float) -> float:
         """Return when work may be done: ``now`` or later."""
-        self._refill(now)
-        return now if self._left > 0 else now + (1 - self._left) / self._rate
+        left = self._left = min(self._left + (now - self._at) * self._rate, self._most)
+        self._at = now
+        return now if left > 0 else now + (1 - left) / self._rate
 
     def is_full(self, now: float) -> bool:
         """Return whether nothing of it was used lately."""
-        self._refill(now)
-        return self._left >= self._most
-
-    def _refill(self, now: float) -> None:
-        self._left = min(self._left + (now - self._at) * self._rate, self._most)
-        self._at = now
+        return self._left + (now - self._at) * self._rate >= self._most
 
 
 class Share:

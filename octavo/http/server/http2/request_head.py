@@ -70,7 +70,7 @@ def read_fields(fields: list[Field]) -> RequestFields:
                 raise _malformed("a pseudo-header field that is unknown, repeated or misplaced")
             pseudo[name] = value
             continue
-        kind = _kind_of(name)
+        kind = _known_kind(name) if len(name) <= _MAX_NAME else _known_kind.__wrapped__(name)
         if kind is _PLAIN:
             headers.append(field)
         elif kind is _CONNECTION:
@@ -152,7 +152,10 @@ def partial_head(request: RequestFields) -> PartialHead:
 
 def _size(fields: list[Field]) -> int:
     """Return the size as in the settings of HTTP/2 (RFC 9113 section 6.5.2)."""
-    return sum([len(name) + len(value) for name, value in fields]) + _FIELD_COST * len(fields)
+    size = _FIELD_COST * len(fields)
+    for name, value in fields:
+        size += len(name) + len(value)
+    return size
 
 
 # Clients use few names. Long ones are not kept.

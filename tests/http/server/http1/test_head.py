@@ -2,7 +2,10 @@
 
 import re
 import string
+from contextlib import suppress
+from random import Random
 
+import httptools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,6 +49,51 @@ def test_accepted_head_has_the_content_of_its_request_line(noise: bytes) -> None
     assert line is not None
     query = b"?" + head.query if b"?" in line[1] else b""
     assert head.raw_path + query == line[1]
+
+
+class Reference:
+    """What llhttp reads in a head."""
+
+    def __init__(self, raw: bytes) -> None:
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.target = b""
+        with suppress(httptools.HttpParserUpgrade):
+            httptools.HttpRequestParser(self).feed_data(raw)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers.append((name.lower(), value.rstrip(b" \t")))
+
+    def on_url(self, url: bytes) -> None:
+        self.target += url
+
+
+HEADS = (
+    b"GET /a?b HTTP/1.1\r\nhost: a\r\nX-A: b c \r\ncookie:\ta=b\r\nempty:\r\nq: \xc3\xa4\r\n\r\n",
+    b"POST /x HTTP/1.0\r\ncontent-length: 3\r\nHost:a:1\r\n\r\n",
+    b"GET / HTTP/1.1\r\nhost: a\r\nupgrade: websocket\r\nconnection: Upgrade, keep-alive\r\n\r\n",
+)
+DECISIVE = b"\0\t\n\v\r\r\n\n :;,aZ0\x7f\x80\xff"
+
+
+def test_accepted_head_is_read_as_llhttp_reads_it() -> None:
+    random = Random(3)
+    accepted = 0
+    for _ in range(20_000):
+        mutated = bytearray(random.choice(HEADS))
+        for _ in range(random.choice((1, 1, 2, 3))):
+            at = random.randrange(len(mutated))
+            replaced = random.choice((b"", bytes((mutated[at],))))
+            mutated[at : at + 1] = replaced + bytes((random.choice(DECISIVE),))
+        end = mutated.find(b"\r\n\r\n")
+        raw = bytes(mutated[: end + 4])
+        if end < 0 or not taken(raw):
+            continue
+        accepted += 1
+        head, reference = parse_head(raw, QUICK), Reference(raw)
+        assert head.headers == reference.headers, raw
+        query = b"?" + head.query if b"?" in reference.target else b""
+        assert head.raw_path + query == reference.target, raw
+    assert accepted > 2_000
 
 
 def test_parser_keeps_nothing_of_another_head() -> None:
