@@ -22,7 +22,7 @@ from octavo.accounts import argon2id
 from octavo.accounts.argon2id import Argon2, dummy_hash, encoded_hash, matches, outdated
 from octavo.accounts.ports import NewEntropy
 from octavo.model.accounts.password import hashed_form
-from octavo.model.accounts.refusal import TooManyAttempts
+from octavo.model.accounts.refusal import PasswordQueueFull
 from octavo.model.identity import AccountId
 from octavo.store.fair_turns import FairTurns
 from octavo.workers import WorkerPool
@@ -108,7 +108,7 @@ class Passwords:
         """Return the encoded hash of ``password``, with its cost and salt.
 
         ``password`` must be valid (`octavo.model.accounts.password.password_fault`). Raises
-        `TooManyAttempts` when too many callers wait, and `octavo.workers.WorkerFailed`. If
+        `PasswordQueueFull` when too many callers wait, and `octavo.workers.WorkerFailed`. If
         cancelled, a running hash is given up.
         """
         form = hashed_form(password)
@@ -143,7 +143,7 @@ class Passwords:
         return outdated(encoded, self._cost)
 
     def require_room(self, *, known: AccountId | None = None) -> None:
-        """Raise `TooManyAttempts` when too many callers wait.
+        """Raise `PasswordQueueFull` when too many callers wait.
 
         Of callers that are ``known``, more may, but only `KNOWN_OF_ONE` of one account. Called
         before an attempt is counted: whose password was not looked at has made none.
@@ -155,7 +155,7 @@ class Passwords:
                 self.in_use >= self.capacity + KNOWN_WAITING or self._known[known] >= KNOWN_OF_ONE
             )
         if full:
-            raise TooManyAttempts(self._retry_after())
+            raise PasswordQueueFull(self._retry_after())
 
     @contextmanager
     def place(self, *, known: AccountId | None = None) -> Iterator[None]:

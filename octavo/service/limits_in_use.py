@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from octavo.accounts.passwords import Passwords
+from octavo.accounts.passwords import KNOWN_WAITING, Passwords
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.server.usage import ServerUsage
 from octavo.settings import Settings
@@ -19,7 +19,9 @@ def render_limits(
         "connections": f"{server.connections():,} of {server.most_connections:,}",
         "memory of large requests and responses": f"{used[0]} of {settings.memory // _MIB:,} MiB",
         "  of one account or address": f"{used[1]} of {settings.memory_per_client // _MIB:,} MiB",
-        "passwords being checked or waiting": f"{passwords.in_use} of {passwords.capacity}",
+        "passwords being checked or waiting": (
+            f"{passwords.in_use} of {passwords.capacity}, and {KNOWN_WAITING} of known browsers"
+        ),
     }
     if settings.http2:
         requests = f"{server.http2_requests():,} of {settings.http2_streams:,}"

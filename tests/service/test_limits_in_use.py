@@ -22,6 +22,6 @@ async def test_limits_are_shown_with_what_is_used_of_them() -> None:
         "  connections  1,234 of 5,000",
         "  memory of large requests and responses  4.0 MiB of 256 MiB",
         "  of one account or address  3.0 MiB of 64 MiB",
-        "  passwords being checked or waiting  0 of 34",
+        "  passwords being checked or waiting  0 of 34, and 16 of known browsers",
         "  requests in progress over HTTP/2  7 of 1,000",
     ]

@@ -16,7 +16,7 @@ from octavo.http.pages.trouble import Trouble, trouble_of
 WRONG = Trouble(
     CredentialRefused.status,
     "The address or the password is wrong.",
-    {"password": "Check it, and type it again."},
+    {"password": "Check the address, and type the password again."},
     code=CredentialRefused.code,
 )
 

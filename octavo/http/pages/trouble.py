@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from octavo.http.contract.problems import Header, InvalidRequest, Problem
+from octavo.model.accounts.refusal import PasswordQueueFull
 
 _MINUTE = 60
+_FEW = 10
 _OF_THE_ACCOUNT = frozenset({"not_signed_in", "account_locked", "consent_required"})
 
 # Where the detail of the API is written for developers, or would miss what a person can do here.
@@ -63,14 +65,18 @@ def trouble_of(problem: Problem, names: Mapping[str, str] | None = None) -> Trou
             fields.setdefault((names or {}).get(member, member), str(each["message"]))
     text = "" if fields else text_of(problem)
     if problem.status == 429:
-        text = f"There were too many attempts. Try again {_wait(problem)}."
+        busy = (problem.detail or "").startswith(PasswordQueueFull.REASON)
+        reason = PasswordQueueFull.REASON if busy else "There were too many attempts"
+        text = f"{reason}. Try again {_wait(problem)}."
     return Trouble(problem.status, text, fields, problem.headers, problem.code)
 
 
 def _wait(problem: Problem) -> str:
     given = next((value for name, value in problem.headers if name == b"retry-after"), b"")
     seconds = int(given) if given.isdigit() else _MINUTE
-    if seconds < _MINUTE:
-        return "in a minute"
+    if seconds <= _FEW:
+        return "in a few seconds"
+    if seconds <= _MINUTE - _FEW:
+        return f"in {math.ceil(seconds / _FEW) * _FEW} seconds"
     minutes = math.ceil(seconds / _MINUTE)
     return f"in {minutes} minutes" if minutes > 1 else "in a minute"

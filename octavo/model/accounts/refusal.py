@@ -18,6 +18,7 @@
      ├ NoSuchSession         the account has no such session
      ├ NoSuchKey             the account has no such key
      └ TooManyAttempts       the rate limit is exceeded
+        └ PasswordQueueFull  the server checks as many passwords as it can
 """
 
 from octavo.model.accounts.api_key import MAX_KEYS
@@ -161,6 +162,15 @@ class TooManyAttempts(DomainError):
 
     code = "rate_limited"
 
-    def __init__(self, retry_after: int) -> None:
-        super().__init__("There were too many attempts: wait before the next one.")
+    def __init__(self, retry_after: int, reason: str = "There were too many attempts") -> None:
+        super().__init__(f"{reason}: wait before the next one.")
         self.retry_after = retry_after
+
+
+class PasswordQueueFull(TooManyAttempts):
+    """The server checks as many passwords as it can; the attempt was not counted."""
+
+    REASON = "The server is checking many other passwords at the moment"
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(retry_after, self.REASON)

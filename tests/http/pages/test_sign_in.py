@@ -2,6 +2,7 @@
 
 import pytest
 
+from octavo.http.pages.sign_in import WRONG
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.page_reader import Installation, PageReader
 from tests.fakes.users_api import ADDRESS, ORIGIN
@@ -53,7 +54,7 @@ async def test_wrong_password_and_unknown_address_read_alike(
     page = await ann.submit("Sign in", address=address, password="wrong password")
     assert ann.status == 401
     assert page.alerts == [
-        "The address or the password is wrong. Password: Check it, and type it again."
+        f"{WRONG.text} Password: Check the address, and type the password again."
     ]
     assert page.focused == ["password"]
     assert ann.form("Sign in").fields["address"] == address
@@ -75,7 +76,7 @@ async def test_too_many_attempts_say_when_to_try_again(house: Installation) -> N
         await ann.open("/sign-in")
         page = await ann.submit("Sign in", address=ADDRESS, password="wrong password")
     assert ann.status == 429
-    assert page.alerts == ["There were too many attempts. Try again in a minute."]
+    assert page.alerts == ["There were too many attempts. Try again in 30 seconds."]
     assert int(ann.received["retry-after"]) > 0
 
 

@@ -2,8 +2,10 @@
 
 import pytest
 
+from octavo.http.api.refusals import problem_of
 from octavo.http.contract.problems import Forbidden, InvalidRequest, RateLimited
 from octavo.http.pages.trouble import trouble_of
+from octavo.model.accounts.refusal import PasswordQueueFull
 
 
 def test_errors_belong_to_fields() -> None:
@@ -17,8 +19,21 @@ def test_refusal_without_fields_is_said_of_the_form() -> None:
     assert trouble_of(Forbidden("Not you.")).text == "Not you."
 
 
+def test_full_queue_of_passwords_is_not_blamed_on_the_person() -> None:
+    problem = problem_of(PasswordQueueFull(2))
+    assert isinstance(problem, RateLimited)
+    expected = "The server is checking many other passwords at the moment."
+    assert trouble_of(problem).text == f"{expected} Try again in a few seconds."
+
+
 @pytest.mark.parametrize(
-    ("seconds", "expected"), [(1, "in a minute"), (60, "in a minute"), (61, "in 2 minutes")]
+    ("seconds", "expected"),
+    [
+        (1, "in a few seconds"),
+        (29, "in 30 seconds"),
+        (60, "in a minute"),
+        (61, "in 2 minutes"),
+    ],
 )
 def test_too_many_attempts_name_the_wait(seconds: int, expected: str) -> None:
     trouble = trouble_of(RateLimited(retry_after=seconds))
