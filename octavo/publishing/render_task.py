@@ -26,5 +26,5 @@ def render_stored(text: str) -> str:
     rendered = render_note(decompressed(b64decode(text), "to render"))
     data = compressed(json.dumps(rendered.to_json(), ensure_ascii=False))
     if len(data) > MOST_COMPRESSED:
-        raise RenderedTooLarge
+        raise RenderedTooLarge(f"its HTML takes more than {MOST_COMPRESSED:,} bytes, compressed")
     return b64encode(data).decode()

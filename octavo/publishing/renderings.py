@@ -270,7 +270,7 @@ class Renderings:
             given = b64encode(data).decode()
             made = b64decode(await self._run(render_task.render_stored, given))
         except (WorkRefused, WorkTooLarge) as error:
-            _log.warning("a published note is shown as it was written: %s", error)
+            _log.warning("the note %s is shown as it was written: %s", source.file_id, error)
             self._keep(source, compressed(_PLAIN))
             raise _ShownPlain from None
         except WorkerFailed:

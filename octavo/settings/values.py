@@ -75,7 +75,9 @@ def count(smallest: int) -> Callable[[str], int]:
 
     def parse(text: str) -> int:
         if not re.fullmatch(r"[0-9]{1,10}", text) or not smallest <= int(text) <= LARGEST_COUNT:
-            raise ValueError(f"is not valid: give a whole number, {smallest} or more")
+            raise ValueError(
+                f"is not valid: give a whole number, {smallest} or more, up to {LARGEST_COUNT}"
+            )
         return int(text)
 
     return parse

@@ -51,7 +51,8 @@ class AuthPasswordSignIn(ContractModel):
     callback_url: str | None = Field(None, alias="callbackURL", max_length=_LONGEST_URL)
     """Where the browser goes after signing in: an address of this installation."""
     remember_me: bool = True
-    """If false, the browser discards the session when it is closed."""
+    """If false, the browser discards the session when it is closed. Otherwise it also gets a cookie
+    for 400 days, which proves that this account has signed in with it before."""
 
 
 class AuthSession(ContractModel):

@@ -47,7 +47,7 @@ MAX_THREADS = 2
 _QUERY_SYNTAX = (
     "All words must occur in the text, the title or the path; the last word, and each "
     "that ends with `*`, may be a prefix. Quotes mark a phrase. Case and diacritics are "
-    "ignored."
+    "ignored. Of a long note, the first 1,048,576 characters are searched."
 )
 
 
