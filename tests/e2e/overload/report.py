@@ -6,6 +6,7 @@ import platform
 import sys
 from typing import Any
 
+from tests.e2e.overload.table import ATTACKS
 from tests.project.source import ROOT
 
 BEGIN = "<!-- Written by `make siege`; do not edit. -->"
@@ -39,7 +40,36 @@ def written(page: str, figures: dict[str, dict[str, Any]], machine: str) -> str:
         cells = (_cell(measured, columns) for columns in _COLUMNS.values())
         lines.append(f"| {name} | {' | '.join(cells)} |")
     table = "\n".join(lines)
-    return f"{before}{BEGIN}\n\n{machine}\n\n{table}\n\n{END}{after}"
+    return f"{before}{BEGIN}\n\n{machine}\n\n{table}\n\n{_legend()}\n\n{END}{after}"
+
+
+def _legend() -> str:
+    """Return what the attacks are."""
+    of = {name: attack.target for name, attack in ATTACKS.items()}
+    resets, streams, pipelined = (
+        of["many resets"],
+        of["unread streams"],
+        of["pipelined requests"],
+    )
+    return f"""The attacks:
+
+- *nothing*: the bystander alone, whose saves take memory, too.
+- *resets*, *many resets*: HTTP/2 connections that open and reset {resets.streams} streams
+  each, few or {resets.per_second} new ones a second.
+- *unread streams*: {streams.connections} HTTP/2 connections with {streams.streams} streams each,
+  whose responses nobody reads.
+- *of eight addresses*: the same from eight client networks, with
+  {of["streams of eight addresses"].connections} connections.
+- *700,000 members*, *330,000 operations*: bodies of 8 MB that have so many.
+- *pipelined requests*, *requests of a page*: {pipelined.connections} connections that repeat
+  {pipelined.streams} pipelined requests of `{pipelined.path}`, or one of
+  `{of["requests of a page"].path}`.
+- *handshakes of TLS*: {of["handshakes of TLS"].connections} clients that connect all the time.
+- *heads*: thousands of request heads that stop arriving.
+- *unread documents*, *unread notes*: clients that ask for something large, and do not read it.
+- *dripping bodies*, *full bodies*: clients that announce large bodies and send little, or all.
+- *400 links rewritten*, *words of long notes*, *24,000 links read*, *changesets of 7 MB*: an
+  account that moves, deletes, reads and saves as much as it may."""
 
 
 def _cell(measured: dict[str, Any], columns: tuple[str, ...]) -> str:

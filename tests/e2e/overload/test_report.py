@@ -17,6 +17,7 @@ def test_figures_replace_those_of_an_earlier_run() -> None:
     assert told.startswith(f"# Before\n\n{BEGIN}\n\nOn a machine:\n\n| attack |")
     assert "| streams | 1 / 2 | 3 / 4,000 |  |  |  |  |\n" in told
     assert "| sign-in flood |  | 7 |  | 0 | 5 | 0.5 |\n" in told
+    assert "- *resets*, *many resets*: HTTP/2 connections that open and reset 180 streams" in told
     assert told.endswith(f"\n\n{END}\n\nAfter.\n")
 
 
