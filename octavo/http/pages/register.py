@@ -68,7 +68,7 @@ UNUSABLE = Closed(
     "An invitation works once and for a limited time. This one was used, has expired, or "
     "is incomplete.",
     "If you created your account with it, sign in. Otherwise ask the person who invited you "
-    "for a new link.",
+    "for a new link. If you run this installation, the command octavo invite makes one.",
     NotFound.status,
 )
 
