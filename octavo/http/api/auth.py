@@ -167,8 +167,10 @@ class AuthOperations:
             )
             cookies = [session_cookie(signed_in.token, max_age)]
             if body.remember_me:
-                # A shared computer need not know who used it.
                 cookies.append(device_cookie(await self._devices.remember(tokens, signed_in)))
+            elif tokens:
+                # A shared computer need not know who used it, nor who has used it before.
+                cookies.append(device_cookie(await self._devices.forget(tokens, address)))
         url = body.callback_url
         return Reply(
             AuthSession(

@@ -56,6 +56,22 @@ async def test_browser_that_signed_in_before_is_not_counted_with_strangers(users
         assert (await users.sign_in(headers=with_cookie(cookie))).status == 429
 
 
+async def test_signing_in_without_being_remembered_forgets_the_account(users: UsersApi) -> None:
+    await users.account()
+    await users.account("ben@example.org")
+    anns = device_cookie_of(await users.sign_in())
+    both = device_cookie_of(await users.sign_in("ben@example.org", headers=with_cookie(anns)))
+    forgotten = await users.sign_in(headers=with_cookie(both), rememberMe=False)
+    left = device_cookie_of(forgotten)
+    assert left != both
+    assert len(left) < len(both)
+    alone = await users.sign_in("ben@example.org", headers=with_cookie(left), rememberMe=False)
+    assert alone.cookies()["__Host-octavo-device"].startswith("__Host-octavo-device=;")
+    await keep_strangers_out(users)
+    assert (await users.sign_in(headers=with_cookie(left))).status == 429
+    assert (await users.sign_in(headers=with_cookie(both))).status == 200
+
+
 async def test_token_ends_with_the_time_of_its_cookie(users: UsersApi) -> None:
     await users.account()
     device = device_cookie_of(await users.sign_in())
