@@ -88,7 +88,8 @@ class Serving:
                             envelope.reply_with(value)
                     except BaseException as error:  # noqa: BLE001 - the actor boundary
                         self._fail(envelope, error)
-                    now = self._count(envelope, now)
+                    began, now = now, current_time()
+                    self._count(envelope, began, now)
                     if cell.retiring and not cell.makes_room:
                         break
             finally:
@@ -152,8 +153,9 @@ class Serving:
                             self._crashed(single) if is_crash(error) else self._cancelled("a batch")
                         )
                 raise
+            ended = current_time()
             for envelope in taken:
-                self._count(envelope, now, share=len(taken))
+                self._count(envelope, now, ended, share=len(taken))
 
     def _require_replies(self, taken: list[Envelope[Any]]) -> None:
         unanswered = 0
@@ -168,11 +170,10 @@ class Serving:
                 " reply; call reply() or refuse() on each ask"
             )
 
-    def _count(self, envelope: Envelope[Any], since: float, share: int = 1) -> float:
-        """Count a handled message; return the time at which the next one begins."""
-        now = current_time()
+    def _count(self, envelope: Envelope[Any], since: float, until: float, share: int = 1) -> None:
+        """Count a message that was handled, alone or as one of ``share`` messages."""
         statistics = self._cell.statistics
-        wait, handling = since - envelope.enqueued_at, (now - since) / share
+        wait, handling = since - envelope.enqueued_at, (until - since) / share
         statistics.wait.record(wait)
         statistics.handling.record(handling)
         if not self._cell.served:
@@ -183,4 +184,3 @@ class Serving:
             self._cell.runtime.notify(
                 observer.handled, self._cell.path, envelope.message, wait, handling
             )
-        return now
