@@ -37,6 +37,8 @@ MAX_WAITING = 64
 """Number of messages waiting for the handler at which reading pauses."""
 
 _CHUNK = 65536
+# Of frames that are skipped in one turn; they may have 6 bytes each.
+_SKIPPED = 4096
 _HOST = re.compile(rb"(?im)^(host:)[^\r\n]*")
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
@@ -56,8 +58,21 @@ class SendsNow(Protocol):
         """Send what the socket accepts without blocking; return the number of bytes."""
 
 
+@runtime_checkable
+class TakesTurns(Protocol):
+    """A stream whose client may not begin all of its messages at once."""
+
+    def may_begin(self) -> bool:
+        """Count a message of the client; return False when it has to wait for `begin`."""
+
+    async def begin(self) -> None:
+        """Wait until the client may begin a message. Cancellation counts nothing."""
+
+
 class WebSocketStreamAdapter(trio.abc.Stream):
     """The stream that trio-websocket serves.
+
+    If the stream `TakesTurns`, each frame waits for a turn of the client, pings and fragments too.
 
     Args:
         stream: the connection to the client; it stays open when this one is closed.
@@ -75,6 +90,7 @@ class WebSocketStreamAdapter(trio.abc.Stream):
         """The number of times that reading was paused for a slow handler."""
         self.close_sent = False
         self._stream = stream
+        self._turns = stream if isinstance(stream, TakesTurns) else None
         self._lock = trio.StrictFIFOLock()
         self._frames = FrameSplitter(max_message_size)
         self._waiting: deque[int] = deque()
@@ -209,9 +225,12 @@ class WebSocketStreamAdapter(trio.abc.Stream):
             return await self._head()
         await self._opened.wait()
         while not self._ended:
+            size = _CHUNK
             if self._leaving:
+                await self._begin()
                 if self._frames.skip_to_close():
                     break
+                size = _SKIPPED
             elif self.paused:
                 self.pauses += 1
                 self._room = trio.Event()
@@ -224,8 +243,12 @@ class WebSocketStreamAdapter(trio.abc.Stream):
                     await self.refuse(1009, str(error))
                     break
                 if frame is not None:
-                    return self._deliver(*frame)
-            data = await self._receive()
+                    if self._turns is None or self._turns.may_begin() or not await self._begin():
+                        return self._deliver(*frame)
+                    if is_close(frame[0]):
+                        break
+                    continue
+            data = await self._receive(size)
             if not data:
                 break
             self._frames.feed(data)
@@ -261,9 +284,15 @@ class WebSocketStreamAdapter(trio.abc.Stream):
             self._waiting_bytes += message_size
         return frame
 
-    async def _receive(self) -> bytes | bytearray:
+    async def _begin(self) -> bool:
+        """Wait for a turn; return whether only the peer's close frame matters by then."""
+        if self._turns is not None:
+            await self._turns.begin()
+        return self._leaving
+
+    async def _receive(self, size: int = _CHUNK) -> bytes | bytearray:
         with trio.CancelScope() as self._reading:
-            return await self._stream.receive_some(_CHUNK)
+            return await self._stream.receive_some(size)
         return b""
 
     def _stop_reading(self) -> None:

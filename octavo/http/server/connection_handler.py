@@ -15,10 +15,10 @@ from octavo.http.server.error_boundary import contained, only
 from octavo.http.server.http1.connection import Http1Connection, Http2Detected
 from octavo.http.server.http1.head import Headers
 from octavo.http.server.limits import Limits
+from octavo.http.server.network_turns import NetworkTurns
 from octavo.http.server.proxies import ForwardedHeader, Network, Peer, client_of, is_within
 from octavo.http.server.rejection import ClientGone, RequestRejected
 from octavo.http.server.rejection_writer import RejectedRequest, RejectionWriter
-from octavo.http.server.request_turns import RequestTurns
 from octavo.http.server.response import date_line
 from octavo.http.server.transport import plain_transport, tls_transport
 from octavo.http.server.usage import ServerUsage
@@ -78,7 +78,7 @@ class ConnectionHandler:
         options.usage.most_connections = limits.connections
         if self.http2 is not None:
             options.usage.http2_requests = self.http2.requests
-        self.turns = RequestTurns()
+        self.turns = NetworkTurns()
         self._handshakes: set[trio.CancelScope] = set()
         self.date = b""
         self.rejections = RejectionWriter(
@@ -100,6 +100,7 @@ class ConnectionHandler:
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self.watchdog.run)
+                nursery.start_soon(self.turns.run)
                 if self.http2 is not None:
                     nursery.start_soon(self.http2.run)
         finally:

@@ -26,6 +26,12 @@ class StreamPort(Protocol):
     async def send_end(self) -> None:
         """Shut down the sending side. Raises `ClientGone`."""
 
+    def may_begin(self) -> bool:
+        """Count a message of the client; return False when it has to wait for `begin`."""
+
+    async def begin(self) -> None:
+        """Wait until the client may begin a message. Cancellation counts nothing."""
+
 
 class ServerState(Protocol):
     """What the connections of a server share.

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import cycle, islice
 
-from tests.e2e.overload import costly_requests, frames
+from tests.e2e.overload import costly_requests, frames, websocket_floods
 from tests.e2e.overload.target import Target, begun
 from tests.e2e.server import environment
 
@@ -292,6 +292,8 @@ ATTACKS = (
     costly_requests.words_of_long_notes,
     costly_requests.unknown_members,
     costly_requests.many_operations,
+    websocket_floods.subscriptions,
+    websocket_floods.pings,
 )
 
 

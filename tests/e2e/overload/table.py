@@ -98,9 +98,19 @@ ATTACKS = {
         seconds=20,
     ),
     "24,000 links read": _chosen(Attack("links_read", Target(connections=16), _BUSY, accounts=1)),
+    "24,000 links read on 64 connections": _chosen(
+        Attack("links_read", Target(connections=64), _BUSY, accounts=1)
+    ),
+    "24,000 links read on 240 connections": _chosen(
+        Attack("links_read", Target(connections=240), _BUSY, accounts=1)
+    ),
     "changesets of 7 MB": _chosen(Attack("large_changesets", Target(), _BUSY, accounts=1)),
     "330,000 operations": _chosen(
         Attack("many_operations", Target(connections=4), _BUSY, accounts=1)
     ),
+    "subscriptions of WebSockets": _chosen(
+        Attack("subscriptions", Target(connections=250), _BUSY, accounts=1)
+    ),
+    "pings of WebSockets": _chosen(Attack("pings", Target(connections=250), _BUSY, accounts=1)),
 }
 """By name; nothing at all is for comparison."""

@@ -49,6 +49,7 @@ class Http1Connection:
         "_buffer",
         "_close_reason",
         "_handler",
+        "_network",
         "_peer",
         "_raw",
         "_requests",
@@ -74,6 +75,7 @@ class Http1Connection:
         self._watchdog = handler.watchdog
         self._transport = transport
         self._peer = peer
+        self._network = ""
         self._buffer = b""
         self._raw = b""
         self._requests = 0
@@ -177,6 +179,14 @@ class Http1Connection:
     async def send_end(self) -> None:
         """Shut down the sending side."""
         await self._transport.send_end()
+
+    def may_begin(self) -> bool:
+        """Count a message of the client; return False when it has to wait for `begin`."""
+        return self._handler.turns.may_begin(self._network)
+
+    async def begin(self) -> None:
+        """Wait until the client may begin a message. Cancellation counts nothing."""
+        await self._handler.turns.begin(self._network)
 
     def allow(self, seconds: float) -> None:
         """Set the deadline of the whole request to ``seconds`` from now."""
@@ -300,7 +310,7 @@ class Http1Connection:
         if peer.trusted:
             client, scheme = handler.client_of(peer, exchange.head.headers)
         scope = asgi_scope(exchange.head, client, peer.server, scheme, handler.state, exchange)
-        network = client_network(client[0] if client else None)
+        self._network = network = client_network(client[0] if client else None)
         if not handler.turns.may_begin(network):
             await handler.turns.begin(network)
         self.request = exchange

@@ -94,6 +94,18 @@ class UpgradedStream(trio.abc.HalfCloseableStream):
         except ClientGone as error:
             raise trio.BrokenResourceError from error
 
+    def may_begin(self) -> bool:
+        """Count a message of the client; return False when it has to wait for `begin`.
+
+        Messages of a client share the rounds of the event loop with its requests
+        (`octavo.http.server.network_turns`).
+        """
+        return self._line.may_begin()
+
+    async def begin(self) -> None:
+        """Wait until the client may begin a message. Cancellation counts nothing."""
+        await self._line.begin()
+
     async def wait_send_all_might_not_block(self) -> None:
         """Return immediately: `send_all` waits by itself."""
         await trio.lowlevel.checkpoint()

@@ -12,6 +12,7 @@ import trio_websocket
 
 from octavo.http.server.asgi import Application, Receive, Scope, Send
 from octavo.http.server.limits import Limits
+from octavo.http.server.network_turns import NetworkTurns
 from octavo.ws import ConnectionGone, Handler, ServerWebSocket, serve_websocket
 from tests.fakes.http_server import QUICK, Client, Server, routed, serving
 from tests.fakes.websocket_peer import (
@@ -337,3 +338,25 @@ async def test_unsupported_version_is_refused_with_the_supported_one(place: Plac
         refusal = await client.ask(HEAD.replace(b"version: 13", b"version: 8"))
         assert (refusal.status, refusal["sec-websocket-version"]) == (426, "13")
         assert await client.is_closed()
+
+
+async def test_messages_take_turns_with_the_requests_of_their_network(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+
+    class Recorded(NetworkTurns):
+        def may_begin(self, network: str) -> bool:
+            return False
+
+        async def begin(self, network: str) -> None:
+            await trio.lowlevel.checkpoint()
+            begun.append(network)
+
+    monkeypatch.setattr("octavo.http.server.connection_handler.NetworkTurns", Recorded)
+    async with place.serving() as server, opened(server) as peer:
+        begun.clear()
+        for sent in (b"a", b"b"):
+            await peer.send(frame(PING, sent))
+            assert await peer.frame() == (PONG, sent)
+        assert begun == ["127.0.0.1"] * 2
