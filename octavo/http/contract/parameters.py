@@ -6,7 +6,7 @@ All errors are reported together, each with a JSON pointer (RFC 6901): ``/query/
 
 import re
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 from urllib.parse import unquote_plus
 
 from pydantic import BaseModel, ValidationError
@@ -129,13 +129,13 @@ def _if_valid(model: type[BaseModel]) -> BaseModel | None:
 def _validate(
     part: str,
     model: type[BaseModel],
-    given: dict[str, str],
+    given: dict[str, Any],
     found: dict[str, object],
     errors: Errors,
 ) -> None:
     try:
         found[part] = model.__pydantic_validator__.validate_strings(
-            cast("dict[str, Any]", given), by_alias=True, by_name=False
+            given, by_alias=True, by_name=False
         )
     except ValidationError as refused:
         for error in refused.errors(include_url=False, include_context=False, include_input=False):

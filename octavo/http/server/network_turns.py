@@ -34,19 +34,17 @@ class NetworkTurns(trio.abc.Instrument):
     def __init__(self) -> None:
         self.limit = MOST
         self._begun: dict[str, int] = {}
-        self._round_began = time.thread_time()
+        # In processor time, in which nobody waits between two rounds.
+        self._last_round_ended = time.thread_time()
         # 0 when the limit is not lowered.
         self._contended_until = 0.0
         # In the order in which they begin.
         self._waiting: dict[str, OrderedDict[trio.lowlevel.Task, None]] = {}
         self._wake = trio.Event()
 
-    def after_io_wait(self, timeout: float) -> None:
-        """Begin a round."""
-        self._round_began = time.thread_time()
-
     def before_io_wait(self, timeout: float) -> None:
         """End a round."""
+        began, self._last_round_ended = self._last_round_ended, time.thread_time()
         begun = self._begun
         if begun:
             if len(begun) > 1:
@@ -57,7 +55,7 @@ class NetworkTurns(trio.abc.Instrument):
             if trio.current_time() > self._contended_until:
                 self.limit = MOST
                 self._contended_until = 0.0
-            elif time.thread_time() - self._round_began > ROUND_SECONDS:
+            elif self._last_round_ended - began > ROUND_SECONDS:
                 self.limit = max(1, self.limit // 2)
             elif self.limit < MOST:
                 self.limit += 1

@@ -54,7 +54,7 @@ async def test_other_network_begins_at_once() -> None:
 def rounds_of(turns: NetworkTurns, networks: str, seconds: float, count: int = 1) -> None:
     """Let a round pass that took so much processor time."""
     for _ in range(count):
-        turns.after_io_wait(0)
+        turns.before_io_wait(0)
         until = time.thread_time() + seconds
         while time.thread_time() < until:
             pass
