@@ -14,7 +14,7 @@ from octavo.http.contract.prepared_response import (
     ResponseWriter,
 )
 from octavo.http.contract.request_log import RequestRecord
-from octavo.http.server.asgi import Event, Receive, Scope, Send, extension_of
+from octavo.http.server.asgi import EXTENSION, Event, Extension, Receive, Scope, Send
 from octavo.http.server.request_id import choose_request_id
 
 
@@ -70,7 +70,9 @@ class RequestContext:
         self._received = 0
         self.scope = scope
         self._client = client_of(scope)
-        self.exchange = exchange = extension_of(scope)
+        extensions = scope.get("extensions")
+        exchange: Extension | None = extensions.get(EXTENSION) if extensions else None
+        self.exchange = exchange
         if exchange is None:
             self.request_id, self.accepted = choose_request_id(scope["headers"], new_id)
         else:

@@ -45,7 +45,8 @@ class Http1Exchange:
     """One request on one connection.
 
     The application finds it as ``scope["extensions"]["octavo"]``. ``disconnected`` is set when
-    the client disconnects; ``close`` is whether the connection ends after the response.
+    the client disconnects; ``close`` is whether the connection ends after the response; ``done``
+    is whether the response was sent completely, or the connection was taken over.
     """
 
     __slots__ = (
@@ -61,6 +62,7 @@ class Http1Exchange:
         "body",
         "close",
         "disconnected",
+        "done",
         "finishes",
         "gone",
         "head",
@@ -74,6 +76,7 @@ class Http1Exchange:
         self.head = head
         self.body = body
         self.close = False
+        self.done = False
         self.finishes = False
         self.gone = False
         self.rejection: RequestRejected | None = None
@@ -123,7 +126,7 @@ class Http1Exchange:
         if not self.head.websocket or self._progress is not _ExchangeState.REQUEST:
             raise InvalidResponse("only a WebSocket request without a response can be taken over")
         self._progress = _ExchangeState.TAKEN_OVER
-        self.close = True
+        self.close = self.done = True
         return self._connection.take_over()
 
     @property
@@ -143,11 +146,6 @@ class Http1Exchange:
     def taken_over(self) -> bool:
         """True once the connection was taken over."""
         return self._progress is _ExchangeState.TAKEN_OVER
-
-    @property
-    def done(self) -> bool:
-        """True once the response was sent completely, or the connection was taken over."""
-        return self._progress is _ExchangeState.DONE or self._progress is _ExchangeState.TAKEN_OVER
 
     # ASGI.
 
@@ -233,8 +231,16 @@ class Http1Exchange:
         elif length != len(content):
             raise InvalidResponse("the body does not have the length of its content-length")
         self._progress = _ExchangeState.SENDING
-        await self._put(data, content)
+        if len(data) + len(content) <= WRITE_SIZE:
+            try:
+                await self._connection.send(data + content)
+            except ClientGone:
+                self.gone = True
+                raise
+        else:
+            await self._put(data, content)
         self._progress = _ExchangeState.DONE
+        self.done = True
 
     async def _send_part(self, content: bytes, *, more: bool) -> None:
         data = b""
@@ -258,6 +264,7 @@ class Http1Exchange:
         self._progress = _ExchangeState.SENDING
         await self._put(data, content, after)
         self._progress = _ExchangeState.BODY if more else _ExchangeState.DONE
+        self.done = not more
 
     def _encode_head(self, whole: int | None) -> tuple[bytes, Framing, int | None]:
         """Return the head, the framing of the body, and its length if that is known."""
