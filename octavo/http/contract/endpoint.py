@@ -250,7 +250,7 @@ class Endpoint:
             self._memory.require_room(call.holder, self._room)
         if self._expected >= COUNTED and self._may_be_refused:
             # Otherwise many could be made at the same time, before the first one counts.
-            call.hold = self._memory.hold(call.holder, _MAKING * self._expected)
+            call.hold = await self._memory.wait_briefly(call.holder, _MAKING * self._expected)
             with await self._making.wait(call.holder, 1):
                 return await self._handle(call, arguments, exchange)
         if body is not None:

@@ -24,6 +24,12 @@ STEP = 4 * 1024 * 1024
 """Bytes that must be available before the next piece of a stream is requested."""
 STALLED_SECONDS = 5.0
 """Seconds without progress, by 64 KiB, after which a hold may be evicted for any other."""
+ROOM_SECONDS = 2.0
+"""Seconds that a request waits for room before it is refused: refusals at once, each of which is
+repeated, would keep the event loop busy.
+"""
+REFUSAL_SECONDS = 0.01
+"""Seconds between two refusals of those of one client that wait together."""
 TOTAL = 256 * 1024 * 1024
 PER_CLIENT = 64 * 1024 * 1024
 
@@ -108,10 +114,11 @@ class Hold:
 
 
 class _Waiter:
-    __slots__ = ("admitted", "hold", "size")
+    __slots__ = ("admitted", "hold", "refused_at", "size")
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, refused_at: float) -> None:
         self.size = size
+        self.refused_at = refused_at
         self.admitted = trio.Event()
         self.hold: Hold | None = None
 
@@ -181,9 +188,30 @@ class MemoryBudget:
         of one client are served in order, and clients in turn. When cancelled, nothing is reserved.
         """
         network = client_network(client)
+        return await self._wait(network, size, self._last_refusal(network))
+
+    async def wait_briefly(self, client: str | None, size: int) -> Hold:
+        """Reserve ``size`` bytes as `wait` does. Raises `ServerBusy` after `ROOM_SECONDS`.
+
+        Those of one client that wait together are refused one after another.
+        """
+        network = client_network(client)
+        refused_at = max(
+            trio.current_time() + ROOM_SECONDS, self._last_refusal(network) + REFUSAL_SECONDS
+        )
+        with trio.CancelScope(deadline=refused_at):
+            return await self._wait(network, size, refused_at)
+        raise ServerBusy
+
+    def _last_refusal(self, network: str) -> float:
+        """Return when the last one of ``network`` that waits is refused."""
+        queue = self._waiting.get(network)
+        return next(reversed(queue)).refused_at if queue else 0.0
+
+    async def _wait(self, network: str, size: int, refused_at: float) -> Hold:
         if network not in self._waiting and self._make_room(network, size):
             return self._take(network, size)
-        waiter = _Waiter(size)
+        waiter = _Waiter(size, refused_at)
         self._waiting.setdefault(network, OrderedDict())[waiter] = None
         try:
             await waiter.admitted.wait()

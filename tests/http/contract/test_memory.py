@@ -12,7 +12,7 @@ from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
-from octavo.http.contract.memory_budget import COUNTED, STEP, MemoryBudget
+from octavo.http.contract.memory_budget import COUNTED, ROOM_SECONDS, STEP, MemoryBudget
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Stream
 from octavo.http.server.asgi import Event, Receive, Scope, Send
@@ -340,15 +340,36 @@ async def test_page_of_another_application_waits_for_memory() -> None:
     assert budget.held == 0
 
 
-async def test_large_responses_are_counted_while_they_are_made() -> None:
+async def test_large_responses_are_counted_while_they_are_made(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     texts = Texts(MemoryBudget(4 * STEP, STEP))
     application = texts.application()
     for _ in range(30):
         assert (await ask(application, "GET", "/api/give")).status == 200
     with texts.budget.hold(CLIENT, STEP - COUNTED):
         # The text and its document together have no room, though the document alone would.
+        begun = trio.current_time()
         assert (await ask(application, "GET", "/api/give")).status == 503
+        assert trio.current_time() - begun == ROOM_SECONDS
     assert (await ask(application, "GET", "/api/give")).status == 200
+    assert texts.budget.held == 0
+
+
+async def test_large_response_waits_a_moment_for_the_memory_of_others(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    texts = Texts(MemoryBudget(4 * STEP, STEP))
+    application = texts.application()
+    assert (await ask(application, "GET", "/api/give")).status == 200
+    response = Response()
+    async with trio.open_nursery() as nursery:
+        with texts.budget.hold(CLIENT, STEP - COUNTED):
+            scope = scope_of("GET", "/api/give")
+            nursery.start_soon(application, scope, never, response.take)
+            await trio.sleep(0.9 * ROOM_SECONDS)
+            assert not response.ended
+    assert (response.ended, response.status) == (True, 200)
     assert texts.budget.held == 0
 
 

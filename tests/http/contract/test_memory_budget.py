@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from octavo.http.contract.memory_budget import STALLED_SECONDS, STEP, Hold, MemoryBudget
+from octavo.http.contract.memory_budget import (
+    REFUSAL_SECONDS,
+    ROOM_SECONDS,
+    STALLED_SECONDS,
+    STEP,
+    Hold,
+    MemoryBudget,
+)
 from octavo.http.contract.problems import ServerBusy
 
 TOTAL, PER_CLIENT = 100, 40
@@ -95,6 +102,70 @@ def test_forced_hold_exceeds_the_budget_and_keeps_others_out() -> None:
         with pytest.raises(ServerBusy):
             budget.require_room("192.0.2.2", TOTAL - PER_CLIENT + 1)
     budget.require_room("192.0.2.1", TOTAL * 2)
+
+
+async def test_waiter_is_refused_when_no_memory_is_released_in_time(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    budget = MemoryBudget(TOTAL, PER_CLIENT)
+    with budget.hold("a", PER_CLIENT):
+        begun = trio.current_time()
+        with pytest.raises(ServerBusy):
+            await budget.wait_briefly("a", 1)
+        assert trio.current_time() - begun == ROOM_SECONDS
+        with await budget.wait_briefly("b", 1):
+            assert budget.held == PER_CLIENT + 1
+    assert budget.held == 0
+
+
+async def test_waiter_is_served_when_memory_is_released_in_time(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    budget, served = MemoryBudget(TOTAL, PER_CLIENT), list[float]()
+
+    async def wait() -> None:
+        with await budget.wait_briefly("a", 1):
+            served.append(trio.current_time())
+
+    async with trio.open_nursery() as nursery:
+        with budget.hold("a", PER_CLIENT):
+            nursery.start_soon(wait)
+            await trio.sleep(0.9 * ROOM_SECONDS)
+            assert served == []
+            released = trio.current_time()
+    assert served == [released]
+    assert budget.held == 0
+
+
+async def test_those_of_one_client_that_wait_together_are_refused_one_after_another(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    budget, refused = MemoryBudget(TOTAL, PER_CLIENT), dict[str, list[float]]()
+    begun = trio.current_time()
+
+    async def wait(client: str) -> None:
+        with pytest.raises(ServerBusy):
+            await budget.wait_briefly(client, 1)
+        refused.setdefault(client, []).append(trio.current_time() - begun)
+
+    async def wait_long() -> None:
+        (await budget.wait("a", 1)).release()
+
+    async with trio.open_nursery() as nursery:
+        with budget.hold("a", PER_CLIENT), budget.hold("b", PER_CLIENT):
+            for client in "aaa":
+                nursery.start_soon(wait, client)
+                await trio.testing.wait_all_tasks_blocked()
+            # It is never refused, and does not let the next ones be refused together.
+            nursery.start_soon(wait_long)
+            await trio.testing.wait_all_tasks_blocked()
+            for client in "ab":
+                nursery.start_soon(wait, client)
+                await trio.testing.wait_all_tasks_blocked()
+            await trio.sleep(2 * ROOM_SECONDS)
+    expected = [ROOM_SECONDS + number * REFUSAL_SECONDS for number in range(4)]
+    assert refused == {"a": pytest.approx(expected), "b": [ROOM_SECONDS]}
+    assert budget.held == 0
 
 
 async def test_waiters_are_served_in_order_as_memory_is_released() -> None:
