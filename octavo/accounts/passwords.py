@@ -32,8 +32,6 @@ HASH_SECONDS = 45.0
 _SHORTEST_RETRY, _LONGEST_RETRY = 2, 60
 _STRANGERS = ""
 """Who holds the turns of all strangers."""
-KNOWN_WAITING = 16
-"""More callers that may wait if they are known, beyond all others."""
 KNOWN_OF_ONE = 2
 """Known callers of one account at the same time: others have places, whatever it does."""
 
@@ -76,9 +74,11 @@ class Passwords:
         cost: the cost of new hashes; hashes of other costs can be verified.
         at_once: the number of concurrent hashes; None for one per four processors.
         waiting: the maximum number of callers that wait.
+        known_waiting: how many more may wait if they are known.
 
     Attributes:
         capacity: how many callers there may be; more only if they are known.
+        known_capacity: how many more there may be if they are known.
         in_use: how many there are.
     """
 
@@ -90,6 +90,7 @@ class Passwords:
         cost: Argon2 | None = None,
         at_once: int | None = None,
         waiting: int = 32,
+        known_waiting: int = 16,
     ) -> None:
         self._cost = cost = cost or Argon2()
         at_once = at_once or max(1, _processors() // cost.lanes)
@@ -101,6 +102,7 @@ class Passwords:
         self._strangers = trio.CapacityLimiter(at_once)
         self._run = run
         self.capacity = at_once + waiting
+        self.known_capacity = known_waiting
         self.in_use = 0
         self._seconds = 0.0
 
@@ -152,7 +154,8 @@ class Passwords:
             full = self.in_use >= self.capacity
         else:
             full = (
-                self.in_use >= self.capacity + KNOWN_WAITING or self._known[known] >= KNOWN_OF_ONE
+                self.in_use >= self.capacity + self.known_capacity
+                or self._known[known] >= KNOWN_OF_ONE
             )
         if full:
             raise PasswordQueueFull(self._retry_after())

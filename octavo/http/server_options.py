@@ -68,6 +68,7 @@ def server_options(
             write_time=settings.write_time,
             connections=room,
             connections_per_client=settings.connections_per_client,
+            requests_per_round_per_client=settings.requests_per_round_per_client,
             requests_per_connection=settings.requests_per_connection,
             http2_connections_per_client=settings.http2_connections_per_client,
             http2_streams=settings.http2_streams,

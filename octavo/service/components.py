@@ -220,7 +220,9 @@ def add_components(
     archives = add_archives(root, settings, store, attachments, directory, storage, others)
     restorations = add_restorations(root, settings, store, directory, shared=shared)
     attempts = Attempts(_rates(settings))
-    passwords = Passwords(new_entropy=new_entropy, run=workers.run)
+    passwords = Passwords(
+        new_entropy=new_entropy, run=workers.run, known_waiting=settings.known_browsers_waiting
+    )
     publishing = add_publishing(
         root,
         settings,

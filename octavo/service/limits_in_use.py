@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from octavo.accounts.passwords import KNOWN_WAITING, Passwords
+from octavo.accounts.passwords import Passwords
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.server.usage import ServerUsage
 from octavo.settings import Settings
@@ -20,7 +20,11 @@ def render_limits(
         "memory of large requests and responses": f"{used[0]} of {settings.memory // _MIB:,} MiB",
         "  of one account or address": f"{used[1]} of {settings.memory_per_client // _MIB:,} MiB",
         "passwords being checked or waiting": (
-            f"{passwords.in_use} of {passwords.capacity}, and {KNOWN_WAITING} of known browsers"
+            f"{passwords.in_use} of {passwords.capacity}, "
+            f"and {passwords.known_capacity} of known browsers"
+        ),
+        "requests of an address in a round": (
+            f"{server.requests_per_round():,} of {settings.requests_per_round_per_client:,}"
         ),
     }
     if settings.http2:

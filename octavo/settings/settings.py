@@ -199,6 +199,11 @@ class Settings(BaseSettings):
         default=300.0,
         description="seconds over which attempts to sign in and to register are counted",
     )
+    known_browsers_waiting: _Positive = Field(
+        default=16,
+        description="sign-ins of browsers that have signed in before, which may wait for their "
+        "turn beyond those of others; of each account, 2 at most",
+    )
     operator_tokens: Annotated[tuple[str, ...], reads(digests)] = Field(
         default=(),
         description="SHA-256 digests of operator tokens, separated by commas; `octavo "
@@ -303,6 +308,12 @@ class Settings(BaseSettings):
     connections: _Positive = Field(default=10000, description="maximum number of open connections")
     connections_per_client: _Positive = Field(
         default=256, description="maximum number of open connections per address (per /64 of IPv6)"
+    )
+    requests_per_round_per_client: _Positive = Field(
+        default=64,
+        description="maximum number of requests over HTTP/1.1, frames of WebSockets and TLS "
+        "handshakes per address that begin in one round of the event loop; fewer while others are "
+        "served as well and rounds are long",
     )
     requests_per_connection: _Positive = Field(
         default=10000, description="requests on one connection before it is closed"

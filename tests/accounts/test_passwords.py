@@ -32,12 +32,15 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def passwords(cost: Argon2 = CHEAP, at_once: int = 2, waiting: int = 32) -> Passwords:
+def passwords(
+    cost: Argon2 = CHEAP, at_once: int = 2, waiting: int = 32, known_waiting: int = 16
+) -> Passwords:
     return Passwords(
         new_entropy=PredictableSources().new_entropy,
         cost=cost,
         at_once=at_once,
         waiting=waiting,
+        known_waiting=known_waiting,
         run=hash_inline,
     )
 
@@ -154,13 +157,15 @@ async def test_known_caller_goes_before_strangers_who_fill_the_queue() -> None:
     assert len(ended) == 10
 
 
-async def test_known_callers_are_limited_as_well() -> None:
-    kept = passwords(at_once=1, waiting=0)
+@pytest.mark.parametrize("known_waiting", [1, 16, 40])
+async def test_known_callers_are_limited_as_well(known_waiting: int) -> None:
+    kept = passwords(at_once=1, waiting=0, known_waiting=known_waiting)
     async with trio.open_nursery() as nursery, occupied(kept):
-        for number in range(17):
+        for number in range(kept.capacity + known_waiting):
             known = AccountId(f"account-{number}")
+            kept.require_room(known=known)
             nursery.start_soon(partial(kept.verify, PASSWORD, None, known=known))
-        await trio.testing.wait_all_tasks_blocked()
+            await trio.testing.wait_all_tasks_blocked()
         with pytest.raises(TooManyAttempts):
             kept.require_room(known=ANN)
 

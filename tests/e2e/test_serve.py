@@ -249,20 +249,22 @@ def test_serve_problems_lead_to_the_public_address() -> None:
 
 
 def test_actors_shows_the_tree_of_the_server_of_its_folder() -> None:
-    with serving() as server:
+    limits = ("--known-browsers-waiting", "5", "--requests-per-round-per-client", "7")
+    with serving(*limits) as server:
         with start(folder=server.folder, command="actors", stdout=subprocess.PIPE) as process:
             found, output = process.communicate(timeout=PATIENCE)
         assert (process.returncode, output) == (0, "")
-        tree, limits = found.split("\n\n")
+        tree, used = found.split("\n\n")
         root, *parts = tree.splitlines()
         assert root == "octavo (supervisor, running)"
         assert {"control (worker, running)", "http (worker, running)"} <= {p[3:] for p in parts}
-        assert re.sub(" {2,}", "  ", limits).splitlines() == [
+        assert re.sub(" {2,}", "  ", used).splitlines() == [
             "limits",
             "  connections  0 of 10,000",
             "  memory of large requests and responses  0.0 MiB of 256 MiB",
             "  of one account or address  0.0 MiB of 64 MiB",
-            "  passwords being checked or waiting  0 of 33",
+            "  passwords being checked or waiting  0 of 33, and 5 of known browsers",
+            "  requests of an address in a round  7 of 7",
         ]
         assert server.stop() == (0, "")
         with start(folder=server.folder, command="actors") as process:

@@ -11,7 +11,7 @@ from octavo.accounts.argon2id import Argon2
 from octavo.accounts.attempts import KNOWN_DEVICES, RATES, Attempts
 from octavo.accounts.audit import RefusedAttempts
 from octavo.accounts.invitations import FIRST_INVITATION_LASTS
-from octavo.accounts.passwords import HASH_SECONDS, KNOWN_OF_ONE, KNOWN_WAITING, Passwords
+from octavo.accounts.passwords import HASH_SECONDS, KNOWN_OF_ONE, Passwords
 from octavo.attachments import image_work
 from octavo.http.api.oauth import REGISTRATIONS
 from octavo.http.api.session_cookie import cleared_cookie
@@ -82,9 +82,9 @@ QUOTED = [
     ),
     f"After {HASH_SECONDS:g} seconds a process is killed",
     "the median and the 99th percentile",
-    f"{KNOWN_WAITING} places in the queue that others can't take",
+    f"{default(Passwords, 'known_waiting')} places in the queue that others can't take",
     f"each account has at most {KNOWN_OF_ONE}, and the turns",
-    f"with {KNOWN_WAITING // KNOWN_OF_ONE} accounts or more",
+    f"with {SETTINGS.known_browsers_waiting // KNOWN_OF_ONE} accounts or more",
     f"always {KNOWN_DEVICES} times as many",
     f"gets {OF_KNOWN.count} with all of them",
     f"says so for {DEVICE_TOKEN_SECONDS // DAY:g} days",

@@ -78,7 +78,8 @@ class ConnectionHandler:
         options.usage.most_connections = limits.connections
         if self.http2 is not None:
             options.usage.http2_requests = self.http2.requests
-        self.turns = NetworkTurns()
+        self.turns = NetworkTurns(limits.requests_per_round_per_client)
+        options.usage.requests_per_round = lambda: self.turns.limit
         self._handshakes: set[trio.CancelScope] = set()
         self.date = b""
         self.rejections = RejectionWriter(

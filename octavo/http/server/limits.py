@@ -32,6 +32,10 @@ class Limits:
     """Open connections, in total."""
     connections_per_client: int = 256
     """Open connections per client address (for IPv6 per /64 network)."""
+    requests_per_round_per_client: int = 64
+    """Requests over HTTP/1.1, frames of WebSockets and TLS handshakes per client address that begin
+    in one round of the event loop; fewer while its rounds are long.
+    """
     requests_per_connection: int = 10_000
     """Requests on one connection; the last response announces the close."""
     http2_connections_per_client: int = 32

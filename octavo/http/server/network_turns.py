@@ -14,10 +14,8 @@ import trio
 
 ROUND_SECONDS = 0.002
 """Processor time of a round after which fewer are begun. A save takes tens of rounds."""
-MOST = 64
-"""Requests and messages of a network that are begun in one round, at most."""
 CONTENDED_SECONDS = 1.0
-"""Seconds after a round with several networks in which fewer than `MOST` are begun."""
+"""Seconds after a round with several networks in which fewer than the most are begun."""
 
 
 class NetworkTurns(trio.abc.Instrument):
@@ -27,12 +25,15 @@ class NetworkTurns(trio.abc.Instrument):
     be begun depends on how long rounds take while several networks are served: it is halved after a
     long one, and grows slowly otherwise.
 
+    Args:
+        most: the requests and messages that a network may begin in one round, at most.
+
     Attributes:
-        limit: the requests and messages that a network may begin in one round.
+        limit: how many it may begin at present.
     """
 
-    def __init__(self) -> None:
-        self.limit = MOST
+    def __init__(self, most: int) -> None:
+        self.limit = self._most = most
         self._begun: dict[str, int] = {}
         # In processor time, in which nobody waits between two rounds.
         self._last_round_ended = time.thread_time()
@@ -53,11 +54,11 @@ class NetworkTurns(trio.abc.Instrument):
             if not self._contended_until:
                 return
             if trio.current_time() > self._contended_until:
-                self.limit = MOST
+                self.limit = self._most
                 self._contended_until = 0.0
             elif self._last_round_ended - began > ROUND_SECONDS:
                 self.limit = max(1, self.limit // 2)
-            elif self.limit < MOST:
+            elif self.limit < self._most:
                 self.limit += 1
 
     def may_begin(self, network: str) -> bool:

@@ -8,8 +8,10 @@ from contextlib import asynccontextmanager
 import trio
 import trio.testing
 
-from octavo.http.server.network_turns import MOST, ROUND_SECONDS, NetworkTurns
+from octavo.http.server.network_turns import ROUND_SECONDS, NetworkTurns
 from tests.fakes.http_server import Rounds
+
+MOST = 32
 
 
 async def begun_in_rounds(turns: NetworkTurns, network: str, times: int, into: list[int]) -> None:
@@ -39,12 +41,12 @@ async def running(turns: NetworkTurns) -> AsyncIterator[None]:
 
 async def test_network_begins_as_many_in_a_round_as_the_limit_says() -> None:
     begun: list[int] = []
-    await begun_in_rounds(NetworkTurns(), "a", 3 * MOST, begun)
+    await begun_in_rounds(NetworkTurns(MOST), "a", 3 * MOST, begun)
     assert list(Counter(begun).values()) == [MOST] * 3
 
 
 async def test_other_network_begins_at_once() -> None:
-    turns = NetworkTurns()
+    turns = NetworkTurns(MOST)
     for _ in range(MOST):
         assert turns.may_begin("a")
     assert not turns.may_begin("a")
@@ -64,7 +66,7 @@ def rounds_of(turns: NetworkTurns, networks: str, seconds: float, count: int = 1
 
 
 async def test_long_rounds_lower_the_limit_while_there_are_others_and_short_ones_raise_it() -> None:
-    turns = NetworkTurns()
+    turns = NetworkTurns(MOST)
     rounds_of(turns, "a", 2 * ROUND_SECONDS)
     assert turns.limit == MOST
     rounds_of(turns, "ab", 2 * ROUND_SECONDS)
@@ -81,7 +83,7 @@ async def test_long_rounds_lower_the_limit_while_there_are_others_and_short_ones
 
 
 async def test_cancelled_waiter_counts_nothing() -> None:
-    turns = NetworkTurns()
+    turns = NetworkTurns(MOST)
     while turns.may_begin("a"):
         pass
     with trio.CancelScope() as scope:
@@ -101,7 +103,7 @@ async def test_those_that_wait_begin_in_order_and_before_others_of_their_network
             super().before_io_wait(timeout)
             self.limit = 1
 
-    turns, begun = One(), list[int]()
+    turns, begun = One(MOST), list[int]()
     turns.limit = 1
     assert turns.may_begin("a")
 
@@ -121,7 +123,7 @@ async def test_those_that_wait_begin_in_order_and_before_others_of_their_network
 
 
 async def test_hundreds_that_wait_do_not_run_until_they_begin() -> None:
-    turns, steps = NetworkTurns(), Counter[str]()
+    turns, steps = NetworkTurns(MOST), Counter[str]()
 
     class Steps(trio.abc.Instrument):
         def before_task_step(self, task: trio.lowlevel.Task) -> None:
