@@ -64,6 +64,7 @@ def _legend() -> str:
 - *pipelined requests*, *requests of a page*: {pipelined.connections} connections that repeat
   {pipelined.streams} pipelined requests of `{pipelined.path}`, or one of
   `{of["requests of a page"].path}`.
+- *subscriptions of WebSockets*, *pings of WebSockets*: connections that send them all the time.
 - *handshakes of TLS*: {of["handshakes of TLS"].connections} clients that connect all the time.
 - *heads*: thousands of request heads that stop arriving.
 - *unread documents*, *unread notes*: clients that ask for something large, and do not read it.
