@@ -38,7 +38,7 @@ from octavo.http.contract.problems import (
 )
 from octavo.http.contract.unavailable import StorageFull
 from octavo.model.accounts.consent import ConsentDue
-from octavo.model.accounts.refusal import TooManyAttempts
+from octavo.model.accounts.refusal import PasswordQueueFull, TooManyAttempts
 from octavo.model.etag import entity_tag
 from octavo.model.identity import FileId, RevisionId
 from octavo.model.refusal import (
@@ -419,7 +419,8 @@ class refusals_as_problems:  # noqa: N801  # used like a function
 
 def _refused(refusal: DomainError) -> Problem:
     if isinstance(refusal, TooManyAttempts):
-        return RateLimited(refusal.detail, retry_after=refusal.retry_after)
+        busy = isinstance(refusal, PasswordQueueFull)
+        return RateLimited(refusal.detail, retry_after=refusal.retry_after, busy=busy)
     if isinstance(refusal, DownloadLimitReached | WriteLimitReached):
         return monthly_limit_problem(refusal)
     if isinstance(refusal, OutsideFolder):

@@ -279,7 +279,7 @@ class Application:
         None if the fallback serves the path. Raises the `Problem` of any other request.
         """
         scope = context.scope
-        resource, values = self._router.find(scope.get("raw_path") or _encoded_path(scope))
+        resource, values = self._router.find(_raw_path(scope))
         absent = self._absent_at(scope) if resource is None else None
         if not context.accepted:
             if resource is not None:
@@ -317,7 +317,7 @@ class Application:
         await self._fallback(forwarded, context.receive, context.writer.forward)
 
     def _absent_at(self, scope: Scope) -> _Absent | None:
-        resource, _ = self._absent.find(scope.get("raw_path") or _encoded_path(scope))
+        resource, _ = self._absent.find(_raw_path(scope))
         return None if resource is None else _any_of(resource)
 
     async def perform(
@@ -331,7 +331,7 @@ class Application:
         that it is part of is. Raises the `Problem` that would be the response, and any other
         exception of the handler. A cancelled handler may have made its change.
         """
-        resource, values = self._router.find(scope.get("raw_path") or _encoded_path(scope))
+        resource, values = self._router.find(_raw_path(scope))
         endpoint = None if resource is None else resource.methods.get(scope["method"])
         if endpoint is None:
             raise LookupError(f"there is no operation {scope['method']} {scope['path']}")
@@ -407,9 +407,10 @@ def _reads_html(call: Call) -> bool:
     return b"text/html" in (call.header(b"accept") or b"").lower()
 
 
-def _encoded_path(scope: Scope) -> bytes:
-    """Return the path for a scope without ``raw_path``, which is optional in ASGI."""
-    return quote(scope["path"]).encode()
+def _raw_path(scope: Scope) -> bytes:
+    # Optional in ASGI.
+    raw: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
+    return raw
 
 
 def _is_api(path: str) -> bool:

@@ -251,7 +251,10 @@ class AccountLocked(Problem):
 
 
 class RateLimited(Problem):
-    """Too many attempts; ``retry_after`` is the number of seconds to wait."""
+    """Too many attempts; ``retry_after`` is the number of seconds to wait.
+
+    ``busy``: they are those of others, and this one was not counted.
+    """
 
     status, code = 429, "rate_limited"
     summary = "Too many requests: nothing was changed. Try again later."
@@ -259,8 +262,9 @@ class RateLimited(Problem):
         "Wait for the number of seconds in the header retry-after of the response, then try again."
     )
 
-    def __init__(self, detail: str | None = None, *, retry_after: int) -> None:
+    def __init__(self, detail: str | None = None, *, retry_after: int, busy: bool = False) -> None:
         super().__init__(detail, headers=[(b"retry-after", b"%d" % retry_after)])
+        self.busy = busy
 
 
 class InternalError(Problem):

@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from octavo.http.contract.problems import Header, InvalidRequest, Problem
-from octavo.model.accounts.refusal import PasswordQueueFull
+from octavo.http.contract.problems import Header, InvalidRequest, Problem, RateLimited
 
 _MINUTE = 60
 _FEW = 10
+_BUSY = "The server is checking many other passwords at the moment"
 _OF_THE_ACCOUNT = frozenset({"not_signed_in", "account_locked", "consent_required"})
 
 # Where the detail of the API is written for developers, or would miss what a person can do here.
@@ -65,8 +65,8 @@ def trouble_of(problem: Problem, names: Mapping[str, str] | None = None) -> Trou
             fields.setdefault((names or {}).get(member, member), str(each["message"]))
     text = "" if fields else text_of(problem)
     if problem.status == 429:
-        busy = (problem.detail or "").startswith(PasswordQueueFull.REASON)
-        reason = PasswordQueueFull.REASON if busy else "There were too many attempts"
+        busy = isinstance(problem, RateLimited) and problem.busy
+        reason = _BUSY if busy else "There were too many attempts"
         text = f"{reason}. Try again {_wait(problem)}."
     return Trouble(problem.status, text, fields, problem.headers, problem.code)
 

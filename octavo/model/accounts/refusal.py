@@ -170,7 +170,5 @@ class TooManyAttempts(DomainError):
 class PasswordQueueFull(TooManyAttempts):
     """The server checks as many passwords as it can; the attempt was not counted."""
 
-    REASON = "The server is checking many other passwords at the moment"
-
     def __init__(self, retry_after: int) -> None:
-        super().__init__(retry_after, self.REASON)
+        super().__init__(retry_after, "The server is checking many other passwords at the moment")
