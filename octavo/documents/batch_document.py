@@ -22,12 +22,15 @@ class BatchDocument:
     """A document with the changes of the batch so far.
 
     Attributes:
+        content_id: the content of the note that has its text.
         base: the document from which `rebuilt` starts.
         bound: an upper bound of the size of its state, in bytes.
         facts: what is known of its content, in addition to its state vector.
         growth: the estimated cost of loading it.
         foreign: whether it may contain updates of devices.
+        fixed: whether its epoch remains when the text of the note is replaced.
         stored: the document in the store, or None if it is not stored.
+        followed: the content of the stored document, if it was behind its note.
         since: the updates of devices that were applied to the base.
         written: whether edits of the server followed them; it can't be rebuilt then.
         epoch_next: the epoch that may follow this one.
@@ -35,34 +38,42 @@ class BatchDocument:
 
     live: LiveDocument
     text: str
+    content_id: ContentId
     base: StoredDocument
     bound: int
     facts: DocumentFacts
     growth: Growth
     foreign: bool
+    fixed: bool
     stored: StoredDocument | None
+    followed: ContentId | None = None
     since: tuple[bytes, ...] = ()
     written: bool = False
     epoch_next: Epoch | None = None
 
     @classmethod
-    def loaded(cls, stored: StoredDocument, client: int) -> "BatchDocument":
+    def loaded(
+        cls, stored: StoredDocument, content_id: ContentId, client: int, *, fixed: bool
+    ) -> "BatchDocument":
         """Return a document loaded from its stored state; ``client`` authors the server's edits."""
         live = LiveDocument(stored, client)
         text, size = live.text, len(stored.state)
         foreign = initial(ContentId(stored.epoch), text) != stored
         facts, growth = facts_at_sight(stored.state), Growth.unknown(size, len(text))
-        return cls(live, text, stored, size, facts, growth, foreign, stored)
+        return cls(live, text, content_id, stored, size, facts, growth, foreign, fixed, stored)
 
     @classmethod
     def from_cache(cls, cached: CachedDocument) -> "BatchDocument":
         """Return a document taken from the cache."""
-        live, stored, text, facts, growth, foreign = cached
-        return cls(live, text, stored, len(stored.state), facts, growth, foreign, stored)
+        live, stored, text, content_id, facts, growth, foreign = cached
+        size = len(stored.state)
+        return cls(live, text, content_id, stored, size, facts, growth, foreign, True, stored)
 
     def to_cache(self, stored: StoredDocument) -> CachedDocument:
         """Return the entry for the cache, given the document as it is stored now."""
-        return CachedDocument(self.live, stored, self.text, self.facts, self.growth, self.foreign)
+        return CachedDocument(
+            self.live, stored, self.text, self.content_id, self.facts, self.growth, self.foreign
+        )
 
     def rebase(self) -> None:
         """Make the present state the base of `rebuilt`."""
@@ -77,15 +88,18 @@ class BatchDocument:
         """Record that the update of a device was applied, which resulted in ``text``."""
         self.growth = self.growth.grown(checked.pieces)
         self.facts = checked.facts
+        if text != self.text:
+            self.content_id = ContentId(epoch_next)
         self.text, self.foreign, self.epoch_next = text, True, epoch_next
         self.since += (update,)
         self.bound += len(update)
 
-    def write(self, text: str, epoch_next: Epoch) -> None:
-        """Change the text to ``text`` by minimal edits."""
+    def write(self, text: str, content_id: ContentId) -> None:
+        """Change the text to that of a content, by minimal edits."""
         edits = edits_between(self.text, text)
         self.live.edit(edits)
-        self.text, self.written, self.epoch_next = text, True, epoch_next
+        self.text, self.content_id, self.written = text, content_id, True
+        self.epoch_next = Epoch(content_id)
         self.growth = self.growth.grown(_PIECES_OF_AN_EDIT * len(edits))
         for edit in edits:
             inserted = edit.inserted.encode()
@@ -97,7 +111,7 @@ class BatchDocument:
         if self.epoch_next is None:
             raise ValueError("the document was not changed")
         base = initial(ContentId(self.epoch_next), self.text)
-        begun = BatchDocument.loaded(base, client)
+        begun = BatchDocument.loaded(base, self.content_id, client, fixed=self.fixed)
         self.live, self.base, self.bound = begun.live, base, begun.bound
         self.facts, self.growth, self.foreign = begun.facts, begun.growth, begun.foreign
         self.stored, self.since, self.written = None, (), False

@@ -1,13 +1,13 @@
 """The documents that a batch of changesets reads and changes, before they are stored."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
 from octavo.documents.batch_document import BatchDocument
 from octavo.documents.document_cache import DocumentCache
 from octavo.documents.live_document import LiveDocument
-from octavo.model.documents.document import DocumentUpdate, StoredDocument
+from octavo.model.documents.document import ChangedDocument, DocumentUpdate, TextDocument
 from octavo.model.documents.initial_document import initial
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.documents.update_check import check_update
@@ -21,6 +21,9 @@ CheckText = Callable[[str], None]
 
 class DocumentBatch:
     """The documents of one workspace's notes for the changesets of one batch.
+
+    Documents that were taken or loaded keep up with the texts that the batch writes. Those of other
+    notes follow their texts later.
 
     Args:
         workspace_id: the workspace.
@@ -44,25 +47,44 @@ class DocumentBatch:
         self._made: dict[FileId, tuple[ContentId, NoteContent]] = {}
         # The documents before the present changeset; None for those that it created or loaded.
         self._before: dict[FileId, BatchDocument | None] | None = None
-        self._changed: dict[FileId, StoredDocument] = {}
+        self._changed: dict[FileId, ChangedDocument] = {}
         self._purged: set[FileId] = set()
 
-    def take(self, file_ids: Iterable[FileId]) -> list[FileId]:
-        """Take documents from the cache; return the files not cached, which need `load`."""
+    def take(self, contents: Mapping[FileId, ContentId]) -> tuple[list[FileId], list[FileId]]:
+        """Take the documents of files with these contents from the cache.
+
+        Returns the files not cached, which need `load`, and those whose documents have an earlier
+        text, which need `follow`.
+        """
         missing: list[FileId] = []
-        for file_id in file_ids:
-            if file_id in self._documents:
-                continue
+        behind: list[FileId] = []
+        for file_id, content_id in contents.items():
             cached = self._cache.take(self._id, file_id)
             if cached is None:
                 missing.append(file_id)
-            else:
-                self._documents[file_id] = BatchDocument.from_cache(cached)
-        return missing
+                continue
+            self._documents[file_id] = BatchDocument.from_cache(cached)
+            if cached.content_id != content_id:
+                behind.append(file_id)
+        return missing, behind
 
-    def load(self, file_id: FileId, stored: StoredDocument) -> None:
-        """Load a document. A note without a stored document has the initial one of its text."""
-        self._documents[file_id] = BatchDocument.loaded(stored, self._cache.client)
+    def load(self, file_id: FileId, stored: TextDocument, *, fixed: bool) -> None:
+        """Load a document. A note without a stored document has the initial one of its text.
+
+        ``fixed``: whether it keeps its epoch when the text of the note is replaced. Otherwise it is
+        not cached unless it is stored.
+        """
+        document, content_id = stored
+        self._documents[file_id] = BatchDocument.loaded(
+            document, content_id, self._cache.client, fixed=fixed
+        )
+
+    def follow(self, file_id: FileId, content_id: ContentId, text: str) -> None:
+        """Bring a loaded document up to date with the head of its note."""
+        document = self._documents[file_id]
+        document.followed = document.content_id
+        document.write(text, content_id)
+        self._discard_history(document, len(text.encode()))
 
     @property
     def weight(self) -> int:
@@ -136,15 +158,17 @@ class DocumentBatch:
                     f"The document would have {document.bound} bytes; the maximum is"
                     f" {self._limits.state}. Copy the text into a new note."
                 )
-        self._discard_history(document, content)
+        self._discard_history(document, content.size)
         return content
 
-    def write(self, file_id: FileId, content: NoteContent, epoch_next: Epoch) -> None:
+    def write(self, file_id: FileId, content_id: ContentId, content: NoteContent) -> None:
         """Implement `octavo.model.documents.document.Documents.write`."""
+        if file_id not in self._documents and file_id not in self._made:
+            return
         document = self._document(file_id)
         self._remember(file_id)
-        document.write(content.text, epoch_next)
-        self._discard_history(document, content)
+        document.write(content.text, content_id)
+        self._discard_history(document, content.size)
 
     def purged(self, file_id: FileId) -> None:
         """Implement `octavo.model.documents.document.Documents.purged`."""
@@ -152,7 +176,7 @@ class DocumentBatch:
         self._documents.pop(file_id, None)
         self._purged.add(file_id)
 
-    def changed(self) -> list[tuple[FileId, StoredDocument]]:
+    def changed(self) -> list[ChangedDocument]:
         """Return the documents that differ from their stored state.
 
         A document whose text would change when it is loaded from its state starts a new epoch
@@ -168,25 +192,32 @@ class DocumentBatch:
                 if not loads_alike:
                     document.reset(self._cache.client)
                     stored = document.base
-                self._changed[file_id] = stored
             elif document.stored is not document.base:
-                self._changed[file_id] = document.base
-        return [*self._changed.items()]
+                stored = document.base
+            else:
+                continue
+            new = TextDocument(stored, document.content_id)
+            self._changed[file_id] = ChangedDocument(file_id, new, document.followed)
+        return [*self._changed.values()]
 
     def settle(self) -> None:
         """Return the documents to the cache, after the result of `changed` was stored."""
         for file_id in self._purged:
             self._cache.discard(self._id, file_id)
         for file_id, document in self._documents.items():
-            stored = self._changed.get(file_id, document.stored)
-            if stored is not None:
-                self._cache.put(self._id, file_id, document.to_cache(stored))
+            changed = self._changed.get(file_id)
+            if changed is not None:
+                self._cache.put(self._id, file_id, document.to_cache(changed.new.document))
+            elif document.fixed and document.stored is not None:
+                self._cache.put(self._id, file_id, document.to_cache(document.stored))
 
     def _document(self, file_id: FileId) -> BatchDocument:
         if file_id not in self._documents:
             content_id, content = self._made[file_id]
             stored = initial(content_id, content.text)
-            self._documents[file_id] = BatchDocument.loaded(stored, self._cache.client)
+            self._documents[file_id] = BatchDocument.loaded(
+                stored, content_id, self._cache.client, fixed=False
+            )
         return self._documents[file_id]
 
     def _remember(self, file_id: FileId) -> None:
@@ -203,11 +234,12 @@ class DocumentBatch:
         else:
             self._documents[file_id] = before.rebuilt(self._cache.client)
 
-    def _discard_history(self, document: BatchDocument, content: NoteContent) -> None:
-        if self._limits.outgrown(document.bound, content.size):
+    def _discard_history(self, document: BatchDocument, size: int) -> None:
+        """Start a new epoch if the history is too long for a text of ``size`` bytes."""
+        if self._limits.outgrown(document.bound, size):
             document.bound = len(document.live.state())
         expensive = False
         if document.growth.doubtful:
             document.growth, expensive = document.growth.recounted(document.live.state)
-        if expensive or self._limits.outgrown(document.bound, content.size):
+        if expensive or self._limits.outgrown(document.bound, size):
             document.reset(self._cache.client)

@@ -7,7 +7,7 @@ from octavo.documents.live_document import LiveDocument
 from octavo.model.documents.document import StoredDocument
 from octavo.model.documents.facts import DocumentFacts
 from octavo.model.documents.limits import Growth
-from octavo.model.identity import FileId, WorkspaceId
+from octavo.model.identity import ContentId, FileId, WorkspaceId
 
 MAX_BYTES = 64 * 1024 * 1024
 _ENTRY_BYTES = 4096
@@ -21,6 +21,7 @@ class CachedDocument(NamedTuple):
 
     Attributes:
         text: its text, which is expensive to read from the live document.
+        content_id: the content of the note that has this text; that of the head may be newer.
         facts: what is known of its content, in addition to its state vector.
         growth: the estimated cost of loading it.
         foreign: whether it may contain updates of devices.
@@ -29,6 +30,7 @@ class CachedDocument(NamedTuple):
     live: LiveDocument
     stored: StoredDocument
     text: str
+    content_id: ContentId
     facts: DocumentFacts
     growth: Growth
     foreign: bool

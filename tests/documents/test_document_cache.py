@@ -14,7 +14,13 @@ def kept(text: str, pairs: int = 0) -> CachedDocument:
     document = initial(ContentId("c"), text)
     facts = DocumentFacts({7: frozenset(range(pairs))})
     return CachedDocument(
-        LiveDocument(document, 7), document, text, facts, Growth(0, 0), foreign=False
+        LiveDocument(document, 7),
+        document,
+        text,
+        ContentId("c"),
+        facts,
+        Growth(0, 0),
+        foreign=False,
     )
 
 

@@ -144,7 +144,7 @@ class Notebook:
                 replace(change, head=replace(change.head, position=Position(position)))
                 for position, change in enumerate(changes, found[0] + 1 - len(changes))
             ]
-            await store_changes(transaction, found[2], stored, found[1] - created)
+            await store_changes(transaction, found[2], stored, found[1] - created, preserve=False)
             purged = [change.head.file_id for change in changes if change.outcome == "purged"]
             if purged:
                 await unindex_files(transaction, self.workspace_id, purged)

@@ -41,7 +41,7 @@ class PlainDocuments:
             raise DocumentMalformed("!")
         return note_text(update.decode())
 
-    def write(self, file_id: FileId, content: NoteContent, epoch_next: Epoch) -> None:
+    def write(self, file_id: FileId, content_id: ContentId, content: NoteContent) -> None:
         self.texts[file_id] = content.text
 
     def purged(self, file_id: FileId) -> None:

@@ -8,7 +8,7 @@ from itertools import count
 from octavo.actors.core import Directory, Intensity, Runtime, Supervisor
 from octavo.actors.core.runtime import Faults
 from octavo.actors.workspace.actor import WorkspaceActor, workspaces
-from octavo.actors.workspace.document_services import DocumentServices
+from octavo.actors.workspace.document_services import DocumentServices, read_current
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, Push
 from octavo.model.files.changeset import (
     ChangeOperation,
@@ -23,6 +23,7 @@ from octavo.model.files.revision import Revision
 from octavo.model.identity import AccountId, FileId, MutationId, Position, WorkspaceId
 from octavo.model.refusal import DomainError
 from octavo.store import Store, Transaction
+from octavo.store.scripts.files import WholeFile, whole_file
 from octavo.store.scripts.workspaces import create
 from octavo.store.sqlite import InlineStore, open_inline
 from tests.fakes.inline_documents import inline_documents
@@ -67,6 +68,17 @@ class Rig:
         except ChangesetRefused as refused:
             return refused.refusal
         raise AssertionError(f"was accepted: {receipt}")
+
+    async def whole(self, file: str) -> WholeFile:
+        """Return a file with its present document, as the operations of the service do."""
+        script = whole_file(VAULT, FileId(file))
+        found = await read_current(
+            lambda: self.store.read(script),
+            lambda found: () if found is None else (found,),
+            lambda message: self.directory.ask(VAULT, message),
+        )
+        assert found is not None
+        return found
 
     async def head(self, file: str) -> Revision | None:
         return await self.directory.ask(VAULT, HeadOf(FileId(file)))

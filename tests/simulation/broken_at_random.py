@@ -19,6 +19,7 @@ from octavo.model.identity import Position, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.scripts import (
     changesets,
+    documents,
     link_queries,
     uploads,
 )
@@ -89,8 +90,9 @@ def expire_uploads_at_once(patch: pytest.MonkeyPatch) -> None:
 
 def keep_the_former_state_vector(patch: pytest.MonkeyPatch) -> None:
     """A document that is stored again keeps its state vector."""
-    put = changesets._PUT_DOCUMENT.replace(", vector = excluded.vector", "")
-    patch.setattr(changesets, "_PUT_DOCUMENT", put)
+    former = "CASE WHEN documents.vector = x'' THEN excluded.vector ELSE documents.vector END"
+    put = documents._PUT.replace("vector = excluded.vector", f"vector = {former}")
+    patch.setattr(documents, "_PUT", put)
 
 
 def never_forgive_crashes(patch: pytest.MonkeyPatch) -> None:
@@ -123,9 +125,9 @@ def lose_revisions_between(patch: pytest.MonkeyPatch) -> None:
 
     store_changes = changesets.store_changes
 
-    async def store(*given: Any) -> None:  # noqa: ANN401
+    async def store(*given: Any, preserve: bool) -> None:  # noqa: ANN401
         stored.clear()
-        await store_changes(*given)
+        await store_changes(*given, preserve=preserve)
 
     patch.setattr(changesets, "execute_each", supersede_once)
     patch.setattr(changesets, "store_changes", store)

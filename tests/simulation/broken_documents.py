@@ -13,8 +13,9 @@ from octavo.documents import DocumentBatch, DocumentCache, LiveDocument
 from octavo.model.files.plan import Plan
 from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.store import Script
-from octavo.store.scripts import index_backlog, link_index, link_view
+from octavo.store.scripts import changesets, files, index_backlog, link_index, link_view
 from octavo.store.scripts.changesets import commit_changesets
+from octavo.store.scripts.documents import put_documents
 from octavo.store.scripts.link_view import LinkView
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -74,6 +75,49 @@ def keep_no_documents(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(actor, "commit_changesets", keep_the_rest)
 
 
+async def _do_nothing(*_: object) -> None:
+    pass
+
+
+def _store_nothing(*_: object) -> Script[None]:
+    return _do_nothing
+
+
+def let_documents_stay_behind(patch: pytest.MonkeyPatch) -> None:
+    """A document does not get the texts that were written since."""
+    patch.setattr(DocumentBatch, "follow", lambda *_: None)
+
+
+def reply_with_what_is_not_stored(patch: pytest.MonkeyPatch) -> None:
+    """A document that was brought up to date is given away, and not stored."""
+    patch.setattr(actor, "store_documents", _store_nothing)
+
+
+def forget_the_documents_of_replaced_texts(patch: pytest.MonkeyPatch) -> None:
+    """The document of a note without a stored one is lost with its text."""
+    patch.setattr(changesets, "preserve_documents", _do_nothing)
+
+
+def record_no_readers(patch: pytest.MonkeyPatch) -> None:
+    """The first document of a workspace is given away as if others had been."""
+    patch.setattr(files, "_READ", "SELECT 1 FROM workspaces WHERE id = $1::uuid")
+
+
+def ignore_who_was_faster(patch: pytest.MonkeyPatch) -> None:
+    """Two processes bring the same document up to date, each with edits of its own."""
+
+    async def put(transaction: Any, workspace: int, documents: Sequence[Any]) -> bool:  # noqa: ANN401
+        unguarded = [each._replace(followed=None) for each in documents]
+        return await put_documents(transaction, workspace, unguarded)
+
+    patch.setattr(changesets, "put_documents", put)
+
+
+def follow_in_name_alone(patch: pytest.MonkeyPatch) -> None:
+    """A document is said to have a text that it did not get."""
+    patch.setattr(LiveDocument, "edit", lambda *_: None)
+
+
 def leave_deleted_files_in_the_index(patch: pytest.MonkeyPatch) -> None:
     """Deleted files are still found."""
 
@@ -125,12 +169,19 @@ def trust_what_is_indexed_of_changed_files(patch: pytest.MonkeyPatch) -> None:
 
 
 _LOST = "was kept, and stands 0 times|reads|was refused: document_dependency_missing"
+_LOST_EPOCH = "no history was shed|is of .*, the document of|"
 _WRONG_LINKS = "the (unresolved )?links .* in place of"
 BROKEN_DOCUMENTS: Mapping[Break, str] = {
     keep_what_was_refused: "must be refused|was not kept, and stands|unrenderable_note|reads",
     # A document that was lost is created again, as another generation.
     take_back_too_much: "no history was shed|" + _LOST,
     keep_documents_that_others_changed: "is in memory|" + _LOST,
+    let_documents_stay_behind: "the document reads|" + _LOST,
+    reply_with_what_is_not_stored: "the document reads|without a fault|" + _LOST,
+    forget_the_documents_of_replaced_texts: _LOST_EPOCH + _LOST,
+    record_no_readers: _LOST_EPOCH + _LOST,
+    ignore_who_was_faster: "the device reads|" + _LOST,
+    follow_in_name_alone: "has the text of another content|the document reads|" + _LOST,
     keep_no_documents: "no history was shed|is of .*, the document of|" + _LOST,
     leave_deleted_files_in_the_index: f"the index (finds|has)|{_WRONG_LINKS}",
     skip_a_file_at_the_cursor: f"the index (finds|has)|{_WRONG_LINKS}",

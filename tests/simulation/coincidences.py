@@ -81,7 +81,7 @@ def _watch_workspaces(patch: pytest.MonkeyPatch, saw: Saw) -> None:
 def _watch_commits(patch: pytest.MonkeyPatch, saw: Saw) -> None:
     move_position, unsubscribe = changesets._move_position, NoticeHub.unsubscribe
 
-    async def move(*given: Any) -> tuple[int, int]:  # noqa: ANN401
+    async def move(*given: Any) -> tuple[int, int, bool]:  # noqa: ANN401
         try:
             return await move_position(*given)
         except changesets.PositionMoved:

@@ -10,6 +10,7 @@ from typing import Any
 import trio
 
 from octavo.actors.jobs.indexing import index_some, read_links
+from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import MissingUpdate
 from octavo.model.files.changeset import CreateFile, DeleteFile, RestoreFile, SaveNote, UpdateFile
 from octavo.model.files.content import note_text
@@ -287,7 +288,11 @@ class Editor:
         script = whole_file(SHARED, file_id)
         whole = await self._asking.ask(
             random,
-            lambda process, _: process.store.read(script),
+            lambda process, limit: read_current(
+                lambda: process.store.read(script),
+                lambda found: () if found is None else (found,),
+                lambda message: process.directory.ask(SHARED, message, timeout=limit),
+            ),
             f"{self._name} reads {file_id}",
             SHARED,
             f"{SHARED}/{file_id}",

@@ -12,6 +12,7 @@ from octavo.actors.testing import Fault, FaultPlan, InjectedCrash
 CRASHES = (
     "workspace.planned",
     "workspace.committed",
+    "workspace.followed",
     "storage.before_commit",
     "storage.after_commit",
     "store.before_commit",

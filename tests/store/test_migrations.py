@@ -97,6 +97,31 @@ def test_sqlite_is_migrated_to_the_newest_step_by_step(tmp_path: Path) -> None:
     connection.close()
 
 
+def test_documents_of_earlier_versions_have_the_texts_of_their_notes(tmp_path: Path) -> None:
+    connection = connect(tmp_path / "database")
+    migrate(connection, shipped()[:4])
+    connection.execute(
+        "INSERT INTO workspaces (number, id, name, position, created_at)"
+        " VALUES (1, x'01', '', 9, 0)"
+    )
+    for number, content in ((1, None), (2, b"first")):
+        connection.execute(
+            "INSERT INTO files (workspace, file_id, state, kind, path, revision_id, position,"
+            " content_id, digest, size, author_id, mutation_id, changed_at, origin, content,"
+            " number) VALUES (1, ?2, 'live', 'note', ?1 || '.md', ?2, ?1, ?3, x'', 1, x'', x'',"
+            " 0, 'key', ?1, ?1)",
+            (number, f"head {number}".encode(), content),
+        )
+        connection.execute("INSERT INTO documents VALUES (1, ?, x'', x'00', x'00')", (number,))
+    connection.commit()
+    migrate(connection, shipped())
+    found = connection.execute("SELECT file, content_id FROM documents ORDER BY file").fetchall()
+    assert found == [(1, b"head 1"), (2, b"first")]
+    # A device may have read any of them.
+    assert connection.execute("SELECT documents_read FROM workspaces").fetchall() == [(1,)]
+    connection.close()
+
+
 def test_sqlite_keeps_nothing_of_a_failed_migration(tmp_path: Path) -> None:
     broken = (KNOWN[0], Migration(2, "broken", "CREATE TABLE c (d TEXT); SELECT nowhere;"))
     connection = connect(tmp_path / "database")

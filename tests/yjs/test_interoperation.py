@@ -13,7 +13,7 @@ from octavo.actors.workspace.messages import MissingUpdate
 from octavo.model.files.changeset import RestoreFile, SaveNote
 from octavo.model.files.content import note_text
 from octavo.model.identity import Epoch, FileId
-from octavo.store.scripts.files import WholeFile, whole_file
+from octavo.store.scripts.files import WholeFile
 from tests.actors.workspace.test_actor import text_of
 from tests.fakes.inline_documents import inline_documents
 from tests.fakes.workspace_rig import VAULT, Rig, edit, note, serving
@@ -69,9 +69,7 @@ async def run(call: Callable[..., R], *arguments: object) -> R:
 
 
 async def head_of(rig: Rig) -> WholeFile:
-    found = await rig.store.read(whole_file(VAULT, FILE))
-    assert found is not None
-    return found
+    return await rig.whole(FILE)
 
 
 async def write_as_text(rig: Rig, rng: random.Random, first: str) -> None:

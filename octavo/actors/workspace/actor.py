@@ -16,6 +16,7 @@ from octavo.actors.core import Actor, DirectorySpec, Envelope
 from octavo.actors.workspace.document_services import DocumentServices
 from octavo.actors.workspace.messages import (
     CommitFailed,
+    FollowTexts,
     HeadOf,
     MissingUpdate,
     NoWorkspace,
@@ -38,6 +39,7 @@ from octavo.store.scripts.changesets import (
     WorkspaceGone,
     commit_changesets,
     receipts,
+    store_documents,
 )
 from octavo.store.scripts.contents import UploadGone
 from octavo.store.scripts.feed import heads_after
@@ -51,7 +53,7 @@ MAX_ATTEMPTS = 20
 """How often a batch is planned while other writers change the workspace, before it fails."""
 
 
-_Message = Push | HeadOf | MissingUpdate | Unplaceable
+_Message = Push | HeadOf | MissingUpdate | FollowTexts | Unplaceable
 _Request = Envelope[_Message]
 
 
@@ -108,7 +110,7 @@ class WorkspaceActor(Actor[_Message]):
         try:
             state = await self._refresh() if self._shared else self._state or await self._refresh()
             pushes: list[PendingPush] = []
-            queries: list[tuple[_Request, MissingUpdate]] = []
+            queries: list[tuple[_Request, MissingUpdate | FollowTexts]] = []
             for envelope in batch:
                 message = envelope.message
                 if isinstance(message, HeadOf):
@@ -116,12 +118,12 @@ class WorkspaceActor(Actor[_Message]):
                 elif isinstance(message, Unplaceable):
                     heads = {head.file_id: head for head in message.heads}
                     envelope.reply(message.reply(state.tree.unplaceable(heads)))
-                elif isinstance(message, MissingUpdate):
+                elif isinstance(message, MissingUpdate | FollowTexts):
                     queries.append((envelope, message))
                 else:
                     pushes.append(PendingPush(envelope, message))
             if queries:
-                state = await self._reply_missing(state, queries)
+                state = await self._reply_documents(state, queries)
             for portion in portions(pushes, lambda pending: pending.weight, MAX_OPERATIONS):
                 state = await self._accept(state, portion)
         except WorkspaceGone:
@@ -172,6 +174,8 @@ class WorkspaceActor(Actor[_Message]):
                         self._id, state.position, batch.plans, now, to_store, texts
                     )
                     await self._store.write(script)
+                elif to_store:
+                    await self._store.write(store_documents(self._id, state.position, to_store))
             except PositionMoved:
                 if batch is not None:
                     batch.roll_back()
@@ -198,19 +202,27 @@ class WorkspaceActor(Actor[_Message]):
             return state
         raise StoreUnavailable("The workspace changes too often to accept this change; try again.")
 
-    async def _reply_missing(
-        self, state: WorkspaceState, queries: Sequence[tuple[_Request, MissingUpdate]]
+    async def _reply_documents(
+        self,
+        state: WorkspaceState,
+        queries: Sequence[tuple[_Request, MissingUpdate | FollowTexts]],
     ) -> WorkspaceState:
         for _ in range(MAX_ATTEMPTS):
             try:
-                found = await self._planner.missing_updates(
-                    state, [message for _, message in queries]
-                )
+                found = await self._planner.documents(state, [message for _, message in queries])
+                if found.to_store is not None:
+                    await self.context.fault_point("workspace.followed")
+                    script = store_documents(self._id, state.position, found.to_store)
+                    await self._store.write(script)
             except PositionMoved:
                 state = await self._refresh()
                 continue
-            for (envelope, message), update in zip(queries, found, strict=True):
-                envelope.reply(message.reply(update))
+            found.documents.settle()
+            for (envelope, message), update in zip(queries, found.updates, strict=True):
+                if isinstance(message, FollowTexts):
+                    envelope.reply(message.reply(None))
+                else:
+                    envelope.reply(message.reply(update))
             return state
         raise StoreUnavailable("The workspace changes too often to read its documents; try again.")
 

@@ -1,17 +1,22 @@
-"""The services with which workspace actors work on the documents of notes."""
+"""What workspace actors need to work on the documents of notes, and how others read them."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 import trio
 
+from octavo.actors.workspace.messages import FollowTexts
 from octavo.documents import DocumentBatch, DocumentCache
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import WorkspaceId
+from octavo.store import StoreUnavailable
+from octavo.store.scripts.files import WholeFile
 
 T = TypeVar("T")
 MAX_THREADS = 2
+MAX_READS = 20
+"""How often files are read while their texts change, before that fails."""
 
 
 class Offload(Protocol):
@@ -59,3 +64,30 @@ class DocumentServices:
     def document_batch(self, workspace_id: WorkspaceId) -> DocumentBatch:
         """Return the documents for a new batch of the workspace."""
         return DocumentBatch(workspace_id, self.cache, self.limits, self.check_text)
+
+
+async def read_current(
+    read: Callable[[], Awaitable[T]],
+    files_in: Callable[[T], Iterable[WholeFile]],
+    follow: Callable[[FollowTexts], Awaitable[None]],
+) -> T:
+    """Read files whose documents have the texts of the heads.
+
+    Args:
+        read: reads the files with their documents.
+        files_in: returns the files in the result.
+        follow: asks the actor of their workspace.
+
+    Raises:
+        StoreUnavailable: the texts were replaced during each of `MAX_READS` attempts, or ``read``
+            raised it.
+        Exception: what ``follow`` raises.
+    """
+    for _ in range(MAX_READS):
+        found = await read()
+        files = [*files_in(found)]
+        behind = tuple(each.stored.revision.file_id for each in files if each.behind)
+        if not behind and not any(each.unread for each in files):
+            return found
+        await follow(FollowTexts(behind))
+    raise StoreUnavailable("These notes change too often to read their documents; try again.")

@@ -47,6 +47,16 @@ class MissingUpdate(Message["WorkspaceActor", DocumentUpdate | None]):
 
 
 @dataclass(frozen=True, slots=True)
+class FollowTexts(Message["WorkspaceActor", None]):
+    """Bring the documents of notes up to date with their texts, before they are read.
+
+    From then on, documents may be read: they keep their epochs when texts are replaced.
+    """
+
+    file_ids: tuple[FileId, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Unplaceable(Message["WorkspaceActor", frozenset[FileId]]):
     """Return the files of ``heads`` that could not have their paths if all were accepted."""
 

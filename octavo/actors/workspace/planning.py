@@ -1,6 +1,7 @@
 """Plan pending changesets against the state of a workspace.
 
-Planning reads the documents and links that the changesets need. These must belong to the position
+Planning reads the documents and links that the changesets need. Documents follow the texts of their
+notes first. These must belong to the position
 of the state; if the store is ahead, `PositionMoved` is raised, and the state must be refreshed
 first.
 """
@@ -12,28 +13,35 @@ from typing import Any, NamedTuple
 from octavo.actors.core import Envelope
 from octavo.actors.jobs.indexing import read_links
 from octavo.actors.workspace.document_services import DocumentServices
-from octavo.actors.workspace.messages import ChangesetRefused, MissingUpdate, Push
+from octavo.actors.workspace.messages import ChangesetRefused, FollowTexts, MissingUpdate, Push
 from octavo.documents import DocumentBatch
-from octavo.model.documents.document import DocumentUpdate, StoredDocument
+from octavo.model.documents.document import ChangedDocument, DocumentUpdate
 from octavo.model.files.batch import Batch
 from octavo.model.files.changeset import (
     MAX_OPERATIONS,
     AttachImage,
     Changeset,
+    SaveNote,
     content_of,
     size_of,
-    writes_document,
 )
 from octavo.model.files.image import ObjectId
 from octavo.model.files.plan import Plan, check_confinement
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.tree import Tree
-from octavo.model.identity import FileId, MutationId, Position, RevisionId, WorkspaceId
+from octavo.model.identity import (
+    ContentId,
+    FileId,
+    MutationId,
+    Position,
+    RevisionId,
+    WorkspaceId,
+)
 from octavo.model.links.link_rewrite import file_moves, relinked_within
 from octavo.model.refusal import DomainError, MutationReused
 from octavo.store import Store
 from octavo.store.scripts.changesets import PositionMoved, WorkspaceGone, compressed_texts
-from octavo.store.scripts.documents import documents_of
+from octavo.store.scripts.documents import FollowedDocument, documents_of
 from octavo.store.scripts.link_rewrite import notes_to_rewrite
 
 BYTES_OF_AN_OPERATION = 16_384
@@ -130,16 +138,63 @@ class PlannedBatch(NamedTuple):
     Attributes:
         batch: the plans of the accepted changesets.
         verdicts: which pushes they come from, and which pushes were refused.
-        to_store: the documents to store with the batch.
+        to_store: the documents to store with the batch, or without plans.
         documents: the documents to cache after the commit.
         texts: new texts as they are stored, of a batch that has many.
     """
 
     batch: Batch
     verdicts: PushVerdicts
-    to_store: list[tuple[FileId, StoredDocument]]
+    to_store: list[ChangedDocument]
     documents: DocumentBatch
     texts: Mapping[RevisionId, bytes]
+
+
+class ReadDocuments(NamedTuple):
+    """Documents that somebody asks for.
+
+    Attributes:
+        updates: the reply to each question.
+        to_store: the documents to store before the replies; None for nothing, while an empty list
+            still records that documents are read.
+        documents: the documents to cache afterwards.
+    """
+
+    updates: list[DocumentUpdate | None]
+    to_store: list[ChangedDocument] | None
+    documents: DocumentBatch
+
+
+class _Loading(NamedTuple):
+    """The documents of a batch, with what is to be loaded into them.
+
+    Attributes:
+        batch: the documents.
+        stored: those that are not cached, and the texts of those that are, and are behind.
+        contents: the contents of the heads.
+        read: whether it is known that a document of the workspace may have been read.
+    """
+
+    batch: DocumentBatch
+    stored: Mapping[FileId, FollowedDocument]
+    contents: Mapping[FileId, ContentId]
+    read: bool
+
+    @property
+    def size(self) -> int:
+        """The size of the documents, in bytes."""
+        return self.batch.weight + sum(
+            len(each.text or "") + (0 if each.stored is None else len(each.stored.document.state))
+            for each in self.stored.values()
+        )
+
+    def load(self) -> None:
+        """Load the documents, and bring them up to date."""
+        for file_id, (stored, text, fixed) in self.stored.items():
+            if stored is not None:
+                self.batch.load(file_id, stored, fixed=fixed or self.read)
+            if text is not None:
+                self.batch.follow(file_id, self.contents[file_id], text)
 
 
 class Planner:
@@ -180,61 +235,79 @@ class Planner:
         """
         texts = await self._texts_to_relink(state, waiting)
         operations = [each for pending in waiting for each in pending.push.changeset.operations]
-        written = [each for each in operations if writes_document(each)]
-        documents, stored = await self._load(state, [*(o.file_id for o in written), *texts])
+        saves = [each for each in operations if isinstance(each, SaveNote)]
+        loading = await self._load(state, [each.file_id for each in saves])
+        documents = loading.batch
 
         def relink(changeset: Changeset) -> Changeset:
             return self._relinked(changeset, state, texts) if texts else changeset
 
         def work() -> PlannedBatch:
-            _load_stored(documents, stored)
+            if saves:
+                loading.load()
             batch = Batch(state.tree, state.position, now, self._new_id, documents, room)
             verdicts = plan_all(batch, waiting, relink)
             prepared = compressed_texts(batch.plans) if long else {}
             return PlannedBatch(batch, verdicts, documents.changed(), documents, prepared)
 
-        much = _size_of(documents, stored) + sum(map(size_of, written)) > INLINE_BYTES
+        much = bool(saves) and loading.size + sum(map(size_of, saves)) > INLINE_BYTES
         long = sum(map(size_of, operations)) > INLINE_TEXT_BYTES or bool(texts)
         return await self._documents.offload(work) if much or long else work()
 
-    async def missing_updates(
-        self, state: WorkspaceState, queries: Sequence[MissingUpdate]
-    ) -> list[DocumentUpdate | None]:
-        """Return the reply to each query at the position of ``state``."""
-        documents, stored = await self._load(state, [each.file_id for each in queries])
+    async def documents(
+        self, state: WorkspaceState, queries: Sequence[MissingUpdate | FollowTexts]
+    ) -> ReadDocuments:
+        """Bring documents up to date; return the reply to each query at the position of ``state``.
 
-        def work() -> list[DocumentUpdate | None]:
-            _load_stored(documents, stored)
-            return [
-                documents.missing_update(each.file_id, each.epoch, each.vector) for each in queries
+        The reply to `FollowTexts` is None.
+        """
+        file_ids: list[FileId] = []
+        for query in queries:
+            file_ids += query.file_ids if isinstance(query, FollowTexts) else (query.file_id,)
+        loading = await self._load(state, file_ids)
+        batch = loading.batch
+
+        def work() -> ReadDocuments:
+            loading.load()
+            # Some begin a new epoch here.
+            to_store = batch.changed()
+            updates = [
+                None
+                if isinstance(each, FollowTexts)
+                else batch.missing_update(each.file_id, each.epoch, each.vector)
+                for each in queries
             ]
+            return ReadDocuments(updates, to_store, batch)
 
-        much = _size_of(documents, stored) > INLINE_BYTES
+        much = loading.size > INLINE_BYTES
         found = await self._documents.offload(work) if much else work()
-        documents.settle()
-        return found
+        unread = not loading.read and any(isinstance(each, FollowTexts) for each in queries)
+        unfixed = any(not each.fixed for each in loading.stored.values())
+        nothing = not (found.to_store or unread or (unfixed and not loading.read))
+        return found._replace(to_store=None) if nothing else found
 
-    async def _load(
-        self, state: WorkspaceState, file_ids: Sequence[FileId]
-    ) -> tuple[DocumentBatch, Mapping[FileId, StoredDocument]]:
-        """Return the documents of notes, and the stored states to load into them."""
+    async def _load(self, state: WorkspaceState, file_ids: Sequence[FileId]) -> _Loading:
+        """Return the documents of notes, and what is to be loaded into them."""
         documents = self._documents.document_batch(self._id)
+        if not file_ids:
+            return _Loading(documents, {}, {}, read=False)
         heads = state.tree.heads
-        missing = documents.take(
-            file_id
+        contents = {
+            file_id: heads[file_id].content_id
             for file_id in dict.fromkeys(file_ids)
             if file_id in heads and heads[file_id].kind == "note" and heads[file_id].path
-        )
-        if not missing:
-            return documents, {}
-        little = sum(heads[file_id].size for file_id in missing) <= INLINE_BYTES
+        }
+        missing, behind = documents.take(contents)
+        if not missing and not behind:
+            return _Loading(documents, {}, contents, read=False)
+        little = sum(heads[file_id].size for file_id in (*missing, *behind)) <= INLINE_BYTES
         read = self._store.read if little else self._store.read_much
-        found = await read(documents_of(self._id, missing))
+        found = await read(documents_of(self._id, missing, behind))
         if found is None:
             raise WorkspaceGone
         if found.position != state.position:
             raise PositionMoved
-        return documents, found.documents
+        return _Loading(documents, found.documents, contents, found.read)
 
     async def _texts_to_relink(
         self, state: WorkspaceState, waiting: Sequence[PendingPush]
@@ -279,12 +352,3 @@ class Planner:
         except DomainError:
             return True
         return False
-
-
-def _load_stored(documents: DocumentBatch, stored: Mapping[FileId, StoredDocument]) -> None:
-    for file_id, document in stored.items():
-        documents.load(file_id, document)
-
-
-def _size_of(documents: DocumentBatch, stored: Mapping[FileId, StoredDocument]) -> int:
-    return documents.weight + sum(len(document.state) for document in stored.values())

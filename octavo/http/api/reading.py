@@ -6,7 +6,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from octavo.actors.workspace.messages import HeadOf
+from octavo.actors.workspace.document_services import read_current
+from octavo.actors.workspace.messages import FollowTexts, HeadOf
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.conditional import IfNoneMatch
 from octavo.http.api.fields import FolderPath
@@ -173,12 +174,20 @@ class ReadingOperations:
             stored = await self._store.read(files.file(workspace_id, file_id))
             whole = None if stored is None else files.WholeFile(stored, None)
         else:
-            whole = await self._store.read(files.whole_file(workspace_id, file_id))
+            script = files.whole_file(workspace_id, file_id)
+            whole = await read_current(
+                lambda: self._store.read(script),
+                lambda found: () if found is None else (found,),
+                lambda message: self._follow(workspace_id, message),
+            )
         head = _live(None if whole is None else whole.stored.revision, within)
         if whole is None:
             raise NotFound
         await self._metering.count(call, amount_of_file(whole))
         return Reply(_whole(workspace_id, whole), headers=(_etag(head),))
+
+    async def _follow(self, workspace_id: WorkspaceId, message: FollowTexts) -> None:
+        await self._workspaces.ask(workspace_id, message)
 
     @operation(
         id="listFiles",
@@ -300,7 +309,7 @@ class ReadingOperations:
         security=Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
-        problems=(NotFound, *refused_with(TooManyFiles), *METERED),
+        problems=(NotFound, *refused_with(TooManyFiles), WorkspaceBusy, *METERED),
         body=json_body(ReadFilesInput, limit=_LONGEST_BODY),
     )
     async def read_files(
@@ -317,7 +326,11 @@ class ReadingOperations:
             within,
         )
         if body.content == "full":
-            whole, revisions = await self._store.read_much(files.whole_files(*named))
+            whole, revisions = await read_current(
+                lambda: self._store.read_much(files.whole_files(*named)),
+                lambda found: found[0],
+                lambda message: self._follow(workspace_id, message),
+            )
         else:
             heads, revisions = await self._store.read_much(files.files(*named))
             whole = [files.WholeFile(each, None) for each in heads]

@@ -21,6 +21,28 @@ class StoredDocument(NamedTuple):
     vector: bytes
 
 
+class TextDocument(NamedTuple):
+    """The document of a note, and the content whose text it has."""
+
+    document: StoredDocument
+    content_id: ContentId
+
+
+class ChangedDocument(NamedTuple):
+    """A document to store.
+
+    Attributes:
+        file_id: the note.
+        new: the document.
+        followed: the content of the stored document if it was behind its note: it must still be
+            stored as it was. None if the position of the workspace protects it.
+    """
+
+    file_id: FileId
+    new: TextDocument
+    followed: ContentId | None
+
+
 class DocumentUpdate(NamedTuple):
     """A Yjs update (version 1) for a document with the epoch ``epoch``.
 
@@ -51,10 +73,11 @@ class Documents(Protocol):
         history has grown too large, the document starts a new epoch, ``epoch_next``.
         """
 
-    def write(self, file_id: FileId, content: NoteContent, epoch_next: Epoch) -> None:
-        """Change the text of the document to ``content`` by minimal edits.
+    def write(self, file_id: FileId, content_id: ContentId, content: NoteContent) -> None:
+        """Record that the note gets a new text.
 
-        ``epoch_next`` is as in `merge`.
+        If the batch has the document, its text changes by minimal edits; otherwise it follows the
+        note later. ``content_id`` names the epoch that may begin with it.
         """
 
     def purged(self, file_id: FileId) -> None:

@@ -177,17 +177,6 @@ def content_of(operation: ChangeOperation) -> NoteContent | None:
     )
 
 
-def writes_document(operation: ChangeOperation) -> bool:
-    """Return whether an operation may change an existing document."""
-    match operation:
-        case SaveNote():
-            return True
-        case UpdateFile() | RestoreFile():
-            return operation.content is not None
-        case _:
-            return False
-
-
 def first_repeated(operations: Sequence[ChangeOperation]) -> int | None:
     """Return the index of the first operation on a file that an earlier one has; None for none."""
     seen: set[FileId] = set()

@@ -345,7 +345,7 @@ class _ChangesetPlanner:
                 return Change("merged", self._next(head, text, revision_id), text)
             case UpdateFile() | RestoreFile():
                 if change.content is not None:
-                    documents.write(file_id, change.content, Epoch(head.revision_id))
+                    documents.write(file_id, head.content_id, change.content)
             case PurgeFile():
                 documents.purged(file_id)
             case DeleteFile() | AttachImage():

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import get_args
 
-from octavo.model.documents.document import StoredDocument
+from octavo.model.documents.document import ChangedDocument
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.content import NoteContent, StoredText
 from octavo.model.files.image import UploadedImage
@@ -17,6 +17,7 @@ from octavo.model.identity import Digest, FileId, MutationId, Position, Revision
 from octavo.store import identifiers
 from octavo.store.compression import compressed
 from octavo.store.scripts.contents import insert_images
+from octavo.store.scripts.documents import preserve_documents, put_documents
 from octavo.store.scripts.folder_links import follow_folders
 from octavo.store.scripts.folder_purges import record_purges
 from octavo.store.scripts.fulltext_index import keep_indexed_paths
@@ -37,7 +38,10 @@ from octavo.store.transaction import Script, Transaction, Value
 
 _MOVE_POSITION = """
     UPDATE workspaces SET position = $3, last_file = last_file + $4, size = size + $5
-    WHERE id = $1::uuid AND position = $2 RETURNING number, last_file
+    WHERE id = $1::uuid AND position = $2 RETURNING number, last_file, documents_read
+"""
+_READ_DOCUMENTS = """
+    UPDATE workspaces SET documents_read = 1 WHERE id = $1::uuid AND position = $2 RETURNING number
 """
 _INSERT_HEAD = f"""
     INSERT INTO files (workspace, {COLUMNS}, content, number)
@@ -66,13 +70,6 @@ _PLACES = """
     SELECT file_id, state, path FROM files WHERE workspace = $1 AND file_id IN ($ids)
 """
 _INSERT_CONTENT = "INSERT INTO contents (number, compressed) VALUES ($1, $2)"
-_PUT_DOCUMENT = """
-    INSERT INTO documents (workspace, file, epoch_id, state, vector)
-    SELECT workspace, number, $3::uuid, $4, $5 FROM files
-    WHERE workspace = $1 AND file_id = $2::uuid
-    ON CONFLICT (workspace, file) DO UPDATE SET
-        epoch_id = excluded.epoch_id, state = excluded.state, vector = excluded.vector
-"""
 _OF_FILE = """
     workspace = $1 AND file = (SELECT number FROM files WHERE workspace = $1 AND file_id = $2::uuid)
 """
@@ -119,7 +116,10 @@ _CHANGE_BYTES = 17
 
 
 class PositionMoved(Exception):
-    """Another process changed the workspace since it was read: read it again, and plan again."""
+    """Another process changed the workspace since it was read: read it again, and plan again.
+
+    Or it has brought a document up to date.
+    """
 
 
 class WorkspaceGone(Exception):
@@ -139,31 +139,34 @@ def commit_changesets(
     planned_at: Position,
     plans: Sequence[Plan],
     now: int,
-    documents: Sequence[tuple[FileId, StoredDocument]] = (),
+    documents: Sequence[ChangedDocument] = (),
     texts: Mapping[RevisionId, bytes] = MappingProxyType({}),
 ) -> Script[None]:
     """Commit ``plans``, which were planned in this order from position ``planned_at`` on.
 
-    ``now`` is in milliseconds, ``documents`` are those that the plans changed, ``texts`` those new
+    ``now`` is in milliseconds, ``documents`` are those that updates changed, ``texts`` those new
     texts that `compressed_texts` has compressed already. Links and words are
-    indexed later (`octavo.store.scripts.index_backlog`), but purged files are removed from the
-    indexes. Their texts can't be read from then on; `octavo.store.scripts.sweeping` removes them.
+    indexed later (`octavo.store.scripts.index_backlog`), and documents follow the other texts later
+    (`octavo.store.scripts.documents`), but purged files are removed from the indexes. Their texts
+    can't be read from then on; `octavo.store.scripts.sweeping` removes them.
     All plans are committed or none. Raises `PositionMoved`, `WorkspaceGone` or `Repeated`.
     """
 
     async def commit_plans(transaction: Transaction) -> None:
         changed = [change for plan in plans for change in plan.changed]
         created = sum(change.outcome == "created" for change in changed)
-        workspace, last_file = await _move_position(
+        workspace, last_file, read = await _move_position(
             transaction, workspace_id, planned_at, plans, created
         )
         await _insert_receipts(transaction, workspace, plans, now)
         if changed:
             await notify_position(transaction, workspace_id, plans[-1].position)
         await follow_folders(transaction, workspace_id, workspace, plans)
-        await store_changes(transaction, workspace, changed, last_file - created, texts)
-        rows = [(workspace, file_id, *document) for file_id, document in documents]
-        await execute_each(transaction, _PUT_DOCUMENT, rows)
+        await store_changes(
+            transaction, workspace, changed, last_file - created, texts, preserve=read
+        )
+        if documents and not await put_documents(transaction, workspace, documents):
+            raise PositionMoved
         purged = [change.head.file_id for change in changed if change.outcome == "purged"]
         if purged:
             await unindex_files(transaction, workspace_id, purged)
@@ -184,22 +187,50 @@ async def _move_position(
     planned_at: Position,
     plans: Sequence[Plan],
     created: int,
-) -> tuple[int, int]:
+) -> tuple[int, int, bool]:
     """Move the position, which fences off other writers.
 
-    Returns the number of the workspace, and the highest one of its files.
+    Returns the number of the workspace, the highest one of its files, and whether its documents
+    were read.
     """
     growth = sum(each.growth for each in plans)
     moved = await transaction.fetch_one(
         _MOVE_POSITION, workspace_id, planned_at, plans[-1].position, created, growth
     )
     if moved is None:
-        found = await transaction.fetch_one(
-            "SELECT position FROM workspaces WHERE id = $1::uuid", workspace_id
-        )
-        raise WorkspaceGone if found is None else PositionMoved
-    workspace, last_file = moved
-    return workspace, last_file
+        raise await _why_nothing_moved(transaction, workspace_id)
+    workspace, last_file, read = moved
+    return workspace, last_file, bool(read)
+
+
+async def _why_nothing_moved(
+    transaction: Transaction, workspace_id: WorkspaceId
+) -> WorkspaceGone | PositionMoved:
+    found = await transaction.fetch_one(
+        "SELECT position FROM workspaces WHERE id = $1::uuid", workspace_id
+    )
+    return WorkspaceGone() if found is None else PositionMoved()
+
+
+def store_documents(
+    workspace_id: WorkspaceId,
+    position: Position,
+    documents: Sequence[ChangedDocument],
+) -> Script[None]:
+    """Store documents that follow the heads at ``position``, before somebody reads them.
+
+    From then on, the documents of notes are kept when their texts are replaced. Raises
+    `PositionMoved` or `WorkspaceGone`, and stores nothing then.
+    """
+
+    async def put(transaction: Transaction) -> None:
+        row = await transaction.fetch_one(_READ_DOCUMENTS, workspace_id, position)
+        if row is None:
+            raise await _why_nothing_moved(transaction, workspace_id)
+        if documents and not await put_documents(transaction, row[0], documents):
+            raise PositionMoved
+
+    return put
 
 
 def compressed_texts(plans: Sequence[Plan]) -> dict[RevisionId, bytes]:
@@ -221,11 +252,14 @@ async def store_changes(
     changed: Sequence[Change],
     last_file: int,
     compressed_before: Mapping[RevisionId, bytes] = MappingProxyType({}),
+    *,
+    preserve: bool,
 ) -> None:
     """Store the heads, the revisions before them, and the contents of changes, in their order.
 
     A file may occur more than once. The numbers of new files follow ``last_file``. The texts of
-    some revisions may have been ``compressed_before`` (`compressed_texts`).
+    some revisions may have been ``compressed_before`` (`compressed_texts`). With ``preserve``, the
+    documents of notes are kept whose texts are replaced.
     """
     brought = [change for change in changed if change.content or change.image]
     assigned = await transaction.new_contents(len(brought)) if brought else ()
@@ -258,6 +292,9 @@ async def store_changes(
     await execute_each(transaction, _INSERT_HEAD, created)
     for heads in rounds:
         superseded = [(workspace, file_id) for file_id in heads]
+        if preserve:
+            written = [each for each, head in heads.items() if head.revision_id in contents]
+            await preserve_documents(transaction, workspace, written)
         await execute_each(transaction, _SUPERSEDE_HEAD, superseded)
         await _replace_heads(transaction, workspace, [*heads.values()], contents)
     # One by one, so that a server's client sends some between compressing others.

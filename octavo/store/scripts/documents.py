@@ -1,58 +1,164 @@
-"""Read the documents of notes, at a position of their workspace."""
+"""The documents of notes, which follow their texts when somebody needs them.
+
+A text that is written leaves the document of its note as it is: each document names the content
+whose text it has. It is brought up to date before it is read or merged with an update
+(`octavo.actors.workspace.planning`).
+
+A note without a stored document has the insertion of its text, in an epoch that is named after its
+content. That is no longer derived from the head when the text is replaced; so the former text is
+preserved then, unless no document of the workspace has ever been read.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from octavo.model.documents.document import StoredDocument
+from octavo.model.documents.document import ChangedDocument, StoredDocument, TextDocument
 from octavo.model.documents.initial_document import initial
 from octavo.model.identity import ContentId, Epoch, FileId, Position, WorkspaceId
 from octavo.store.compression import text_of
 from octavo.store.scripts.revision_rows import WORKSPACE
-from octavo.store.scripts.select_in import select_in
+from octavo.store.scripts.select_in import execute_each, select_in
 from octavo.store.transaction import Row, Script, Transaction
 
 
-class StoredDocuments(NamedTuple):
-    """Documents by their files, and the position of the workspace at which they were read."""
+class FollowedDocument(NamedTuple):
+    """A document with the head that it follows.
+
+    Attributes:
+        stored: the document; None if it was not asked for.
+        text: the text of the head if the document may have another one; None for the same, and when
+            it can't be read.
+        fixed: whether its epoch remains when the text of the note is replaced.
+    """
+
+    stored: TextDocument | None
+    text: str | None
+    fixed: bool
+
+
+class FollowedDocuments(NamedTuple):
+    """Documents by their files.
+
+    Attributes:
+        position: that of the workspace at which they were read.
+        read: whether a document of the workspace may have been read.
+    """
 
     position: Position
-    documents: dict[FileId, StoredDocument]
+    read: bool
+    documents: dict[FileId, FollowedDocument]
 
 
+DOCUMENT = "documents.epoch_id, documents.content_id, documents.state, documents.vector"
+"""The columns of a stored document, as `document_of_row` takes them."""
+WITH_DOCUMENT = """
+    JOIN documents ON documents.workspace = files.workspace AND documents.file = files.number
+"""
+_CONTENT = "COALESCE(files.content_id, files.revision_id) AS content_id"
 _DOCUMENTS = f"""
-    SELECT files.file_id, documents.epoch_id, documents.state, documents.vector,
-        COALESCE(files.content_id, files.revision_id) AS content_id,
-        CASE WHEN documents.epoch_id IS NULL THEN contents.compressed END
-    FROM files
-    LEFT JOIN documents
-        ON documents.workspace = files.workspace AND documents.file = files.number
-    LEFT JOIN contents ON contents.number = files.content AND documents.epoch_id IS NULL
+    SELECT files.file_id, {_CONTENT}, {DOCUMENT},
+        CASE WHEN documents.epoch_id IS NULL OR documents.content_id IS NULL
+            OR documents.content_id <> COALESCE(files.content_id, files.revision_id)
+        THEN contents.compressed END
+    FROM files LEFT {WITH_DOCUMENT} LEFT JOIN contents ON contents.number = files.content
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
+_TEXTS = f"""
+    SELECT files.file_id, contents.compressed
+    FROM files JOIN contents ON contents.number = files.content
+    WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
+"""
+_PUT = """
+    INSERT INTO documents (workspace, file, epoch_id, content_id, state, vector)
+    SELECT workspace, number, $3::uuid, $4::uuid, $5, $6 FROM files
+    WHERE workspace = $1 AND file_id = $2::uuid
+    ON CONFLICT (workspace, file) DO UPDATE SET epoch_id = excluded.epoch_id,
+        content_id = excluded.content_id, state = excluded.state, vector = excluded.vector
+"""
+_STORED_CONTENTS = f"""
+    SELECT files.file_id, documents.content_id FROM files {WITH_DOCUMENT}
+    WHERE files.workspace = $1 AND files.file_id IN ($ids)
+"""
+_PRESERVE = """
+    INSERT INTO documents (workspace, file, epoch_id, content_id, state, vector)
+    SELECT files.workspace, files.number, COALESCE(content_id, revision_id),
+        COALESCE(content_id, revision_id), contents.compressed, $3
+    FROM files JOIN contents ON contents.number = files.content
+    WHERE files.workspace = $1 AND files.file_id = $2::uuid AND files.kind = 'note'
+    ON CONFLICT (workspace, file) DO NOTHING
+"""
+_NO_VECTOR = b""
 
 
 def documents_of(
-    workspace_id: WorkspaceId, file_ids: Sequence[FileId]
-) -> Script[StoredDocuments | None]:
-    """Return the documents of those notes that exist; None without the workspace."""
+    workspace_id: WorkspaceId, file_ids: Sequence[FileId], texts_of: Sequence[FileId] = ()
+) -> Script[FollowedDocuments | None]:
+    """Return the documents of those notes that exist; None without the workspace.
 
-    async def read_documents(transaction: Transaction) -> StoredDocuments | None:
+    Of the notes ``texts_of``, the texts alone are returned.
+    """
+
+    async def read_documents(transaction: Transaction) -> FollowedDocuments | None:
         found = await transaction.fetch_one(
-            "SELECT position FROM workspaces WHERE id = $1::uuid", workspace_id
+            "SELECT position, documents_read FROM workspaces WHERE id = $1::uuid", workspace_id
         )
         if found is None:
             return None
         rows = await select_in(transaction, _DOCUMENTS, workspace_id, file_ids)
-        documents = {FileId(row[0]): _document(row) for row in rows}
-        return StoredDocuments(Position(found[0]), documents)
+        documents = {FileId(row[0]): _followed(row) for row in rows}
+        rows = await select_in(transaction, _TEXTS, workspace_id, texts_of)
+        for file_id, data in rows:
+            documents[file_id] = FollowedDocument(None, text_of(data, file_id), fixed=True)
+        return FollowedDocuments(Position(found[0]), bool(found[1]), documents)
 
     return read_documents
 
 
-def _document(row: Row) -> StoredDocument:
-    file_id, epoch, state, vector, content_id, data = row
-    if epoch is None:
-        return initial(ContentId(content_id), text_of(data, file_id) or "")
-    return StoredDocument(Epoch(epoch), bytes(state), bytes(vector))
+def _followed(row: Row) -> FollowedDocument:
+    file_id, content_id, *stored, data = row
+    text = None if data is None else text_of(data, file_id)
+    if stored[0] is None:
+        document = initial(ContentId(content_id), text or "")
+        return FollowedDocument(TextDocument(document, ContentId(content_id)), None, fixed=False)
+    return FollowedDocument(document_of_row(stored, file_id), text, fixed=True)
+
+
+def document_of_row(row: Row, file_id: FileId) -> TextDocument:
+    """Return the document of a file from the columns `DOCUMENT`."""
+    epoch, content_id, state, vector = row
+    if bytes(vector) == _NO_VECTOR:
+        document = initial(ContentId(epoch), text_of(state, file_id) or "")
+    else:
+        document = StoredDocument(Epoch(epoch), bytes(state), bytes(vector))
+    return TextDocument(document, ContentId(content_id or ""))
+
+
+async def put_documents(
+    transaction: Transaction, workspace: int, documents: Sequence[ChangedDocument]
+) -> bool:
+    """Store documents, in place of those that their files have.
+
+    Returns False, and stores nothing, if another process has brought one of them up to date since
+    it was read: that has other items for the same text.
+    """
+    followed = {each.file_id: each.followed for each in documents if each.followed is not None}
+    if followed:
+        rows = await select_in(transaction, _STORED_CONTENTS, workspace, [*followed])
+        if {row[0]: row[1] for row in rows} != followed:
+            return False
+    values = [
+        (workspace, file_id, new.document.epoch, new.content_id, *new.document[1:])
+        for file_id, new, _ in documents
+    ]
+    await execute_each(transaction, _PUT, values)
+    return True
+
+
+async def preserve_documents(
+    transaction: Transaction, workspace: int, file_ids: Sequence[FileId]
+) -> None:
+    """Keep the documents of notes whose texts are about to be replaced, if they are derived."""
+    rows = [(workspace, file_id, _NO_VECTOR) for file_id in file_ids]
+    await execute_each(transaction, _PRESERVE, rows)

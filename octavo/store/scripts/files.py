@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from octavo.model.documents.document import StoredDocument
 from octavo.model.documents.initial_document import initial
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision
-from octavo.model.identity import Epoch, FileId, Position, RevisionId, WorkspaceId
+from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.model.refusal import TooManyFiles
 from octavo.store.compression import text_of
+from octavo.store.scripts.documents import DOCUMENT, WITH_DOCUMENT, document_of_row
 from octavo.store.scripts.revision_rows import (
     COLUMNS,
     COUNT,
@@ -35,10 +36,17 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class WholeFile:
-    """A head with its text, and its document if it is a note that is not purged."""
+    """A head with its text, and its document if it is a note that is not purged.
+
+    Attributes:
+        behind: whether the document has an earlier text.
+        unread: whether it may not be given away yet: nobody has read a document of the workspace.
+    """
 
     stored: StoredFile
     document: StoredDocument | None
+    behind: bool = False
+    unread: bool = False
 
 
 _EITHER = """
@@ -48,16 +56,13 @@ _EITHER = """
 _OF_FILE = f"files.workspace = {WORKSPACE} AND files.file_id"
 _SELECT_HEADS = _EITHER.format(columns=columns_of("files"), source="files", table="files")
 _HEAD = f"{_SELECT_HEADS} WHERE {_OF_FILE} = $2::uuid"
-_WITH_DOCUMENT = """
-    FROM files JOIN documents
-    ON documents.workspace = files.workspace AND documents.file = files.number
-"""
-_DOCUMENT = f"SELECT epoch_id, documents.state, vector {_WITH_DOCUMENT} WHERE {_OF_FILE} = $2::uuid"
+_READ = "SELECT documents_read FROM workspaces WHERE id = $1::uuid"
+_DOCUMENT = f"SELECT {DOCUMENT} FROM files {WITH_DOCUMENT} WHERE {_OF_FILE} = $2::uuid"
 _SIZES_OF_DOCUMENTS = f"""
-    SELECT file_id, LENGTH(documents.state) {_WITH_DOCUMENT} WHERE {_OF_FILE} IN ($ids)
+    SELECT file_id, LENGTH(documents.state) FROM files {WITH_DOCUMENT} WHERE {_OF_FILE} IN ($ids)
 """
 _DOCUMENTS = f"""
-    SELECT file_id, epoch_id, documents.state, vector {_WITH_DOCUMENT} WHERE {_OF_FILE} IN ($ids)
+    SELECT file_id, {DOCUMENT} FROM files {WITH_DOCUMENT} WHERE {_OF_FILE} IN ($ids)
 """
 _REVISION = from_both(
     f"""{_EITHER} WHERE {{table}}.workspace = {WORKSPACE}
@@ -141,10 +146,8 @@ def whole_file(workspace_id: WorkspaceId, file_id: FileId) -> Script[WholeFile |
             return None
         stored = _stored(row)
         found = await transaction.fetch_one(_DOCUMENT, workspace_id, file_id)
-        kept: dict[FileId, StoredDocument] = {}
-        if found is not None:
-            kept[file_id] = StoredDocument(Epoch(found[0]), bytes(found[1]), bytes(found[2]))
-        return WholeFile(stored, _document_of(stored, kept))
+        read = True if found is not None else await _documents_read(transaction, workspace_id)
+        return _whole(stored, found, read)
 
     return read_whole_file
 
@@ -225,8 +228,9 @@ def whole_files(
         )(transaction)
         names = [each.revision.file_id for each in heads if each.revision.file_id in sizes]
         rows = await select_in(transaction, _DOCUMENTS, workspace_id, names)
-        kept = {row[0]: StoredDocument(row[1], bytes(row[2]), bytes(row[3])) for row in rows}
-        return [WholeFile(each, _document_of(each, kept)) for each in heads], revisions
+        kept = {row[0]: row[1:] for row in rows}
+        read = len(kept) == len(heads) or await _documents_read(transaction, workspace_id)
+        return [_whole(each, kept.get(each.revision.file_id), read) for each in heads], revisions
 
     return read_whole_files
 
@@ -253,13 +257,23 @@ async def _visible_revisions(
     return [each for each in revision_ids if each in visible]
 
 
-def _document_of(
-    stored: StoredFile, kept: Mapping[FileId, StoredDocument]
-) -> StoredDocument | None:
+async def _documents_read(transaction: Transaction, workspace_id: WorkspaceId) -> bool:
+    row = await transaction.fetch_one(_READ, workspace_id)
+    return row is not None and bool(row[0])
+
+
+def _whole(stored: StoredFile, row: Row | None, read: bool) -> WholeFile:
+    """Return a file with its document, from its row if it has one; documents may have been read."""
     revision = stored.revision
     if revision.kind != "note" or revision.state == "purged":
-        return None
-    return kept.get(revision.file_id) or initial(revision.content_id, stored.text or "")
+        return WholeFile(stored, None)
+    if row is None:
+        document = initial(revision.content_id, stored.text or "")
+        return WholeFile(stored, document, unread=not read)
+    found = document_of_row(row, revision.file_id)
+    # One can't follow a text that is damaged.
+    behind = found.content_id != revision.content_id and stored.text is not None
+    return WholeFile(stored, found.document, behind)
 
 
 def list_of(

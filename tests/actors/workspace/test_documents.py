@@ -14,9 +14,8 @@ from octavo.model.documents.state_vector import read_state_vector
 from octavo.model.files.changeset import SaveNote, UpdateFile
 from octavo.model.identity import Epoch, FileId
 from octavo.model.refusal import DocumentTooLarge, EpochMismatch, TooManyFiles, UnrenderableNote
-from octavo.store import StoreUnavailable
+from octavo.store import StoreUnavailable, Transaction
 from octavo.store.scripts import link_rewrite, link_view
-from octavo.store.scripts.files import whole_file
 from octavo.store.sqlite import open_inline
 from tests.actors.workspace.test_actor import text_of
 from tests.fakes.faulty_store import FaultyStore
@@ -30,8 +29,7 @@ A = FileId("a")
 
 
 async def device_of(rig: Rig, client: int = 7, file: str = "a") -> Device:
-    found = await rig.store.read(whole_file(VAULT, FileId(file)))
-    assert found is not None
+    found = await rig.whole(file)
     assert found.document is not None
     assert found.stored.text == Device.kept(found.document, 1).text
     return Device.kept(found.document, client)
@@ -137,6 +135,109 @@ async def test_text_write_of_another_process_is_no_work_of_this_one() -> None:
         take(device, await lacking(here, device))
         assert device.text == "device: start here and there"
     engine.close()
+
+
+async def stored_documents(rig: Rig) -> int:
+    async def count(transaction: Transaction) -> int:
+        row = await transaction.fetch_one("SELECT COUNT(*) FROM documents")
+        assert row is not None
+        return int(row[0])
+
+    return await rig.store.read(count)
+
+
+async def test_texts_need_no_document_until_somebody_has_read_one() -> None:
+    async with serving() as rig:
+        await rig.push(note("a", "a.md", "one"), note("b", "b.md", "one"))
+        for text in ("two", "three"):
+            await rig.push(edit(await head_id(rig), text=text))
+        assert await stored_documents(rig) == 0
+        device = await device_of(rig)
+        assert (device.text, device.epoch) == ("three", await head_id(rig))
+        for text in ("three four", "three five"):
+            await rig.push(edit(await head_id(rig), text=text))
+            assert await stored_documents(rig) == 1
+        take(device, await lacking(rig, device))
+        assert device.text == "three five"
+        assert await stored_documents(rig) == 1
+
+
+@pytest.mark.parametrize("asked", [False, True])
+async def test_edits_made_offline_merge_with_texts_written_since(asked: bool) -> None:
+    engine = open_inline()
+    await create_workspace(engine)
+    async with serving(engine, documents=inline_documents(client=101)) as rig:
+        await rig.push(note("a", "a.md", "start here"))
+        device = await device_of(rig)
+        if asked:
+            take(device, await lacking(rig, device))
+        device.insert(0, "offline: ")
+        for text in ("start over there", "start there"):
+            await rig.push(edit(await head_id(rig), text=text))
+    # Another process, without what the first one had in memory.
+    async with serving(engine, name="s", documents=inline_documents(client=102)) as rig:
+        await rig.push(save_of(device))
+        take(device, await lacking(rig, device))
+        assert device.text == await text_of(rig, "a") == "offline: start there"
+        assert (await device_of(rig)).epoch == device.epoch
+    engine.close()
+
+
+async def test_two_processes_that_bring_a_document_up_to_date_give_away_the_same() -> None:
+    engine = open_inline()
+    flaky = FaultyStore(engine)
+    await create_workspace(flaky)
+    one, two = inline_documents(client=101), inline_documents(client=102)
+    async with (
+        serving(flaky, shared=True, documents=one) as here,
+        serving(flaky, shared=True, name="s", documents=two) as there,
+    ):
+        await here.push(note("a", "a.md", "start"))
+        there.ids = here.ids
+        first, second = await device_of(here, 7), await device_of(there, 8)
+        await here.push(edit(await head_id(here), text="start over"))
+
+        async def meanwhile() -> None:
+            take(second, await lacking(there, second))
+
+        flaky.before_write = meanwhile
+        take(first, await lacking(here, first))
+        assert first.text == second.text == "start over"
+        second.insert(0, "second ")
+        await there.push(save_of(second))
+        take(first, await lacking(here, first))
+        assert first.text == second.text == await text_of(here, "a") == "second start over"
+    engine.close()
+
+
+async def test_document_that_could_not_be_stored_is_not_given_away() -> None:
+    engine = open_inline()
+    flaky = FaultyStore(engine)
+    await create_workspace(flaky)
+    async with serving(flaky) as rig:
+        await rig.push(note("a", "a.md", "start"))
+        device = await device_of(rig)
+        await rig.push(edit(await head_id(rig), text="start over"))
+        flaky.fail = StoreUnavailable("gone", outcome_unknown=True)
+        with pytest.raises(CommitFailed):
+            await lacking(rig, device)
+        take(device, await lacking(rig, device))
+        assert device.text == "start over"
+        device.insert(0, "and ")
+        await rig.push(save_of(device))
+        assert await text_of(rig, "a") == "and start over"
+    engine.close()
+
+
+async def test_save_on_an_unrecorded_document_that_is_refused_leaves_it_unrecorded() -> None:
+    async with serving() as rig:
+        await rig.push(note("a", "a.md", "start"))
+        # The epoch is the id of the revision, which is no secret.
+        refused = SaveNote(A, Epoch(await head_id(rig)), b"no update")
+        await rig.refusal(refused)
+        await rig.push(edit(await head_id(rig), text="start over"))
+        device = await device_of(rig)
+        assert (device.text, device.epoch) == ("start over", await head_id(rig))
 
 
 async def head_id(rig: Rig, file: str = "a") -> str:

@@ -13,7 +13,7 @@ from octavo.model.files.content import NoteText
 from octavo.model.files.restoration import Begun, Restoration
 from octavo.model.files.reversion import Reversion
 from octavo.model.files.revision import Revision
-from octavo.model.identity import Epoch, FileId
+from octavo.model.identity import ContentId, FileId
 from octavo.model.refusal import DocumentTooLarge
 from octavo.restoration import runner
 from octavo.store.scripts.past_states import StatesSince
@@ -444,7 +444,9 @@ async def test_file_that_was_deleted_for_now_and_cannot_return_is_reinstated_or_
     away: Json = {}
     theirs: set[str] = set()
 
-    def refuse(self: DocumentBatch, file_id: FileId, content: NoteText, epoch: Epoch) -> None:
+    def refuse(
+        self: DocumentBatch, file_id: FileId, content_id: ContentId, content: NoteText
+    ) -> None:
         raise DocumentTooLarge("Its document would be too large.")
 
     async def keep_from_returning() -> None:
@@ -580,10 +582,12 @@ async def test_note_that_exceeds_a_present_limit_is_left_and_named(
 
     write = DocumentBatch.write
 
-    def refuse(self: DocumentBatch, file_id: FileId, content: NoteText, epoch: Epoch) -> None:
+    def refuse(
+        self: DocumentBatch, file_id: FileId, content_id: ContentId, content: NoteText
+    ) -> None:
         if content.size > 10:
             raise DocumentTooLarge("Its document would be too large.")
-        write(self, file_id, content, epoch)
+        write(self, file_id, content_id, content)
 
     monkeypatch.setattr(DocumentBatch, "write", refuse)
     result = await done(api, position=2)
@@ -603,10 +607,12 @@ async def test_more_refused_files_than_there_are_attempts_are_all_left_and_named
         await note.update(text="y")
     write = DocumentBatch.write
 
-    def refuse(self: DocumentBatch, file_id: FileId, content: NoteText, epoch: Epoch) -> None:
+    def refuse(
+        self: DocumentBatch, file_id: FileId, content_id: ContentId, content: NoteText
+    ) -> None:
         if content.size > 10:
             raise DocumentTooLarge("Its document would be too large.")
-        write(self, file_id, content, epoch)
+        write(self, file_id, content_id, content)
 
     monkeypatch.setattr(DocumentBatch, "write", refuse)
     result = await done(api, position=then)

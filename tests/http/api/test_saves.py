@@ -363,6 +363,7 @@ async def test_documents_count_against_the_byte_limit_of_reads(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     note = await api.note("a.md", "x" * 100)
+    await note.read()
     await note.update(text="y" * 100)
     monkeypatch.setattr(reading, "MAX_BYTES", 150)
     given = {"fileIds": [note.id]}

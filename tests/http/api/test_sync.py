@@ -293,8 +293,7 @@ async def test_snapshot_step_is_limited_by_the_former_file_sizes(
     before = api.store.reads
     files, _ = lines(await snapshot(api, [shorten]))
     assert [len(each["text"]) for each in files] == [90] * 4
-    # Each reads the document of its note, and is committed.
-    of_updates = 2 * len(notes)
+    of_updates = len(notes)
     # The role, the usage, the position, and for each file one step and the role again.
     assert api.store.reads - before - of_updates == 3 + 2 * len(notes)
 
