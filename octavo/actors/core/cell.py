@@ -244,6 +244,7 @@ class Cell(Waiter):
             InvalidActor: the factory returned no usable actor.
         """
         self.enter()
+        self.mailbox.now = trio.lowlevel.current_clock().current_time
         self.served = False
         self.last_error = None
         self.state = "starting"
@@ -258,6 +259,7 @@ class Cell(Waiter):
             raise single from single.__cause__
         finally:
             self._mode = _Mode.SERVE
+            self.mailbox.now = trio.current_time
             self.batch = ()
             self.state = "down"
             self.leave()

@@ -137,7 +137,11 @@ class DirectoryChild(WatchedChild):
             MessageTypeError: the actor does not handle this type of message.
         """
         cell = self._cells.get(key) or self.cell(key)
-        cell.require_accepted(message)
+        types = cell.message_types
+        if types is not None and type(message) not in types.known:
+            types.require(message, cell.path)
+        if cell.key_state == "awake":
+            return cell
         if cell.key_state == "quarantined" and self._refusal is None:
             record = cell.record
             if record is not None and not record.quarantined(trio.current_time()):

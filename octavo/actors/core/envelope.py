@@ -113,7 +113,10 @@ class Envelope(Generic[M_co]):
         Raises:
             BadReply: the message was told and the value is not None.
         """
-        self.reply_with(reply)
+        if self.is_ask:
+            self._settle(reply, None)
+        else:
+            self.reply_with(reply)
 
     def refuse(self, refusal: Refusal) -> None:
         """Make the ask raise ``refusal``, from `Actor.handle_batch`. A second reply is ignored.

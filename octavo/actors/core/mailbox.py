@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 import outcome
 import trio
-from trio import current_time
 from trio.lowlevel import (
     current_task,
     enable_ki_protection,
@@ -51,6 +50,10 @@ class Mailbox:
         capacity: how many messages may wait, at least 1.
         park_observer: receives the transitions between idle and busy.
 
+    Attributes:
+        now: returns trio's time; the cell sets it to the method of the run's clock, which is
+            called once for each message.
+
     Raises:
         ValueError: ``capacity`` is not a positive integer.
     """
@@ -65,6 +68,7 @@ class Mailbox:
         "_peak",
         "_receiver",
         "_senders",
+        "now",
     )
 
     def __init__(
@@ -84,6 +88,7 @@ class Mailbox:
         self._interrupted = False
         self._closed: Callable[[], NotExecuted] | None = None
         self._peak = 0
+        self.now: Callable[[], float] = trio.current_time
 
     # Senders
 
@@ -153,7 +158,7 @@ class Mailbox:
         return True
 
     def _admit(self, envelope: Envelope[Any]) -> None:
-        envelope.enqueued_at = current_time()
+        envelope.enqueued_at = self.now()
         envelope._mailbox = self
         messages = self._messages
         messages.append(envelope)

@@ -7,6 +7,7 @@ reply, with an error of the handler, with `NotExecuted`, or with `OutcomeUnknown
 from __future__ import annotations
 
 import math
+from collections.abc import Coroutine
 from typing import Any, Generic, TypeVar
 
 import trio
@@ -56,10 +57,11 @@ class ActorRef(Generic[A]):
         """Return the watchers of this actor's ends."""
         return self._cell.watchers
 
-    async def ask(
+    # Not an async function: that saves every ask one coroutine.
+    def ask(
         self, message: Message[A, R], *, timeout: float = math.inf, admission: float | None = None
-    ) -> R:
-        """Send ``message`` and return the handler's reply.
+    ) -> Coroutine[Any, Any, R]:
+        """Send ``message`` and return the handler's reply, when it is awaited.
 
         Args:
             message: the message.
@@ -82,10 +84,8 @@ class ActorRef(Generic[A]):
         """
         envelope = Envelope(message, is_ask=True)
         if timeout == math.inf:
-            reply: R = await _exchange(self, envelope, admission)
-        else:
-            reply = await _exchange_within(timeout, self, envelope, admission)
-        return reply
+            return _exchange(self, envelope, admission)
+        return _exchange_within(timeout, self, envelope, admission)
 
     async def tell(self, message: Message[A, None], *, admission: float | None = None) -> None:
         """Send ``message`` and return as soon as it is in the mailbox.

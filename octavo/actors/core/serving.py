@@ -6,14 +6,13 @@ or a cancellation propagates.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import trio
-from trio import current_time
 
 from octavo.actors.core.actor import Actor, ActorContext, handles_batches
-from octavo.actors.core.envelope import Envelope
+from octavo.actors.core.envelope import Envelope, EnvelopeState
 from octavo.actors.core.errors import (
     ActorCrashed,
     BadReply,
@@ -66,6 +65,7 @@ class Serving:
     async def _serve_each(self) -> None:
         cell = self._cell
         handle, faults, path = self._actor.handle, self._cell.runtime.faults, self._cell.path
+        current_time = cell.mailbox.now
         while not cell.is_done:
             batch = await self._receive()
             done = 0
@@ -89,7 +89,7 @@ class Serving:
                     except BaseException as error:  # noqa: BLE001 - the actor boundary
                         self._fail(envelope, error)
                     began, now = now, current_time()
-                    self._count(envelope, began, now)
+                    self._count((envelope,), began, now)
                     if cell.retiring and not cell.makes_room:
                         break
             finally:
@@ -132,12 +132,13 @@ class Serving:
 
     async def _serve_batches(self) -> None:
         faults = self._cell.runtime.faults
+        current_time = self._cell.mailbox.now
         while not self._cell.is_done:
             batch = await self._receive()
             taken = [envelope for envelope in batch if envelope.take()]
             if not taken:
                 continue
-            now = trio.current_time()
+            now = current_time()
             try:
                 if faults is not None:
                     await faults.reach("actor.taken", self._cell.path)
@@ -153,16 +154,14 @@ class Serving:
                             self._crashed(single) if is_crash(error) else self._cancelled("a batch")
                         )
                 raise
-            ended = current_time()
-            for envelope in taken:
-                self._count(envelope, now, ended, share=len(taken))
+            self._count(taken, now, current_time())
 
     def _require_replies(self, taken: list[Envelope[Any]]) -> None:
         unanswered = 0
         for envelope in taken:
             if not envelope.is_ask:
                 envelope.reply_with(None)
-            elif envelope.pending:
+            elif envelope._state is not EnvelopeState.DONE:
                 unanswered += 1
         if unanswered:
             raise BadReply(
@@ -170,17 +169,18 @@ class Serving:
                 " reply; call reply() or refuse() on each ask"
             )
 
-    def _count(self, envelope: Envelope[Any], since: float, until: float, share: int = 1) -> None:
-        """Count a message that was handled, alone or as one of ``share`` messages."""
-        statistics = self._cell.statistics
-        wait, handling = since - envelope.enqueued_at, (until - since) / share
-        statistics.wait.record(wait)
-        statistics.handling.record(handling)
-        if not self._cell.served:
-            self._cell.served = True
-            self._cell.handled_first_message()
-        observer = self._cell.runtime.observer
+    def _count(self, envelopes: Sequence[Envelope[Any]], since: float, until: float) -> None:
+        """Count messages that were handled together."""
+        cell = self._cell
+        statistics, handling = cell.statistics, (until - since) / len(envelopes)
+        for envelope in envelopes:
+            statistics.wait.record(since - envelope.enqueued_at)
+        statistics.handling.record(handling, len(envelopes))
+        if not cell.served:
+            cell.served = True
+            cell.handled_first_message()
+        observer = cell.runtime.observer
         if type(observer).handled is not Observer.handled:
-            self._cell.runtime.notify(
-                observer.handled, self._cell.path, envelope.message, wait, handling
-            )
+            for envelope in envelopes:
+                wait = since - envelope.enqueued_at
+                cell.runtime.notify(observer.handled, cell.path, envelope.message, wait, handling)

@@ -72,14 +72,14 @@ class Histogram:
         self._total = 0.0
         self._longest = 0.0
 
-    def record(self, seconds: float) -> None:
-        """Count one duration; a negative one counts as 0."""
+    def record(self, seconds: float, times: int = 1) -> None:
+        """Count a duration, which occurred ``times``; a negative one counts as 0."""
         if seconds <= 0.0:
-            self._counts[0] += 1
+            self._counts[0] += times
             return
         bucket = int(seconds * 1e6).bit_length()
-        self._counts[bucket if bucket < BUCKETS else -1] += 1
-        self._total += seconds
+        self._counts[bucket if bucket < BUCKETS else -1] += times
+        self._total += seconds * times
         if seconds > self._longest:
             self._longest = seconds
 

@@ -45,7 +45,7 @@ class DirectoryCallbacks(Protocol):
 class VirtualActorCell(Cell):
     """The cell of one key, with the state of the key and its record of crashes."""
 
-    __slots__ = ("_directory", "key", "key_state", "record")
+    __slots__ = ("_directory", "_idle", "key", "key_state", "record")
 
     def __init__(
         self,
@@ -65,16 +65,21 @@ class VirtualActorCell(Cell):
         self._directory = directory
         self.key = key
         self.record: CrashRecord | None = None
+        # Whether the directory may count the actor as idle: it is told of the first message only.
+        self._idle = False
         self.key_state: KeyState = "asleep"
         self.open()
 
     def parked(self) -> None:
         """Handle that the actor waits for messages."""
+        self._idle = True
         self._directory.became_idle(self)
 
     def woken(self) -> None:
         """Handle that a message arrived."""
-        self._directory.became_busy(self)
+        if self._idle:
+            self._idle = False
+            self._directory.became_busy(self)
 
     def emptied(self) -> None:
         """Handle that the last message was withdrawn."""
