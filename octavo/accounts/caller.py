@@ -1,6 +1,6 @@
 """The authenticated caller of a request: an account, or the operator."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from octavo.model.accounts.access_limits import AccessLimits, Scope
 from octavo.model.accounts.account import Account, Role
@@ -22,6 +22,10 @@ class Caller:
         limits: those of a limited credential; None with full access.
         grant_id: the grant of an access token, and
         program: the program that has it.
+        name: the name of the caller in the log: the id of the account.
+        scopes: the scopes that the credential is limited to; None with full access.
+        confinement: the folder that it is limited to; None for all files.
+        confined: whether it is limited to a folder.
     """
 
     account_id: AccountId
@@ -33,26 +37,20 @@ class Caller:
     limits: AccessLimits | None = None
     grant_id: GrantId | None = None
     program: ProgramNumber | None = None
+    # Derived once: each request reads them.
+    name: str = field(init=False, repr=False, compare=False)
+    scopes: frozenset[Scope] | None = field(init=False, repr=False, compare=False)
+    confinement: Confinement | None = field(init=False, repr=False, compare=False)
+    confined: bool = field(init=False, repr=False, compare=False)
 
-    @property
-    def name(self) -> str:
-        """The name of the caller in the log: the id of the account."""
-        return self.account_id
-
-    @property
-    def scopes(self) -> frozenset[Scope] | None:
-        """The scopes that the credential is limited to; None with full access."""
-        return None if self.limits is None else self.limits.scopes
-
-    @property
-    def confined(self) -> bool:
-        """Whether the credential is limited to a folder."""
-        return self.limits is not None and self.limits.folder is not None
-
-    @property
-    def confinement(self) -> Confinement | None:
-        """The folder that the credential is limited to; None for all files."""
-        return None if self.limits is None else self.limits.confinement
+    def __post_init__(self) -> None:
+        """Derive what depends on the account and the limits."""
+        limits = self.limits
+        confinement = None if limits is None else limits.confinement
+        object.__setattr__(self, "name", self.account_id)
+        object.__setattr__(self, "scopes", None if limits is None else limits.scopes)
+        object.__setattr__(self, "confinement", confinement)
+        object.__setattr__(self, "confined", confinement is not None)
 
 
 def caller_of(

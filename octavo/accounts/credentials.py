@@ -37,6 +37,7 @@ class Credentials:
         legal: the documents that accounts must have accepted.
         maximum: the maximum number of cached sessions, and of cached keys.
         forgotten: called with each account passed to `forget`; must not block.
+        elapsed: returns a time in seconds, for the age of what is cached.
     """
 
     def __init__(
@@ -50,7 +51,9 @@ class Credentials:
         legal: LegalDocuments = NO_DOCUMENTS,
         maximum: int = 10_000,
         forgotten: Callable[[AccountId], None] = lambda _: None,
+        elapsed: Callable[[], float] = trio.current_time,
     ) -> None:
+        self._elapsed = elapsed
         self._store = store
         self._forgotten = forgotten
         self._activity = activity
@@ -107,7 +110,7 @@ class Credentials:
     ) -> Caller | None:
         digest = digest_of(secret)
         entry = cache.find(digest)
-        if entry is None or entry.until <= trio.current_time():
+        if entry is None or entry.until <= self._elapsed():
             if not is_one(secret):
                 return None
             generation = cache.generation
@@ -138,7 +141,7 @@ class Credentials:
             caller_of(found.account, self._legal, key_id=key.key_id, limits=key.limits),
             expires_at=math.inf if key.expires_at is None else key.expires_at / 1000,
             active_at=-math.inf if key.used_at is None else key.used_at / 1000,
-            until=trio.current_time() + self._fresh,
+            until=self._elapsed() + self._fresh,
         )
 
     async def _look_up_token(self, digest: bytes) -> CachedCaller | None:
@@ -151,7 +154,7 @@ class Credentials:
             caller_of(found.account, self._legal, limits=limits, grant=grant),
             expires_at=found.expires_at / 1000,
             active_at=-math.inf if grant.used_at is None else grant.used_at / 1000,
-            until=trio.current_time() + self._fresh,
+            until=self._elapsed() + self._fresh,
         )
 
     async def _look_up_session(self, digest: bytes) -> CachedCaller | None:
@@ -163,5 +166,5 @@ class Credentials:
             caller_of(found.account, self._legal, session_id=session.session_id),
             expires_at=self._life.expires_at(session) / 1000,
             active_at=session.active_at / 1000,
-            until=trio.current_time() + self._fresh,
+            until=self._elapsed() + self._fresh,
         )

@@ -1,7 +1,8 @@
 """Group commit: one actor commits all pending writes in one durable transaction.
 
 One fsync covers every write that arrived during the previous commit; no timer is involved. The
-cost of a write falls as the number of concurrent writers rises.
+cost of a write falls as the number of concurrent writers rises. While the actor has nothing to do,
+a single write is committed in its turn by the task of the writer, which saves two task switches.
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from octavo.actors.core import (
     NotExecuted,
     OutcomeUnknown,
 )
+from octavo.actors.core.ref import Turn
 from octavo.store import Script, Store, StoreUnavailable
 from octavo.store.transaction import T
 
@@ -100,6 +102,11 @@ class GroupCommit:
         Cancellation before the actor accepts the script leaves it unexecuted; after that, the
         script is run to its end.
         """
+        turn = self._actor.borrow()
+        if turn is not None:
+            outcome = await self._write_alone(script, turn)
+            result: T = outcome.unwrap()
+            return result
         try:
             outcome = await self._actor.ask(Write(script))
         except MailboxFull as error:
@@ -109,3 +116,22 @@ class GroupCommit:
         except OutcomeUnknown as error:
             raise StoreUnavailable(str(error), outcome_unknown=True) from error
         return outcome.unwrap()
+
+    async def _write_alone(self, script: Script[T], turn: Turn) -> Outcome[T]:
+        """Do what the actor would do with one write."""
+        with turn as faults:
+            try:
+                if faults is not None:
+                    await faults.reach("storage.before_commit", turn.path)
+                [outcome] = await self._engine.write_batch((script,))
+                if faults is not None:
+                    await faults.reach("storage.after_commit", turn.path)
+            except StoreUnavailable:
+                raise
+            except Exception as error:
+                # A bug of the engine must not end the caller.
+                turn.crashed(error)
+                raise StoreUnavailable(
+                    f"the write failed: {error!r}", outcome_unknown=True
+                ) from error
+        return outcome

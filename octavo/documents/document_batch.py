@@ -1,7 +1,6 @@
 """The documents that a batch of changesets reads and changes, before they are stored."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from octavo.documents.batch_document import BatchDocument
@@ -103,18 +102,20 @@ class DocumentBatch:
         update = live.update_since(vector) if live.epoch == epoch else live.state()
         return DocumentUpdate(live.epoch, update, live.vector_bytes())
 
-    @contextmanager
-    def attempt(self) -> Iterator[None]:
+    def attempt(self) -> "_Attempt":
         """Implement `octavo.model.documents.document.Documents.attempt`."""
+        return _Attempt(self)
+
+    def begin(self) -> None:
+        """Begin an attempt."""
         self._before = {}
-        try:
-            yield
-        except DomainError:
-            for file_id, document in self._before.items():
+
+    def end(self, *, refused: bool) -> None:
+        """End the attempt, and undo it if it was refused."""
+        before, self._before = self._before or {}, None
+        if refused:
+            for file_id, document in before.items():
                 self._undo(file_id, document)
-            raise
-        finally:
-            self._before = None
 
     def created(self, file_id: FileId, content_id: ContentId, content: NoteContent) -> None:
         """Implement `octavo.model.documents.document.Documents.created`."""
@@ -243,3 +244,18 @@ class DocumentBatch:
             document.growth, expensive = document.growth.recounted(document.live.state)
         if expensive or self._limits.outgrown(document.bound, size):
             document.reset(self._cache.client)
+
+
+class _Attempt:
+    """The block of `DocumentBatch.attempt`; every save passes one."""
+
+    __slots__ = ("_documents",)
+
+    def __init__(self, documents: DocumentBatch) -> None:
+        self._documents = documents
+
+    def __enter__(self) -> None:
+        self._documents.begin()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._documents.end(refused=kind is not None and issubclass(kind, DomainError))

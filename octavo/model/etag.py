@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\U0010ffff]*)"')
+_ONE_STRONG = re.compile(r'"([\x21\x23-\x7e\x80-\U0010ffff]*)"')
 _BETWEEN = re.compile(r"[ \t]*(?:,[ \t]*)*")
 
 
@@ -26,11 +27,11 @@ class EntityTags(NamedTuple):
 
         Weak tags never match; ``*`` has no opaque part.
         """
-        return frozenset(tag.opaque for tag in self.tags if not tag.weak)
+        return frozenset([tag.opaque for tag in self.tags if not tag.weak])
 
     def names_weakly(self, opaque: str) -> bool:
         """Return whether a tag matches by weak comparison, as ``if-none-match`` compares."""
-        return self.anything or any(tag.opaque == opaque for tag in self.tags)
+        return self.anything or opaque in [tag.opaque for tag in self.tags]
 
 
 def parse_entity_tags(value: str) -> EntityTags:
@@ -39,6 +40,10 @@ def parse_entity_tags(value: str) -> EntityTags:
     Empty list members are ignored (RFC 9110 section 5.6.1.2). Raises ValueError for anything
     else; its text describes the error.
     """
+    # As nearly every client sends it.
+    one = _ONE_STRONG.fullmatch(value)
+    if one is not None:
+        return EntityTags((EntityTag(one[1]),))
     text = value.strip(" \t")
     if text == "*":
         return EntityTags((), anything=True)

@@ -37,7 +37,7 @@ from octavo.service.archives import Archives, add_archives
 from octavo.service.attachments import Attachments, BlobFolders, add_attachments
 from octavo.service.auditing import server_audit
 from octavo.service.engine import StoreEngine
-from octavo.service.entropy import new_entropy, new_id, now
+from octavo.service.entropy import elapsed, new_entropy, new_id, now
 from octavo.service.legal import Legal
 from octavo.service.mail import mail_delivery
 from octavo.service.publishing import Publishing, add_publishing
@@ -140,6 +140,7 @@ def add_components(
         fresh=fresh,
         legal=legal.documents,
         forgotten=account_changed,
+        elapsed=elapsed,
     )
 
     indexer = IndexingJob(store)
@@ -248,7 +249,7 @@ def add_components(
         undo=ProgramUndo(store, directory, now=now, kept=all_kept(settings)),
         restorations=restorations,
         mail=mail,
-        access=Access(store, fresh=fresh),
+        access=Access(store, fresh=fresh, elapsed=elapsed),
         credentials=credentials,
         attempts=attempts,
         passwords=passwords,

@@ -26,7 +26,7 @@ def new_id() -> str:
     if not _random_bytes:
         block = secrets.token_bytes(_FETCHED * RANDOM_BYTES)
         starts = range(0, len(block), RANDOM_BYTES)
-        _random_bytes.extend(block[at : at + RANDOM_BYTES] for at in starts)
+        _random_bytes.extend([block[at : at + RANDOM_BYTES] for at in starts])
     # A clock before 1970 must not raise.
     return uuid7(max(time.time_ns() // 1_000_000, 0), _random_bytes.pop())
 

@@ -38,8 +38,11 @@ class Watched(InlineStore):
 
     async def write_batch(self, scripts: Sequence[Script[Any]]) -> list[Outcome[Any]]:
         self.batches.append(len(scripts))
-        await self.released.wait()
-        return await super().write_batch(scripts)
+        outcomes: list[Outcome[Any]] = []
+        with trio.CancelScope(shield=True):
+            await self.released.wait()
+            outcomes = await super().write_batch(scripts)
+        return outcomes  # noqa: RET504  # for the type checker, a scope may end early
 
 
 class Quiet(Observer):

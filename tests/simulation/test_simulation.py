@@ -16,7 +16,7 @@ from tests.simulation.weather import BLOBS, CRASHES
 CI_SEEDS = 200
 """The default number of schedules; they find every broken service."""
 SEEDS = int(os.environ.get("OCTAVO_SIMULATION_SEEDS", CI_SEEDS))
-CI_SCHEDULES = 1000
+CI_SCHEDULES = 3000
 """The default number of schedules of the whole service, with notes, documents and images."""
 SCHEDULES = int(os.environ.get("OCTAVO_SIMULATION_SCHEDULES", CI_SCHEDULES))
 SHARDS = 4

@@ -62,6 +62,7 @@ class Mailbox:
         "_capacity",
         "_closed",
         "_interrupted",
+        "_lent",
         "_messages",
         "_owner",
         "_park_observer",
@@ -85,6 +86,7 @@ class Mailbox:
         self._messages: list[Envelope[Any]] = []
         self._senders: OrderedDict[trio.lowlevel.Task, Envelope[Any]] | None = None
         self._receiver: trio.lowlevel.Task | None = None
+        self._lent: trio.lowlevel.Task | None = None
         self._interrupted = False
         self._closed: Callable[[], NotExecuted] | None = None
         self._peak = 0
@@ -218,8 +220,29 @@ class Mailbox:
         return messages
 
     def _stop_receiving(self, _raise_cancel: object) -> trio.lowlevel.Abort:
-        self._receiver = None
+        self._receiver = self._lent = None
         return trio.lowlevel.Abort.SUCCEEDED
+
+    def borrow(self) -> bool:
+        """Take the turn of the receiver, which waits for messages; return False if it does not.
+
+        Messages that arrive wait until `give_back`. A closed mailbox lends nothing.
+        """
+        if self._receiver is None or self._closed is not None:
+            return False
+        self._lent, self._receiver = self._receiver, None
+        return True
+
+    def give_back(self) -> None:
+        """End the turn, which the receiver has from then on."""
+        task, self._lent = self._lent, None
+        if task is None:
+            # It was cancelled meanwhile.
+            return
+        if self._messages or self._interrupted:
+            reschedule(task)
+        else:
+            self._receiver = task
 
     def _wake(self) -> None:
         task, self._receiver = self._receiver, None

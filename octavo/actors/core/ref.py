@@ -17,10 +17,43 @@ from octavo.actors.core.envelope import Envelope, EnvelopeState
 from octavo.actors.core.errors import MailboxFull, NotExecuted, OutcomeUnknown
 from octavo.actors.core.message import Message
 from octavo.actors.core.monitor import Monitor, Watchers
+from octavo.actors.core.runtime import Faults
 from octavo.actors.core.waiting import current_waiter
 
 A = TypeVar("A")
 R = TypeVar("R")
+
+
+class Turn:
+    """The turn of an actor that was borrowed by `ActorRef.borrow`, as a context manager."""
+
+    __slots__ = ("_began", "_cell")
+
+    def __init__(self, cell: Cell) -> None:
+        """Note the time."""
+        self._cell = cell
+        self._began = cell.mailbox.now()
+
+    def __enter__(self) -> Faults | None:
+        """Return the faults to pass, in tests; otherwise None."""
+        return self._cell.runtime.faults
+
+    def __exit__(self, *_: object) -> None:
+        """Give the turn back, and count one message."""
+        mailbox, statistics = self._cell.mailbox, self._cell.statistics
+        mailbox.give_back()
+        statistics.wait.record(0.0)
+        statistics.handling.record(mailbox.now() - self._began)
+
+    @property
+    def path(self) -> str:
+        """The path of the actor, for `Faults.reach`."""
+        return self._cell.path
+
+    def crashed(self, error: Exception) -> None:
+        """Report that what was done in the turn has a bug, as a crash of the actor; it goes on."""
+        runtime = self._cell.runtime
+        runtime.notify(runtime.observer.crashed, self._cell.path, error)
 
 
 class ActorRef(Generic[A]):
@@ -102,6 +135,14 @@ class ActorRef(Generic[A]):
     def tell_nowait(self, message: Message[A, None]) -> None:
         """Do the same as `tell` without waiting: a full mailbox raises `MailboxFull`."""
         self.resolve(message).mailbox.put_nowait(Envelope(message, is_ask=False))
+
+    def borrow(self) -> Turn | None:
+        """Take the turn of an actor that waits for messages, to do what its handler would do.
+
+        That saves two task switches. Messages that arrive meanwhile wait, and so does the end of
+        the actor. Returns None if the actor has messages, or does not run: then send it one.
+        """
+        return Turn(self._cell) if self._cell.mailbox.borrow() else None
 
     def monitor(self) -> Monitor:
         """Return a monitor of this actor's ends, to be used as a context manager."""

@@ -197,7 +197,7 @@ class WorkspaceActor(Actor[_Message]):
             await self.context.fault_point("workspace.committed")
             documents.settle()
             if self._storage is not None:
-                self._storage.grew(self._id, sum(plan.needed for plan in batch.plans))
+                self._storage.grew(self._id, sum([plan.needed for plan in batch.plans]))
             await self._publish(state, batch, verdicts)
             return state
         raise StoreUnavailable("The workspace changes too often to accept this change; try again.")
@@ -235,7 +235,7 @@ class WorkspaceActor(Actor[_Message]):
                 pending.reply_receipt(receipt)
         if moved:
             self._announce(self._id, state.position)
-            if any(each.outcome == "purged" for plan in batch.plans for each in plan.changes):
+            if "purged" in {each.outcome for plan in batch.plans for each in plan.changes}:
                 self._purged()
         await self._refuse(verdicts.refused)
 

@@ -1,5 +1,6 @@
 """Check the permissions of workspace members."""
 
+from collections.abc import Callable
 from uuid import UUID
 
 import trio
@@ -33,10 +34,19 @@ class Access:
         fresh: seconds that a membership is cached. Code that changes memberships calls `forget`;
             where other processes can change them it must be 0, and each request reads the store.
         maximum: the maximum number of workspaces in the cache.
+        elapsed: returns a time in seconds, for the age of what is cached.
     """
 
-    def __init__(self, store: Store, *, fresh: float = 0.0, maximum: int = 10_000) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        fresh: float = 0.0,
+        maximum: int = 10_000,
+        elapsed: Callable[[], float] = trio.current_time,
+    ) -> None:
         self._store = store
+        self._elapsed = elapsed
         self._fresh = fresh
         self._maximum = maximum
         self._members: dict[WorkspaceId, dict[AccountId, tuple[Role, float]]] = {}
@@ -48,7 +58,7 @@ class Access:
         members = self._members.get(workspace_id)
         if members is not None:
             known = members.get(account_id)
-            if known is not None and known[1] > trio.current_time():
+            if known is not None and known[1] > self._elapsed():
                 return known[0]
         generation = self._generation
         role = await self._store.read(role_of(workspace_id, account_id))
@@ -67,7 +77,7 @@ class Access:
     def _remember(self, workspace_id: WorkspaceId, account_id: AccountId, role: Role) -> None:
         if workspace_id not in self._members and len(self._members) >= self._maximum:
             del self._members[next(iter(self._members))]
-        until = trio.current_time() + self._fresh
+        until = self._elapsed() + self._fresh
         self._members.setdefault(workspace_id, {})[account_id] = (role, until)
 
     async def require(self, call: Call, workspace_id: WorkspaceId, right: Right) -> Caller:

@@ -163,6 +163,7 @@ class Application:
                 making,
                 failure_problem,
                 serving,
+                elapsed,
                 strict=strict,
             )
             for group in groups
@@ -301,7 +302,9 @@ class Application:
             context.errors = _any_of(resource).operation.errors
         else:
             context.errors = endpoint.operation.errors
-            context.call = call = Call(context.request_id, endpoint.operation, scope)
+            context.call = call = Call(
+                context.request_id, endpoint.operation, scope, context.client
+            )
             return endpoint, call, values
         if context.method == "OPTIONS":
             return options_response(resource.allow)
@@ -335,7 +338,7 @@ class Application:
         endpoint = None if resource is None else resource.methods.get(scope["method"])
         if endpoint is None:
             raise LookupError(f"there is no operation {scope['method']} {scope['path']}")
-        call = Call(request_id, endpoint.operation, scope)
+        call = Call(request_id, endpoint.operation, scope, client_of(scope))
         if principal is not None:
             call.authenticated_as(principal)
         return await endpoint.perform(call, values, receive, extension_of(scope))
@@ -373,6 +376,7 @@ def _endpoint(
     making: MemoryBudget,
     failure_problem: FailureProblem,
     serving: Callable[[str], object],
+    elapsed: Callable[[], float],
     *,
     strict: bool,
 ) -> Endpoint:
@@ -390,6 +394,7 @@ def _endpoint(
         making=making,
         failure_problem=failure_problem,
         serving=serving,
+        elapsed=elapsed,
         strict=strict,
     )
 

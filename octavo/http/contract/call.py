@@ -70,12 +70,14 @@ class Call:
 
     __slots__ = ("client", "hold", "holder", "operation", "principal", "request_id", "scope")
 
-    def __init__(self, request_id: str, operation: Operation, scope: Scope) -> None:
+    def __init__(
+        self, request_id: str, operation: Operation, scope: Scope, client: str | None
+    ) -> None:
         self.request_id = request_id
         self.operation = operation
         self.scope = scope
         self.principal: Principal | None = None
-        self.client = self.holder = client_of(scope)
+        self.client = self.holder = client
         self.hold: Hold | None = None
 
     def authenticated_as(self, principal: Principal) -> None:

@@ -6,7 +6,6 @@ Everything that depends only on the declaration is computed at startup.
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, cast
 
-import trio
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, SchemaSerializer
 
@@ -63,6 +62,7 @@ class Endpoint:
         "_authenticator",
         "_body",
         "_declared",
+        "_elapsed",
         "_expected",
         "_failure_problem",
         "_handler",
@@ -96,9 +96,11 @@ class Endpoint:
         making: MemoryBudget,
         failure_problem: FailureProblem,
         serving: Callable[[str], object],
+        elapsed: Callable[[], float],
         strict: bool,
     ) -> None:
         self.operation = operation
+        self._elapsed = elapsed
         self._handler = handler
         self._authenticator = authenticator
         self._limiter = limiter
@@ -240,7 +242,7 @@ class Endpoint:
         # Authentication may wait as well: for the client, not for whom the task served before.
         self._serving(client_network(call.holder))
         if self._authenticator is not None:
-            await self._authenticate(call, call.principal)
+            self._admit(call, call.principal or await self._authenticator.authenticate(call))
             self._serving(client_network(call.holder))
         if self._limiter is not None and operation.rate is not None:
             await self._limiter.admit(operation.rate, call)
@@ -254,7 +256,7 @@ class Endpoint:
             with await self._making.wait(call.holder, 1):
                 return await self._handle(call, arguments, exchange)
         if body is not None:
-            authenticated = trio.current_time()
+            authenticated = self._elapsed()
             if body.time is not None and exchange is not None:
                 exchange.allow(body.time)
             if self._large_body:
@@ -263,20 +265,21 @@ class Endpoint:
                     self._memory.require_room(call.holder, size)
                     with CountedBody(self._memory, call.holder) as counted:
                         arguments["body"] = await counted.read(body, scope["headers"], receive)
-                        await self._authenticate_again(call, authenticated)
+                        if self._elapsed() - authenticated > AUTHENTICATED_SECONDS:
+                            await self._authenticate_again(call)
                         return await self._handle(call, arguments, exchange)
             arguments["body"] = await body.read(scope["headers"], receive)
-            await self._authenticate_again(call, authenticated)
+            if self._elapsed() - authenticated > AUTHENTICATED_SECONDS:
+                await self._authenticate_again(call)
         return await self._handle(call, arguments, exchange)
 
-    async def _authenticate(self, call: Call, known: Principal | None = None) -> None:
-        if self._authenticator is not None:
-            principal = known or await self._authenticator.authenticate(call)
-            call.authenticated_as(principal)
-            if self._locked_out and principal.locked:
-                raise AccountLocked
-            if principal.scopes is not None:
-                self._check_limits(principal)
+    def _admit(self, call: Call, principal: Principal) -> None:
+        call.principal = principal
+        call.holder = principal.name
+        if self._locked_out and principal.locked:
+            raise AccountLocked
+        if principal.scopes is not None:
+            self._check_limits(principal)
 
     def _check_limits(self, principal: Principal) -> None:
         """Raise `InsufficientScope` if the limits of a credential exclude the operation."""
@@ -289,21 +292,22 @@ class Endpoint:
                 "This key or token is limited to a folder, and this concerns other files, too.",
             )
 
-    async def _authenticate_again(self, call: Call, before: float) -> None:
-        """Check the caller again if the body took long: its rights may have ended since."""
-        if trio.current_time() - before > AUTHENTICATED_SECONDS:
-            await self._authenticate(call)
+    async def _authenticate_again(self, call: Call) -> None:
+        """Check the caller again after a body that took long: its rights may have ended since."""
+        if self._authenticator is not None:
+            self._admit(call, await self._authenticator.authenticate(call))
 
-    async def _handle(
+    def _handle(
         self, call: Call, arguments: dict[str, object], exchange: Extension | None
-    ) -> object:
+    ) -> Awaitable[object]:
+        """Return what the handler returns; the caller must await it immediately."""
         operation = self.operation
         if exchange is not None:
             if operation.time is not None:
                 exchange.allow(operation.time)
             if operation.finish_when_client_leaves:
                 exchange.ignore_disconnect()
-        return await self._handler(call, **arguments)
+        return self._handler(call, **arguments)
 
     def _encode(self, result: object) -> PreparedResponse:
         if type(result) is self._model:

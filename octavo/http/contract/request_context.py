@@ -32,6 +32,7 @@ class RequestContext:
 
     Attributes:
         accepted: False when the request has an invalid id.
+        client: the client's address; None without one.
         call: the call of an operation; None until one was found.
         errors: the format of refusals at the path; None for problem details.
         failure: code of the problem in the response; None without one.
@@ -39,12 +40,12 @@ class RequestContext:
 
     __slots__ = (
         "_began",
-        "_client",
         "_elapsed",
         "_receive",
         "_received",
         "accepted",
         "call",
+        "client",
         "errors",
         "exchange",
         "failure",
@@ -69,7 +70,7 @@ class RequestContext:
         self._receive = receive
         self._received = 0
         self.scope = scope
-        self._client = client_of(scope)
+        self.client = client_of(scope)
         extensions = scope.get("extensions")
         exchange: Extension | None = extensions.get(EXTENSION) if extensions else None
         self.exchange = exchange
@@ -80,7 +81,7 @@ class RequestContext:
         self.method: str = scope.get("method", "GET")
         head_only = self.method == "HEAD"
         self.writer = ResponseWriter(
-            send, self.request_id, memory, self._client, events, exchange, head_only=head_only
+            send, self.request_id, memory, self.client, events, exchange, head_only=head_only
         )
         self.call: Call | None = None
         self.errors: ErrorFormat | None = None
@@ -112,7 +113,7 @@ class RequestContext:
             operation=None if call is None else call.operation.id,
             status=status,
             duration=self._elapsed() - self._began,
-            client=self._client,
+            client=self.client,
             request_bytes=self._received,
             response_bytes=self.writer.sent,
             principal=call.holder if call is not None and named else None,

@@ -65,19 +65,16 @@ class Plan:
     ``position`` is the position of the changeset if any change is more than ``unchanged``, and
     otherwise that of the newest changeset before it. ``growth`` is the difference in bytes that it
     makes to the sizes of the heads of the workspace, ``needed`` the storage that it needs: uploaded
-    images use some already.
+    images use some already. ``changed`` are the changes that are more than ``unchanged``; without
+    any, no position is used.
     """
 
     changeset: Changeset
     position: Position
     changes: tuple[Change, ...]
+    changed: tuple[Change, ...]
     growth: int
     needed: int
-
-    @property
-    def changed(self) -> tuple[Change, ...]:
-        """The changes that are more than ``unchanged``; without any, no position is used."""
-        return tuple(change for change in self.changes if change.outcome != "unchanged")
 
 
 def plan(
@@ -119,8 +116,9 @@ def plan(
         needed = growth - uploaded
         if room is not None and needed > max(0, room):
             raise StorageLimitReached
-    changed = any(each.outcome != "unchanged" for each in changes)
-    return Plan(changeset, following if changed else position, tuple(changes), growth, needed)
+    changed = (*[each for each in changes if each.outcome != "unchanged"],)
+    reached = following if changed else position
+    return Plan(changeset, reached, (*changes,), changed, growth, needed)
 
 
 def check_confinement(changeset: Changeset, heads: Mapping[FileId, Revision]) -> None:
@@ -386,18 +384,24 @@ class _ChangesetPlanner:
         """Return the revision after ``old``; it keeps the content if ``content`` is None."""
         if revision_id is None:
             revision_id = RevisionId(self.new_revision_id())
-        return replace(
-            old,
-            revision_id=revision_id,
-            position=self.position,
-            content_id=old.content_id if content is None else ContentId(revision_id),
-            digest=old.digest if content is None else content.digest,
-            size=old.size if content is None else content.size,
-            author=self.changeset.author,
-            mutation_id=self.changeset.mutation_id,
-            created_at=self.now,
-            origin=self.changeset.origin,
-            program=self.changeset.program,
+        changeset = self.changeset
+        # Every save makes one: `replace` takes three times as long.
+        return Revision(
+            old.file_id,
+            old.state,
+            old.kind,
+            old.path,
+            revision_id,
+            self.position,
+            old.content_id if content is None else ContentId(revision_id),
+            old.digest if content is None else content.digest,
+            old.size if content is None else content.size,
+            old.media_type,
+            changeset.author,
+            changeset.mutation_id,
+            self.now,
+            changeset.origin,
+            changeset.program,
         )
 
 

@@ -44,5 +44,5 @@ def receipt_of(plan: Plan) -> Receipt:
         plan.changeset.mutation_id,
         plan.changeset.fingerprint,
         plan.position,
-        tuple(FileOutcome(change.outcome, change.head) for change in plan.changes),
+        (*[FileOutcome(change.outcome, change.head) for change in plan.changes],),
     )

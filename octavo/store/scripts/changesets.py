@@ -154,7 +154,7 @@ def commit_changesets(
 
     async def commit_plans(transaction: Transaction) -> None:
         changed = [change for plan in plans for change in plan.changed]
-        created = sum(change.outcome == "created" for change in changed)
+        created = sum([change.outcome == "created" for change in changed])
         workspace, last_file, read = await _move_position(
             transaction, workspace_id, planned_at, plans, created
         )
@@ -193,7 +193,7 @@ async def _move_position(
     Returns the number of the workspace, the highest one of its files, and whether its documents
     were read.
     """
-    growth = sum(each.growth for each in plans)
+    growth = sum([each.growth for each in plans])
     moved = await transaction.fetch_one(
         _MOVE_POSITION, workspace_id, planned_at, plans[-1].position, created, growth
     )
@@ -283,11 +283,12 @@ async def store_changes(
             number = last_file + len(created) + 1
             created.append((workspace, *values_of(head), contents.get(head.revision_id), number))
             continue
-        heads = next((each for each in rounds if head.file_id not in each), None)
-        if heads is None:
-            heads = {}
-            rounds.append(heads)
-        heads[head.file_id] = head
+        for heads in rounds:
+            if head.file_id not in heads:
+                heads[head.file_id] = head
+                break
+        else:
+            rounds.append({head.file_id: head})
     contents |= await _earlier_images(transaction, workspace, changed)
     await execute_each(transaction, _INSERT_HEAD, created)
     for heads in rounds:

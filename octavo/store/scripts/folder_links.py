@@ -28,6 +28,7 @@ _FILES_BELOW = """
     WHERE workspace = $1 AND state = 'live' AND path >= $2 AND path < $3 LIMIT $4
 """
 
+_MOVING = (UpdateFile, AttachImage, RestoreFile)
 _Places = Mapping[FileId, str | None]
 """The paths of changed files; None for those that are not live."""
 
@@ -69,11 +70,11 @@ async def follow_folders(
 
 def _may_move(plan: Plan) -> bool:
     """Return whether a plan moves a file, as far as its operations tell."""
-    return any(
+    for each in plan.changeset.operations:
         # An earlier text of a live note can be restored at another path.
-        isinstance(each, UpdateFile | AttachImage | RestoreFile) and each.path is not None
-        for each in plan.changeset.operations
-    )
+        if isinstance(each, _MOVING) and each.path is not None:
+            return True
+    return False
 
 
 def _above(path: str) -> Iterator[str]:

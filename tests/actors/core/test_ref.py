@@ -290,3 +290,75 @@ async def test_a_failed_nested_ask_that_escapes_is_a_crash_not_an_excuse() -> No
             await outer.ask(Relay(stopped, Add(1)))
         assert isinstance(caught.value.__cause__, NotExecuted)
         assert not isinstance(caught.value, NotExecuted)
+
+
+# Turns that are borrowed
+
+
+async def test_messages_wait_while_the_turn_is_borrowed() -> None:
+    async with counter() as ref:
+        await ref.ask(Add(1))
+        turn = ref.borrow()
+        assert turn is not None
+        assert ref.borrow() is None
+        replies: list[int] = []
+
+        async def add() -> None:
+            replies.append(await ref.ask(Add(1)))
+
+        async with trio.open_nursery() as nursery:
+            with turn:
+                nursery.start_soon(add)
+                await wait_all_tasks_blocked()
+                assert replies == []
+        assert replies == [2]
+        assert await ref.ask(Add(1)) == 3
+
+
+async def test_turn_of_an_actor_that_is_busy_or_does_not_run_is_not_lent() -> None:
+    root = Supervisor("root", runtime=Runtime(observer=Recorder()))
+    ref = root.add(ActorSpec("counter", Counter))
+    assert ref.borrow() is None
+    async with root.running(), trio.open_nursery() as nursery:
+        nursery.start_soon(ref.ask, Nap(0.1))
+        await wait_all_tasks_blocked()
+        assert ref.borrow() is None
+    assert ref.borrow() is None
+
+
+async def test_actor_that_stops_waits_for_its_turn() -> None:
+    root = Supervisor("root", runtime=Runtime(observer=Recorder()))
+    ref = root.add(ActorSpec("counter", Counter))
+    leaving, stopped = trio.Event(), trio.Event()
+
+    async def serve(task_status: trio.TaskStatus[None]) -> None:
+        async with root.running():
+            task_status.started()
+            await leaving.wait()
+        stopped.set()
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(serve)
+        await ref.ask(Add(1))
+        turn = ref.borrow()
+        assert turn is not None
+        with turn:
+            leaving.set()
+            await wait_all_tasks_blocked()
+            assert not stopped.is_set()
+        await stopped.wait()
+
+
+async def test_turn_of_an_actor_that_was_cancelled_is_given_back_to_nobody() -> None:
+    root = Supervisor("root", runtime=Runtime(observer=Recorder()))
+    ref = root.add(ActorSpec("counter", Counter))
+    with trio.CancelScope() as scope:
+        async with root.running():
+            await ref.ask(Add(1))
+            turn = ref.borrow()
+            assert turn is not None
+            with turn:
+                scope.cancel()
+                with trio.CancelScope(shield=True):
+                    await wait_all_tasks_blocked()
+    assert ref.borrow() is None

@@ -67,7 +67,13 @@ class JsonBody(Generic[M]):
         body = await whole_body(receive, self.limit)
         await check_count(body)
         if len(body) < SLICE_SIZE:
-            return self.parse(body)
+            try:
+                document: M = self._validate(body, by_alias=True, by_name=False)
+            except ValidationError as error:
+                raise _refusal(error, body) from None
+            if not _plain(document, body):
+                _require_strict(document, body)
+            return document
         async with _TURN:
             document = await _rested(lambda: self._document(body))
             await _rested(lambda: _require_strict(document, body))
