@@ -29,7 +29,7 @@ from octavo.actors.core.errors import (
     unwrap,
 )
 from octavo.actors.core.mailbox import Mailbox
-from octavo.actors.core.message import Message, Reply
+from octavo.actors.core.message import UNANSWERED, Message, Reply
 from octavo.actors.core.monitor import Down, Monitor, StopReason
 from octavo.actors.core.quarantine import QuarantineRule
 from octavo.actors.core.ref import ActorRef
@@ -42,6 +42,7 @@ from octavo.actors.core.timers import Timer
 from octavo.actors.core.tree import TreeNode, render_tree
 
 __all__ = [
+    "UNANSWERED",
     "Actor",
     "ActorContext",
     "ActorCrashed",

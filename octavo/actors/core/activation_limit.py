@@ -9,6 +9,7 @@ current batch. Messages that still wait for it stay in its mailbox, and its key 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -19,11 +20,14 @@ class ActivationLimit(Generic[T]):
 
     Args:
         number: how many actors may be active at the same time.
+        in_use: returns whether an idle actor was of use since the last call, which gives it a
+            second chance.
     """
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, in_use: Callable[[T], bool] = lambda _: False) -> None:
         """Start without active actors."""
         self._number = number
+        self._in_use = in_use
         self._queue: OrderedDict[T, None] = OrderedDict()
         self._staying: OrderedDict[T, None] = OrderedDict()
         self._leaving: set[T] = set()
@@ -71,7 +75,7 @@ class ActivationLimit(Generic[T]):
         end, those do not count when an idle one is available.
         """
         if self._idle and len(self._leaving_idle) < len(self._queue):
-            actor = next(iter(self._idle))
+            actor = self._longest_idle()
             self.leave(actor)
             self._leaving_idle.add(actor)
             return actor
@@ -84,12 +88,26 @@ class ActivationLimit(Generic[T]):
 
     def passivate_idle(self, seconds: float, now: float) -> T | None:
         """Choose an actor to passivate that has been idle for ``seconds`` at ``now``."""
-        first = next(iter(self._idle.items()), None)
-        # The directory computes the moment by the same sum, so rounding can't differ.
-        if first is None or first[1] + seconds > now:
-            return None
-        self.leave(first[0])
-        return first[0]
+        while self._idle:
+            actor, since = next(iter(self._idle.items()))
+            # The directory computes the moment by the same sum, so rounding can't differ.
+            if since + seconds > now:
+                return None
+            if not self._in_use(actor):
+                self.leave(actor)
+                return actor
+            # It has given answers meanwhile, nobody knows when.
+            del self._idle[actor]
+            self._idle[actor] = now
+        return None
+
+    def _longest_idle(self) -> T:
+        """Return the actor that has been idle longest; one that is in use gets a second chance."""
+        for actor in [*self._idle]:
+            if not self._in_use(actor):
+                return actor
+            self._idle.move_to_end(actor)
+        return next(iter(self._idle))
 
     def leave(self, actor: T) -> None:
         """Record that an active actor was asked to end; it still counts as active."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, TypeVarTuple
 import trio
 
 from octavo.actors.core.envelope import Envelope
-from octavo.actors.core.message import Message
+from octavo.actors.core.message import UNANSWERED, Message, Reply
 from octavo.actors.core.monitor import Down, StopReason, Watchers
 from octavo.actors.core.options import require_seconds
 from octavo.actors.core.owned_tasks import OwnedTasks
@@ -67,6 +67,16 @@ class Actor(Generic[M]):
         a refusal included, is a crash, and fails every message of the batch that has no reply yet.
         """
         raise NotImplementedError
+
+    def answer(self, message: M) -> Reply:
+        """Answer a message that was asked while the actor waits for messages, or `UNANSWERED`.
+
+        Called in the task of the asker, which saves two task switches: it must not change the
+        actor, nor do anything that takes time. As no message is being handled and none waits, the
+        answer is the one that the handler would give. What it raises propagates to the asker, and
+        is no crash.
+        """
+        return UNANSWERED
 
     async def stopping(self, reason: StopReason) -> None:
         """Release what `started` acquired; called once if `started` returned.

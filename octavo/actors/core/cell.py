@@ -26,6 +26,7 @@ from octavo.actors.core.errors import (
 )
 from octavo.actors.core.factories import require_actor
 from octavo.actors.core.mailbox import Mailbox, ParkObserver
+from octavo.actors.core.message import Reply
 from octavo.actors.core.message_types import MessageTypes
 from octavo.actors.core.monitor import Down, StopReason, Watchers
 from octavo.actors.core.options import ActorOptions
@@ -61,6 +62,8 @@ class Cell(Waiter):
         batch: the messages that the current incarnation received last.
         message_types: the messages that the actor accepts; None until its class is known, that is
             until the first incarnation if the factory is not a class.
+        answer: the method `Actor.answer` of the running incarnation, if it has one.
+        answered: whether it was used since somebody looked.
     """
 
     __slots__ = (
@@ -70,6 +73,8 @@ class Cell(Waiter):
         "_parent",
         "_reason",
         "_watchers",
+        "answer",
+        "answered",
         "batch",
         "last_error",
         "mailbox",
@@ -109,6 +114,8 @@ class Cell(Waiter):
         self._mode = _Mode.SERVE
         self._reason: StopReason = "drained"
         self._watchers: Watchers | None = None
+        self.answer: Callable[[Any], Reply] | None = None
+        self.answered = False
         self.message_types = message_types
 
     def __str__(self) -> str:
@@ -288,14 +295,18 @@ class Cell(Waiter):
             with context.scope:
                 await self._start(actor, context)
                 self.state = "running"
+                if type(actor).answer is not Actor.answer:
+                    self.answer = actor.answer
                 ready()
                 await serving.run()
         except BaseException as error:
+            self.answer = None
             task_error = await context.end_tasks()
             if task_error is not None and is_crash(error):
                 group = "the actor crashed, and one of its tasks did"
                 raise BaseExceptionGroup(group, [unwrap(error), task_error]) from None
             raise
+        self.answer = None
         task_error = await context.end_tasks()
         if task_error is not None:
             raise task_error

@@ -54,7 +54,7 @@ class DirectoryChild(WatchedChild):
         self._spec = spec
         self.runtime = runtime
         self._cells: dict[Hashable, VirtualActorCell] = {}
-        self._limit: ActivationLimit[VirtualActorCell] = ActivationLimit(spec.max_awake)
+        self._limit: ActivationLimit[VirtualActorCell] = ActivationLimit(spec.max_awake, _in_use)
         self._dormant: dict[VirtualActorCell, None] = {}  # asleep or quarantined, not dropped yet
         self._forget_at = -math.inf
         self._group: Group | None = None
@@ -406,7 +406,7 @@ class DirectoryChild(WatchedChild):
             cell.close(self._refusal)
         self._cells.clear()
         self._dormant.clear()
-        self._limit = ActivationLimit(self._spec.max_awake)
+        self._limit = ActivationLimit(self._spec.max_awake, _in_use)
         super().close(refusal)
 
     def node(self, state: str) -> TreeNode:
@@ -434,3 +434,9 @@ class DirectoryChild(WatchedChild):
                 for cell in shown[:_SHOWN]
             ),
         )
+
+
+def _in_use(cell: VirtualActorCell) -> bool:
+    """Return whether an idle actor has given answers since the last call."""
+    used, cell.answered = cell.answered, False
+    return used

@@ -315,6 +315,11 @@ class Mailbox:
         return len(self._messages)
 
     @property
+    def parked(self) -> bool:
+        """Whether the receiver waits for messages, and the mailbox is open."""
+        return self._receiver is not None and self._closed is None
+
+    @property
     def in_use(self) -> bool:
         """Whether a message or a sender waits."""
         return bool(self._messages or self._senders)

@@ -16,6 +16,10 @@ Reply = NewType("Reply", object)
 """A result that `Message.reply` has checked against its message."""
 
 
+UNANSWERED = Reply(object())
+"""What `octavo.actors.core.Actor.answer` returns for a message that has to be handled."""
+
+
 class Message(Generic[Receiver_contra, Result_co]):
     """Base class of everything that can be asked or told.
 

@@ -15,7 +15,7 @@ import trio
 from octavo.actors.core.cell import Cell
 from octavo.actors.core.envelope import Envelope, EnvelopeState
 from octavo.actors.core.errors import MailboxFull, NotExecuted, OutcomeUnknown
-from octavo.actors.core.message import Message
+from octavo.actors.core.message import UNANSWERED, Message
 from octavo.actors.core.monitor import Monitor, Watchers
 from octavo.actors.core.runtime import Faults
 from octavo.actors.core.waiting import current_waiter
@@ -113,12 +113,12 @@ class ActorRef(Generic[A]):
             MessageTypeError: the actor does not handle this type of message; nothing was sent.
 
         If cancelled, a message that was not taken yet has no effect; one that was taken is
-        finished by the actor.
+        finished by the actor. Not a checkpoint when the actor has an answer at once
+        (`octavo.actors.core.Actor.answer`).
         """
-        envelope = Envelope(message, is_ask=True)
         if timeout == math.inf:
-            return _exchange(self, envelope, admission)
-        return _exchange_within(timeout, self, envelope, admission)
+            return _exchange(self, message, None, admission)
+        return _exchange_within(timeout, self, message, admission)
 
     async def tell(self, message: Message[A, None], *, admission: float | None = None) -> None:
         """Send ``message`` and return as soon as it is in the mailbox.
@@ -151,10 +151,11 @@ class ActorRef(Generic[A]):
 
 @trio.lowlevel.enable_ki_protection
 async def _exchange_within(
-    timeout: float, ref: ActorRef[Any], envelope: Envelope[Any], admission: float | None
+    timeout: float, ref: ActorRef[Any], message: object, admission: float | None
 ) -> Any:  # noqa: ANN401 - ask() gives it its type
+    envelope = Envelope(message, is_ask=True)
     with trio.move_on_after(timeout):
-        return await _exchange(ref, envelope, admission)
+        return await _exchange(ref, message, envelope, admission)
     # The reply may have been given in the same tick in which the timeout passed.
     if envelope.state is EnvelopeState.DONE:
         return envelope.result()
@@ -166,12 +167,27 @@ async def _exchange_within(
 
 
 @trio.lowlevel.enable_ki_protection
-async def _exchange(ref: ActorRef[Any], envelope: Envelope[Any], admission: float | None) -> Any:  # noqa: ANN401 - ask() gives it its type
-    cell = ref.resolve(envelope.message)
+async def _exchange(
+    ref: ActorRef[Any],
+    message: object,
+    envelope: Envelope[Any] | None,
+    admission: float | None,
+) -> Any:  # noqa: ANN401 - ask() gives it its type
+    cell = ref.resolve(message)
     faults = cell.runtime.faults
     if faults is not None:
         await faults.reach("ask.sending", ref.path)
-        cell = ref.resolve(envelope.message)
+        cell = ref.resolve(message)
+    if cell.answer is not None and cell.mailbox.parked:
+        reply = cell.answer(message)
+        if reply is not UNANSWERED:
+            cell.answered = True
+            cell.statistics.wait.record(0.0)
+            if faults is not None:
+                await faults.reach("ask.replied", ref.path)
+            return reply
+    if envelope is None:
+        envelope = Envelope(message, is_ask=True)
     # There is no await between resolve() and the arrival in the mailbox, unless it is full.
     waiter = current_waiter()
     if waiter is not None:

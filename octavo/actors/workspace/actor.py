@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence, Set
 
 import trio
 
-from octavo.actors.core import Actor, DirectorySpec, Envelope
+from octavo.actors.core import UNANSWERED, Actor, DirectorySpec, Envelope, Reply
 from octavo.actors.workspace.document_services import DocumentServices
 from octavo.actors.workspace.messages import (
     CommitFailed,
@@ -102,6 +102,12 @@ class WorkspaceActor(Actor[_Message]):
         self._planner = Planner(workspace_id, store, documents, new_id)
         # None until the store was read, and after a write of unknown outcome.
         self._state: WorkspaceState | None = None
+
+    def answer(self, message: _Message) -> Reply:
+        """Answer for a head, if this process alone changes the workspace."""
+        if isinstance(message, HeadOf) and self._state is not None and not self._shared:
+            return message.reply(self._state.tree.heads.get(message.file_id))
+        return UNANSWERED
 
     async def handle_batch(self, batch: Sequence[_Request]) -> None:
         """Reply to the queries from the state before the changesets, then accept these."""
