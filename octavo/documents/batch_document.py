@@ -75,9 +75,18 @@ class BatchDocument:
             self.live, stored, self.text, self.content_id, self.facts, self.growth, self.foreign
         )
 
-    def rebase(self) -> None:
-        """Make the present state the base of `rebuilt`."""
-        self.base, self.since, self.written = self.live.stored(), (), False
+    def rebase(self, client: int) -> None:
+        """Make the present state the base of `rebuilt`, in a form in which it can be stored.
+
+        A document whose text would change when it is loaded from its state starts a new epoch with
+        its present text. Forged updates of devices cause this: they refer to positions that no
+        editor refers to, and the text then depends on the order in which they are applied.
+        """
+        base = self.live.stored()
+        if self.foreign and LiveDocument(base, client).text != self.text:
+            self.reset(client)
+        else:
+            self.base, self.since, self.written = base, (), False
 
     @property
     def state(self) -> Callable[[], bytes]:

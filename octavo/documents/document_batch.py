@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from octavo.documents.batch_document import BatchDocument
 from octavo.documents.document_cache import DocumentCache
-from octavo.documents.live_document import LiveDocument
 from octavo.model.documents.document import ChangedDocument, DocumentUpdate, TextDocument
 from octavo.model.documents.initial_document import initial
 from octavo.model.documents.limits import DocumentLimits
@@ -78,10 +77,32 @@ class DocumentBatch:
             document, content_id, self._cache.client, fixed=fixed
         )
 
-    def follow(self, file_id: FileId, content_id: ContentId, text: str) -> None:
-        """Bring a loaded document up to date with the head of its note."""
+    def has(self, file_id: FileId) -> bool:
+        """Return whether the document of a file was loaded."""
+        return file_id in self._documents
+
+    def drop(self, file_id: FileId) -> None:
+        """Forget a document that can't be used."""
+        self._documents.pop(file_id, None)
+
+    def begin_anew(
+        self, file_id: FileId, content_id: ContentId, text: str, followed: ContentId | None
+    ) -> None:
+        """Replace a stored document that can't be read, and that names ``followed``."""
+        base = initial(content_id, text)
+        begun = BatchDocument.loaded(base, content_id, self._cache.client, fixed=True)
+        begun.stored, begun.followed = None, followed
+        self._documents[file_id] = begun
+
+    def follow(
+        self, file_id: FileId, content_id: ContentId, text: str, followed: ContentId | None
+    ) -> None:
+        """Bring a loaded document up to date with the head of its note.
+
+        ``followed`` is the content that the stored document names.
+        """
         document = self._documents[file_id]
-        document.followed = document.content_id
+        document.followed = followed
         document.write(text, content_id)
         self._discard_history(document, len(text.encode()))
 
@@ -178,27 +199,13 @@ class DocumentBatch:
         self._purged.add(file_id)
 
     def changed(self) -> list[ChangedDocument]:
-        """Return the documents that differ from their stored state.
-
-        A document whose text would change when it is loaded from its state starts a new epoch
-        with its present text. Forged updates of devices cause this: they refer to positions that no
-        editor refers to, and the text then depends on the order in which they are applied.
-        """
+        """Return the documents that differ from their stored state, as they can be stored."""
         for file_id, document in self._documents.items():
             if document.since or document.written:
-                stored = document.live.stored()
-                loads_alike = not document.foreign or (
-                    LiveDocument(stored, self._cache.client).text == document.text
-                )
-                if not loads_alike:
-                    document.reset(self._cache.client)
-                    stored = document.base
-            elif document.stored is not document.base:
-                stored = document.base
-            else:
-                continue
-            new = TextDocument(stored, document.content_id)
-            self._changed[file_id] = ChangedDocument(file_id, new, document.followed)
+                document.rebase(self._cache.client)
+            if document.stored is not document.base:
+                new = TextDocument(document.base, document.content_id)
+                self._changed[file_id] = ChangedDocument(file_id, new, document.followed)
         return [*self._changed.values()]
 
     def settle(self) -> None:
@@ -214,6 +221,11 @@ class DocumentBatch:
 
     def _document(self, file_id: FileId) -> BatchDocument:
         if file_id not in self._documents:
+            if file_id not in self._made:
+                raise DocumentMalformed(
+                    "The stored document of the note is damaged: save the note as text, which"
+                    " begins a new one."
+                )
             content_id, content = self._made[file_id]
             stored = initial(content_id, content.text)
             self._documents[file_id] = BatchDocument.loaded(
@@ -225,7 +237,7 @@ class DocumentBatch:
         if self._before is not None and file_id not in self._before:
             document = self._documents.get(file_id)
             if document is not None and document.written:
-                document.rebase()
+                document.rebase(self._cache.client)
             self._before[file_id] = None if document is None else replace(document)
 
     def _undo(self, file_id: FileId, before: BatchDocument | None) -> None:

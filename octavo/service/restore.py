@@ -196,6 +196,7 @@ async def _verified(source: Path, path: Path) -> Contents:
         with closing(Verification(path)) as verification:
             contents = await in_thread(verification.run, verification.interrupt)
             verification.require_known_schema()
+            await trio.to_thread.run_sync(verification.expect_readers)
     except StoreFull:
         raise
     except StoreUnusable as error:

@@ -9,7 +9,7 @@ from octavo.actors.core import Directory, Intensity, Runtime, Supervisor
 from octavo.actors.core.runtime import Faults
 from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.actors.workspace.document_services import DocumentServices, read_current
-from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, Push
+from octavo.actors.workspace.messages import ChangesetRefused, FollowTexts, HeadOf, Push
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
@@ -75,10 +75,14 @@ class Rig:
         found = await read_current(
             lambda: self.store.read(script),
             lambda found: () if found is None else (found,),
-            lambda message: self.directory.ask(VAULT, message),
+            self._follow,
         )
         assert found is not None
         return found
+
+    async def _follow(self, message: FollowTexts) -> bool:
+        await self.directory.ask(VAULT, message)
+        return True
 
     async def head(self, file: str) -> Revision | None:
         return await self.directory.ask(VAULT, HeadOf(FileId(file)))

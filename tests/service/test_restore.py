@@ -1,15 +1,20 @@
 """Replacing the database: a failure leaves the former one complete."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+import trio
 
 from octavo.service import restore
 from octavo.service.backup import BackupFailed
 from octavo.store import StoreUnavailable
+from octavo.store.migrations import shipped
 from octavo.store.sqlite import backup
 from octavo.store.sqlite.backup import LOGS
+from octavo.store.sqlite.connection import connect
+from octavo.store.sqlite.migrating import migrate
 
 THEIR_LOGS = {end: f"its {end}" for end in LOGS}
 
@@ -114,3 +119,20 @@ def test_logs_without_their_database_are_not_applied_to_the_new_one(database: Pa
     assert restore._replace(database, database.with_name("copy")) is None
     assert database.read_text() == "new"
     assert names(database.parent) == {database.name}
+
+
+@pytest.mark.parametrize("schema", [4, len(shipped())])
+def test_documents_may_have_been_read_since_the_backup(tmp_path: Path, schema: int) -> None:
+    path = tmp_path / "copy"
+    with closing(connect(path)) as connection:
+        migrate(connection, shipped()[:schema])
+        connection.execute(
+            "INSERT INTO workspaces (number, id, name, position, created_at)"
+            " VALUES (1, x'01', '', 9, 0)"
+        )
+        connection.commit()
+    trio.run(restore._verified, path, path)
+    with closing(connect(path)) as connection:
+        migrate(connection, shipped())
+        assert connection.execute("SELECT documents_read FROM workspaces").fetchall() == [(1,)]
+    assert names(tmp_path) == {"copy"}

@@ -46,7 +46,8 @@ def _faults_of_stored(kept: Kept) -> Script[list[str]]:
         rows = await transaction.fetch_all(_STORED, kept.workspace_id)
         found: list[str] = []
         for file_id, *row in rows:
-            stored = document_of_row(row, file_id)
+            stored = document_of_row(row)
+            assert stored is not None, "its text is damaged"
             # The revision may have been pruned.
             expected = kept.texts.get(stored.content_id, text := _text_of(stored.document))
             if text != expected:

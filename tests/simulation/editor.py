@@ -11,7 +11,7 @@ import trio
 
 from octavo.actors.jobs.indexing import index_some, read_links
 from octavo.actors.workspace.document_services import read_current
-from octavo.actors.workspace.messages import MissingUpdate
+from octavo.actors.workspace.messages import FollowTexts, MissingUpdate
 from octavo.model.files.changeset import CreateFile, DeleteFile, RestoreFile, SaveNote, UpdateFile
 from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
@@ -291,14 +291,22 @@ class Editor:
             lambda process, limit: read_current(
                 lambda: process.store.read(script),
                 lambda found: () if found is None else (found,),
-                lambda message: process.directory.ask(SHARED, message, timeout=limit),
+                partial(_follow, process, limit),
             ),
             f"{self._name} reads {file_id}",
             SHARED,
             f"{SHARED}/{file_id}",
         )
         assert whole is not None, "a note is gone"
+        if whole.behind or whole.unread:
+            # It was replaced each time; the device would edit a document of another epoch.
+            raise NothingDone
         return whole
+
+
+async def _follow(process: Process, limit: float, message: FollowTexts) -> bool:
+    await process.directory.ask(SHARED, message, timeout=limit)
+    return True
 
 
 def _tag(whole: WholeFile) -> frozenset[str]:

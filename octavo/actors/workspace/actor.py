@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence, Set
 import trio
 
 from octavo.actors.core import UNANSWERED, Actor, DirectorySpec, Envelope, Reply
-from octavo.actors.workspace.document_services import DocumentServices
+from octavo.actors.workspace.document_services import FOLLOWED_AT_ONCE, DocumentServices
 from octavo.actors.workspace.messages import (
     CommitFailed,
     FollowTexts,
@@ -22,6 +22,7 @@ from octavo.actors.workspace.messages import (
     NoWorkspace,
     Push,
     Unplaceable,
+    documents_in,
 )
 from octavo.actors.workspace.planning import PendingPush, Planner, PushVerdicts, WorkspaceState
 from octavo.model.files.batch import Batch, portions
@@ -128,8 +129,8 @@ class WorkspaceActor(Actor[_Message]):
                     queries.append((envelope, message))
                 else:
                     pushes.append(PendingPush(envelope, message))
-            if queries:
-                state = await self._reply_documents(state, queries)
+            for some in portions(queries, lambda query: documents_in(query[1]), FOLLOWED_AT_ONCE):
+                state = await self._reply_documents(state, some)
             for portion in portions(pushes, lambda pending: pending.weight, MAX_OPERATIONS):
                 state = await self._accept(state, portion)
         except WorkspaceGone:

@@ -4,19 +4,19 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-import trio
-
 from octavo.actors.workspace.messages import FollowTexts
 from octavo.documents import DocumentBatch, DocumentCache
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import WorkspaceId
-from octavo.store import StoreUnavailable
+from octavo.store.fair_turns import FairThreads
 from octavo.store.scripts.files import WholeFile
 
 T = TypeVar("T")
 MAX_THREADS = 2
-MAX_READS = 20
-"""How often files are read while their texts change, before that fails."""
+MAX_READS = 5
+"""How often files are read again while their texts change."""
+FOLLOWED_AT_ONCE = 8
+"""Documents that an actor brings up to date together: each may have megabytes."""
 
 
 class Offload(Protocol):
@@ -27,18 +27,18 @@ class Offload(Protocol):
 
 
 class Threads:
-    """Runs work in a thread, a limited number at a time.
+    """Runs work in a thread, a limited number at a time, and of one workspace half of them.
 
     The native code of the documents holds the interpreter lock, so a single step of it still
     blocks other tasks; they run between the steps.
     """
 
     def __init__(self) -> None:
-        self._limiter = trio.CapacityLimiter(MAX_THREADS)
+        self._threads = FairThreads(MAX_THREADS)
 
     async def __call__(self, work: Callable[[], T]) -> T:
         """Run ``work`` in a thread; see `Offload`."""
-        return await trio.to_thread.run_sync(work, limiter=self._limiter)
+        return await self._threads.run(work)
 
 
 async def inline_offload(work: Callable[[], T]) -> T:
@@ -69,25 +69,31 @@ class DocumentServices:
 async def read_current(
     read: Callable[[], Awaitable[T]],
     files_in: Callable[[T], Iterable[WholeFile]],
-    follow: Callable[[FollowTexts], Awaitable[None]],
+    follow: Callable[[FollowTexts], Awaitable[bool]],
 ) -> T:
-    """Read files whose documents have the texts of the heads.
+    """Read files whose documents have followed the texts of the heads.
+
+    Where that fails, or texts are replaced during each of `MAX_READS` attempts, the documents have
+    the texts all the same, in another epoch: a device that edits them has to transfer its edits.
 
     Args:
         read: reads the files with their documents.
         files_in: returns the files in the result.
-        follow: asks the actor of their workspace.
+        follow: asks the actor of their workspace; returns whether that has succeeded.
 
     Raises:
-        StoreUnavailable: the texts were replaced during each of `MAX_READS` attempts, or ``read``
-            raised it.
-        Exception: what ``follow`` raises.
+        Exception: what ``read`` and ``follow`` raise.
     """
+    found = await read()
     for _ in range(MAX_READS):
-        found = await read()
         files = [*files_in(found)]
-        behind = tuple(each.stored.revision.file_id for each in files if each.behind)
+        behind = [each.stored.revision.file_id for each in files if each.behind]
         if not behind and not any(each.unread for each in files):
-            return found
-        await follow(FollowTexts(behind))
-    raise StoreUnavailable("These notes change too often to read their documents; try again.")
+            break
+        # One message that names no file records that documents are read.
+        for at in range(0, max(len(behind), 1), FOLLOWED_AT_ONCE):
+            some = tuple(behind[at : at + FOLLOWED_AT_ONCE])
+            if not await follow(FollowTexts(some)):
+                return found
+        found = await read()
+    return found

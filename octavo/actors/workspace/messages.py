@@ -56,6 +56,11 @@ class FollowTexts(Message["WorkspaceActor", None]):
     file_ids: tuple[FileId, ...]
 
 
+def documents_in(message: MissingUpdate | FollowTexts) -> int:
+    """Return for how many documents a message asks."""
+    return len(message.file_ids) if isinstance(message, FollowTexts) else 1
+
+
 @dataclass(frozen=True, slots=True)
 class Unplaceable(Message["WorkspaceActor", frozenset[FileId]]):
     """Return the files of ``heads`` that could not have their paths if all were accepted."""

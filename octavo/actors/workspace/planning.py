@@ -38,7 +38,7 @@ from octavo.model.identity import (
     WorkspaceId,
 )
 from octavo.model.links.link_rewrite import file_moves, relinked_within
-from octavo.model.refusal import DomainError, MutationReused
+from octavo.model.refusal import DocumentMalformed, DomainError, MutationReused
 from octavo.store import Store
 from octavo.store.scripts.changesets import PositionMoved, WorkspaceGone, compressed_texts
 from octavo.store.scripts.documents import FollowedDocument, documents_of
@@ -190,11 +190,19 @@ class _Loading(NamedTuple):
 
     def load(self) -> None:
         """Load the documents, and bring them up to date."""
-        for file_id, (stored, text, fixed) in self.stored.items():
-            if stored is not None:
-                self.batch.load(file_id, stored, fixed=fixed or self.read)
-            if text is not None:
-                self.batch.follow(file_id, self.contents[file_id], text)
+        for file_id, (stored, followed, text) in self.stored.items():
+            content_id = self.contents[file_id]
+            try:
+                if stored is not None:
+                    fixed = self.read or followed is not None
+                    self.batch.load(file_id, stored, fixed=fixed)
+                if text is not None and self.batch.has(file_id):
+                    self.batch.follow(file_id, content_id, text, followed)
+            except DocumentMalformed:
+                self.batch.drop(file_id)
+            # One that can't be read must not prevent work on the others.
+            if text is not None and not self.batch.has(file_id):
+                self.batch.begin_anew(file_id, content_id, text, followed)
 
 
 class Planner:
@@ -282,7 +290,7 @@ class Planner:
         much = loading.size > INLINE_BYTES
         found = await self._documents.offload(work) if much else work()
         unread = not loading.read and any(isinstance(each, FollowTexts) for each in queries)
-        unfixed = any(not each.fixed for each in loading.stored.values())
+        unfixed = any(each.followed is None for each in loading.stored.values())
         nothing = not (found.to_store or unread or (unfixed and not loading.read))
         return found._replace(to_store=None) if nothing else found
 

@@ -6,8 +6,9 @@ from uuid import UUID
 
 from pydantic import Field
 
+from octavo.actors.core import NotExecuted, OutcomeUnknown
 from octavo.actors.workspace.document_services import read_current
-from octavo.actors.workspace.messages import FollowTexts, HeadOf
+from octavo.actors.workspace.messages import CommitFailed, FollowTexts, HeadOf
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.conditional import IfNoneMatch
 from octavo.http.api.fields import FolderPath
@@ -177,7 +178,7 @@ class ReadingOperations:
             script = files.whole_file(workspace_id, file_id)
             whole = await read_current(
                 lambda: self._store.read(script),
-                lambda found: () if found is None else (found,),
+                lambda found: _seen(found, within),
                 lambda message: self._follow(workspace_id, message),
             )
         head = _live(None if whole is None else whole.stored.revision, within)
@@ -186,8 +187,13 @@ class ReadingOperations:
         await self._metering.count(call, amount_of_file(whole))
         return Reply(_whole(workspace_id, whole), headers=(_etag(head),))
 
-    async def _follow(self, workspace_id: WorkspaceId, message: FollowTexts) -> None:
-        await self._workspaces.ask(workspace_id, message)
+    async def _follow(self, workspace_id: WorkspaceId, message: FollowTexts) -> bool:
+        try:
+            await self._workspaces.ask(workspace_id, message)
+        except (CommitFailed, NotExecuted, OutcomeUnknown):
+            # As on a full disk, where notes can be read all the same.
+            return False
+        return True
 
     @operation(
         id="listFiles",
@@ -309,7 +315,7 @@ class ReadingOperations:
         security=Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
-        problems=(NotFound, *refused_with(TooManyFiles), WorkspaceBusy, *METERED),
+        problems=(NotFound, *refused_with(TooManyFiles), *METERED),
         body=json_body(ReadFilesInput, limit=_LONGEST_BODY),
     )
     async def read_files(
@@ -358,6 +364,14 @@ def revision_client(
     """Return the program that made a revision in its API form; None without one."""
     found = None if revision.program is None else programs.get(revision.program)
     return None if found is None else RevisionClient(id=found.client_id, name=found.name)
+
+
+def _seen(whole: files.WholeFile | None, within: Confinement | None) -> tuple[files.WholeFile, ...]:
+    """Return the file that a caller who is limited to a folder gets; nothing without one."""
+    head = None if whole is None else whole.stored.revision
+    if whole is None or head is None or head.state != "live":
+        return ()
+    return (whole,) if within is None or within.covers(head.path) else ()
 
 
 def _live(head: Revision | None, within: Confinement | None) -> Revision:

@@ -1,10 +1,11 @@
-"""Let a client network begin a few requests or messages in each round of the scheduler.
+"""Let a client site begin a few requests or messages in each round of the scheduler.
 
 A request passes through the event loop several times, and each time it waits for everything that
 can run in the same round. A client with hundreds of connections, or with pipelined requests, would
 make each round as long as all of its requests take. So it begins some of them in a round, and the
 others in the next ones: the loop is as busy as before, but its rounds stay short for others.
-Messages from WebSockets and handshakes of TLS count like requests.
+Messages from WebSockets and handshakes of TLS count like requests. The networks of one site share
+what it may begin, in turn: a subscriber with thousands of networks would pass as many clients.
 """
 
 import time
@@ -12,21 +13,25 @@ from collections import OrderedDict
 
 import trio
 
+from octavo.http.server.client_network import client_site
+
 ROUND_SECONDS = 0.002
 """Processor time of a round after which fewer are begun. A save takes tens of rounds."""
 CONTENDED_SECONDS = 1.0
-"""Seconds after a round with several networks in which fewer than the most are begun."""
+"""Seconds after a round with several sites in which fewer than the most are begun."""
+
+_Waiting = OrderedDict[trio.lowlevel.Task, None]
 
 
 class NetworkTurns(trio.abc.Instrument):
-    """Counts what each network begins in the present round; the rest waits in order.
+    """Counts what each site begins in the present round; the rest waits in order.
 
     It must be an instrument of trio's run, and `run` must run, while `begin` is used. How many may
-    be begun depends on how long rounds take while several networks are served: it is halved after a
+    be begun depends on how long rounds take while several sites are served: it is halved after a
     long one, and grows slowly otherwise.
 
     Args:
-        most: the requests and messages that a network may begin in one round, at most.
+        most: the requests and messages that a site may begin in one round, at most.
 
     Attributes:
         limit: how many it may begin at present.
@@ -39,8 +44,9 @@ class NetworkTurns(trio.abc.Instrument):
         self._last_round_ended = time.thread_time()
         # 0 when the limit is not lowered.
         self._contended_until = 0.0
-        # In the order in which they begin.
-        self._waiting: dict[str, OrderedDict[trio.lowlevel.Task, None]] = {}
+        # By site and network: in the order in which networks have their turns, and those of a
+        # network begin.
+        self._waiting: dict[str, OrderedDict[str, _Waiting]] = {}
         self._wake = trio.Event()
 
     def before_io_wait(self, timeout: float) -> None:
@@ -63,10 +69,11 @@ class NetworkTurns(trio.abc.Instrument):
 
     def may_begin(self, network: str) -> bool:
         """Count a request of ``network``; return False when it has to wait for `begin`."""
-        begun = self._begun.get(network, 0)
-        if begun >= self.limit or network in self._waiting:
+        site = client_site(network)
+        begun = self._begun.get(site, 0)
+        if begun >= self.limit or site in self._waiting:
             return False
-        self._begun[network] = begun + 1
+        self._begun[site] = begun + 1
         return True
 
     async def begin(self, network: str) -> None:
@@ -76,14 +83,19 @@ class NetworkTurns(trio.abc.Instrument):
         """
         if self.may_begin(network):
             return
-        queue = self._waiting.get(network)
-        if queue is None:
-            queue = self._waiting[network] = OrderedDict()
+        site = client_site(network)
+        networks = self._waiting.get(site)
+        if networks is None:
+            networks = self._waiting[site] = OrderedDict()
             self._wake.set()
+        queue = networks.get(network)
+        if queue is None:
+            queue = networks[network] = OrderedDict()
         task = trio.lowlevel.current_task()
         queue[task] = None
 
         def leave(_raise_cancel: object) -> trio.lowlevel.Abort:
+            # An empty queue is removed when it has its turn.
             del queue[task]
             return trio.lowlevel.Abort.SUCCEEDED
 
@@ -100,15 +112,21 @@ class NetworkTurns(trio.abc.Instrument):
             while self._waiting:
                 # The next round.
                 await trio.lowlevel.checkpoint()
-                for network, queue in tuple(self._waiting.items()):
-                    self._let_begin(network, queue)
+                for site, networks in tuple(self._waiting.items()):
+                    self._let_begin(site, networks)
 
-    def _let_begin(self, network: str, queue: OrderedDict[trio.lowlevel.Task, None]) -> None:
-        begun = self._begun.get(network, 0)
-        while queue and begun < self.limit:
+    def _let_begin(self, site: str, networks: OrderedDict[str, _Waiting]) -> None:
+        begun = self._begun.get(site, 0)
+        while networks and begun < self.limit:
+            network, queue = networks.popitem(last=False)
+            if not queue:
+                continue
             task, _ = queue.popitem(last=False)
             trio.lowlevel.reschedule(task)
             begun += 1
-            self._begun[network] = begun
-        if not queue:
-            del self._waiting[network]
+            if queue:
+                # After the other networks of the site.
+                networks[network] = queue
+        self._begun[site] = begun
+        if not networks:
+            del self._waiting[site]

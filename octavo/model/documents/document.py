@@ -34,8 +34,8 @@ class ChangedDocument(NamedTuple):
     Attributes:
         file_id: the note.
         new: the document.
-        followed: the content of the stored document if it was behind its note: it must still be
-            stored as it was. None if the position of the workspace protects it.
+        followed: the content that the stored document names if it was behind its note: it must
+            still be stored as it was. None if the position of the workspace protects it.
     """
 
     file_id: FileId

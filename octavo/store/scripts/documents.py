@@ -17,7 +17,7 @@ from typing import NamedTuple
 from octavo.model.documents.document import ChangedDocument, StoredDocument, TextDocument
 from octavo.model.documents.initial_document import initial
 from octavo.model.identity import ContentId, Epoch, FileId, Position, WorkspaceId
-from octavo.store.compression import text_of
+from octavo.store.compression import text_of, undamaged
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import execute_each, select_in
 from octavo.store.transaction import Row, Script, Transaction
@@ -27,15 +27,15 @@ class FollowedDocument(NamedTuple):
     """A document with the head that it follows.
 
     Attributes:
-        stored: the document; None if it was not asked for.
+        stored: the document; None if it was not asked for, or can't be read.
+        followed: the content that the stored document names; None without a stored one.
         text: the text of the head if the document may have another one; None for the same, and when
             it can't be read.
-        fixed: whether its epoch remains when the text of the note is replaced.
     """
 
     stored: TextDocument | None
+    followed: ContentId | None
     text: str | None
-    fixed: bool
 
 
 class FollowedDocuments(NamedTuple):
@@ -53,21 +53,21 @@ class FollowedDocuments(NamedTuple):
 
 DOCUMENT = "documents.epoch_id, documents.content_id, documents.state, documents.vector"
 """The columns of a stored document, as `document_of_row` takes them."""
+IS_CURRENT = "documents.content_id = COALESCE(files.content_id, files.revision_id)"
+"""Whether a document has the text of the head."""
 WITH_DOCUMENT = """
     JOIN documents ON documents.workspace = files.workspace AND documents.file = files.number
 """
 _CONTENT = "COALESCE(files.content_id, files.revision_id) AS content_id"
 _DOCUMENTS = f"""
     SELECT files.file_id, {_CONTENT}, {DOCUMENT},
-        CASE WHEN documents.epoch_id IS NULL OR documents.content_id IS NULL
-            OR documents.content_id <> COALESCE(files.content_id, files.revision_id)
-        THEN contents.compressed END
+        CASE WHEN {IS_CURRENT} THEN NULL ELSE contents.compressed END
     FROM files LEFT {WITH_DOCUMENT} LEFT JOIN contents ON contents.number = files.content
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 _TEXTS = f"""
-    SELECT files.file_id, contents.compressed
-    FROM files JOIN contents ON contents.number = files.content
+    SELECT files.file_id, contents.compressed, documents.content_id
+    FROM files JOIN contents ON contents.number = files.content LEFT {WITH_DOCUMENT}
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 _PUT = """
@@ -109,27 +109,31 @@ def documents_of(
         rows = await select_in(transaction, _DOCUMENTS, workspace_id, file_ids)
         documents = {FileId(row[0]): _followed(row) for row in rows}
         rows = await select_in(transaction, _TEXTS, workspace_id, texts_of)
-        for file_id, data in rows:
-            documents[file_id] = FollowedDocument(None, text_of(data, file_id), fixed=True)
+        for file_id, data, followed in rows:
+            text = undamaged(data)
+            documents[file_id] = FollowedDocument(None, ContentId(followed or ""), text)
         return FollowedDocuments(Position(found[0]), bool(found[1]), documents)
 
     return read_documents
 
 
 def _followed(row: Row) -> FollowedDocument:
-    file_id, content_id, *stored, data = row
-    text = None if data is None else text_of(data, file_id)
+    content_id, *stored, data = row[1:]
     if stored[0] is None:
-        document = initial(ContentId(content_id), text or "")
-        return FollowedDocument(TextDocument(document, ContentId(content_id)), None, fixed=False)
-    return FollowedDocument(document_of_row(stored, file_id), text, fixed=True)
+        document = initial(ContentId(content_id), text_of(data, row[0]) or "")
+        return FollowedDocument(TextDocument(document, ContentId(content_id)), None, None)
+    text = None if data is None else undamaged(data)
+    return FollowedDocument(document_of_row(stored), ContentId(stored[1] or ""), text)
 
 
-def document_of_row(row: Row, file_id: FileId) -> TextDocument:
-    """Return the document of a file from the columns `DOCUMENT`."""
+def document_of_row(row: Row) -> TextDocument | None:
+    """Return the document from the columns `DOCUMENT`; None if its text is damaged."""
     epoch, content_id, state, vector = row
     if bytes(vector) == _NO_VECTOR:
-        document = initial(ContentId(epoch), text_of(state, file_id) or "")
+        text = undamaged(bytes(state))
+        if text is None:
+            return None
+        document = initial(ContentId(epoch), text)
     else:
         document = StoredDocument(Epoch(epoch), bytes(state), bytes(vector))
     return TextDocument(document, ContentId(content_id or ""))
@@ -146,7 +150,7 @@ async def put_documents(
     followed = {each.file_id: each.followed for each in documents if each.followed is not None}
     if followed:
         rows = await select_in(transaction, _STORED_CONTENTS, workspace, [*followed])
-        if {row[0]: row[1] for row in rows} != followed:
+        if {row[0]: row[1] or "" for row in rows} != followed:
             return False
     values = [
         (workspace, file_id, new.document.epoch, new.content_id, *new.document[1:])

@@ -9,10 +9,10 @@ from octavo.model.documents.document import StoredDocument
 from octavo.model.documents.initial_document import initial
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
+from octavo.model.identity import Epoch, FileId, Position, RevisionId, WorkspaceId
 from octavo.model.refusal import TooManyFiles
 from octavo.store.compression import text_of
-from octavo.store.scripts.documents import DOCUMENT, WITH_DOCUMENT, document_of_row
+from octavo.store.scripts.documents import IS_CURRENT, WITH_DOCUMENT
 from octavo.store.scripts.revision_rows import (
     COLUMNS,
     COUNT,
@@ -39,8 +39,10 @@ class WholeFile:
     """A head with its text, and its document if it is a note that is not purged.
 
     Attributes:
-        behind: whether the document has an earlier text.
-        unread: whether it may not be given away yet: nobody has read a document of the workspace.
+        behind: whether the stored document has an earlier text. Then this one is of another epoch,
+            and so is that of a device that follows it later.
+        unread: whether nobody has read a document of the workspace: the epoch of this one ends with
+            the next text.
     """
 
     stored: StoredFile
@@ -57,12 +59,17 @@ _OF_FILE = f"files.workspace = {WORKSPACE} AND files.file_id"
 _SELECT_HEADS = _EITHER.format(columns=columns_of("files"), source="files", table="files")
 _HEAD = f"{_SELECT_HEADS} WHERE {_OF_FILE} = $2::uuid"
 _READ = "SELECT documents_read FROM workspaces WHERE id = $1::uuid"
-_DOCUMENT = f"SELECT {DOCUMENT} FROM files {WITH_DOCUMENT} WHERE {_OF_FILE} = $2::uuid"
+# One that is behind is not needed: its state may be large.
+_CURRENT = f"""
+    documents.epoch_id, documents.vector, CASE WHEN {IS_CURRENT} THEN documents.state END
+"""
+_DOCUMENT = f"SELECT {_CURRENT} FROM files {WITH_DOCUMENT} WHERE {_OF_FILE} = $2::uuid"
 _SIZES_OF_DOCUMENTS = f"""
-    SELECT file_id, LENGTH(documents.state) FROM files {WITH_DOCUMENT} WHERE {_OF_FILE} IN ($ids)
+    SELECT file_id, CASE WHEN {IS_CURRENT} THEN LENGTH(documents.state) ELSE files.size END
+    FROM files {WITH_DOCUMENT} WHERE {_OF_FILE} IN ($ids)
 """
 _DOCUMENTS = f"""
-    SELECT file_id, {DOCUMENT} FROM files {WITH_DOCUMENT} WHERE {_OF_FILE} IN ($ids)
+    SELECT file_id, {_CURRENT} FROM files {WITH_DOCUMENT} WHERE {_OF_FILE} IN ($ids)
 """
 _REVISION = from_both(
     f"""{_EITHER} WHERE {{table}}.workspace = {WORKSPACE}
@@ -267,13 +274,10 @@ def _whole(stored: StoredFile, row: Row | None, read: bool) -> WholeFile:
     revision = stored.revision
     if revision.kind != "note" or revision.state == "purged":
         return WholeFile(stored, None)
-    if row is None:
-        document = initial(revision.content_id, stored.text or "")
-        return WholeFile(stored, document, unread=not read)
-    found = document_of_row(row, revision.file_id)
-    # One can't follow a text that is damaged.
-    behind = found.content_id != revision.content_id and stored.text is not None
-    return WholeFile(stored, found.document, behind)
+    if row is not None and row[2] is not None:
+        return WholeFile(stored, StoredDocument(Epoch(row[0]), bytes(row[2]), bytes(row[1])))
+    document = initial(revision.content_id, stored.text or "")
+    return WholeFile(stored, document, behind=row is not None, unread=not read)
 
 
 def list_of(

@@ -10,6 +10,7 @@ from octavo.model.files.retention import Aged, Retention, prunable
 from octavo.model.identity import Position
 from octavo.store.scripts.contents import delete_contents
 from octavo.store.scripts.revision_rows import from_both
+from octavo.store.scripts.select_in import execute_each
 from octavo.store.transaction import Row, Script, Transaction
 
 MAX_ROWS = 500
@@ -145,4 +146,11 @@ async def _delete(transaction: Transaction, file: FileKey, rows: Sequence[Row]) 
         [(file.workspace, row[0], file.file) for row in rows],
     )
     # The revision that brought a content is stored as long as another needs it.
-    await delete_contents(transaction, [row[5] for row in rows if row[1] == row[2]])
+    brought = [row for row in rows if row[1] == row[2]]
+    await delete_contents(transaction, [row[5] for row in brought])
+    # A document that has not followed newer texts would keep this one.
+    await execute_each(
+        transaction,
+        "DELETE FROM documents WHERE workspace = $1 AND file = $2 AND content_id = $3::uuid",
+        [(*file, row[1]) for row in brought],
+    )

@@ -87,6 +87,10 @@ class DatabaseSnapshot:
         self._connection.close()
 
 
+# The migration that records it; it counts all documents before as read.
+_RECORDS_READERS = 5
+
+
 class Verification:
     """The check of a database file that nobody else uses.
 
@@ -127,6 +131,19 @@ class Verification:
     def require_known_schema(self) -> None:
         """Raise `StoreUnusable` unless this version of Octavo can serve the database."""
         pending(shipped(), self._applied())
+
+    def expect_readers(self) -> None:
+        """Record that devices may have read any document since the backup was made.
+
+        Their edits merge then; otherwise those of documents that were first read afterwards would
+        not. Raises `StoreUnavailable`.
+        """
+        try:
+            if len(self._applied()) >= _RECORDS_READERS:
+                self._connection.execute("UPDATE workspaces SET documents_read = 1")
+                self._connection.commit()
+        except sqlite3.Error as error:
+            raise failure(error) from error
 
     def _applied(self) -> dict[int, str]:
         return dict(self._connection.execute(APPLIED).fetchall())

@@ -13,7 +13,13 @@ from octavo.model.documents.limits import DocumentLimits
 from octavo.model.documents.state_vector import read_state_vector
 from octavo.model.files.changeset import SaveNote, UpdateFile
 from octavo.model.identity import Epoch, FileId
-from octavo.model.refusal import DocumentTooLarge, EpochMismatch, TooManyFiles, UnrenderableNote
+from octavo.model.refusal import (
+    DocumentMalformed,
+    DocumentTooLarge,
+    EpochMismatch,
+    TooManyFiles,
+    UnrenderableNote,
+)
 from octavo.store import StoreUnavailable, Transaction
 from octavo.store.scripts import link_rewrite, link_view
 from octavo.store.sqlite import open_inline
@@ -240,6 +246,44 @@ async def test_save_on_an_unrecorded_document_that_is_refused_leaves_it_unrecord
         assert (device.text, device.epoch) == ("start over", await head_id(rig))
 
 
+@pytest.mark.parametrize("damage", ["state", "kept text", "no content"])
+async def test_document_that_is_damaged_begins_anew_with_the_next_text(damage: str) -> None:
+    engine = open_inline()
+    await create_workspace(engine)
+
+    async def execute(sql: str) -> None:
+        async def script(transaction: Transaction) -> None:
+            await transaction.execute(sql)
+
+        await engine.write(script)
+
+    async with serving(engine, documents=inline_documents(max_bytes=0)) as rig:
+        await rig.push(note("a", "a.md", "start"), note("b", "b.md", "other"))
+        device = await device_of(rig)
+        if damage == "state":
+            device.insert(0, "saved ")
+            await rig.push(save_of(device))
+            await execute("UPDATE documents SET state = x'0909', vector = x'00'")
+            device.insert(0, "and ")
+            assert isinstance(await rig.refusal(save_of(device)), DocumentMalformed)
+        await rig.push(edit(await head_id(rig), text="new"))
+        if damage == "kept text":
+            await execute("UPDATE documents SET state = x'0909'")
+        if damage == "no content":
+            await execute("UPDATE documents SET content_id = NULL")
+        # Others are not affected.
+        other = await device_of(rig, file="b")
+        other.insert(0, "an ")
+        await rig.push(save_of(other, "b"))
+        again = await device_of(rig)
+        assert again.text == "new"
+        again.insert(0, "and ")
+        await rig.push(save_of(again))
+        assert await text_of(rig, "a") == "and new"
+        assert (await device_of(rig)).epoch == again.epoch
+    engine.close()
+
+
 async def head_id(rig: Rig, file: str = "a") -> str:
     head = await rig.head(file)
     assert head is not None
@@ -382,12 +426,18 @@ async def test_update_that_would_read_differently_once_stored_begins_a_new_gener
         assert again.text == found
 
 
+@pytest.mark.parametrize("refused", [False, True], ids=["", "beside a refused save"])
 @pytest.mark.parametrize("max_bytes", [0, 1 << 20], ids=["forgotten", "in memory"])
 @pytest.mark.parametrize("at", range(11))
 async def test_note_with_a_hostile_document_accepts_valid_edits_and_texts(
-    at: int, max_bytes: int
+    at: int, max_bytes: int, refused: bool
 ) -> None:
-    async with serving(documents=inline_documents(max_bytes=max_bytes)) as rig:
+    def check(text: str) -> None:
+        if "!" in text:
+            raise UnrenderableNote("no", limit="!", maximum=0, found=1)
+
+    documents = inline_documents(max_bytes=max_bytes, check_text=check)
+    async with serving(documents=documents) as rig:
         await rig.push(note("a", "a.md", "ABCD"))
         device = await device_of(rig)
         [mouse] = read_state_vector(device.doc.get_state())
@@ -403,10 +453,15 @@ async def test_note_with_a_hostile_document_accepts_valid_edits_and_texts(
         device.insert(at, "x")
         await rig.push(save_of(device))
         assert await text_of(rig, "a") == device.text
-        changed = (await device_of(rig)).text[:at] + "W" + device.text[at:]
-        await rig.push(edit(await head_id(rig), text=changed))
-        assert await text_of(rig, "a") == changed
-        assert (await device_of(rig)).text == changed
+        for word in ("W", "WX Y"):
+            device = await device_of(rig)
+            changed = device.text[:at] + word + device.text[at:]
+            await rig.push(edit(await head_id(rig), text=changed))
+            if refused:
+                device.insert(0, "!")
+                assert isinstance(await rig.refusal(save_of(device)), UnrenderableNote)
+            assert await text_of(rig, "a") == changed
+            assert (await device_of(rig)).text == changed
 
 
 async def test_note_older_than_a_limit_does_not_prevent_moves_of_others() -> None:

@@ -6,6 +6,7 @@ import pytest
 from pycrdt import Doc, Map, Text
 
 from octavo.http.api import reading
+from octavo.model.accounts.access_limits import READ
 from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import NOBODYS, Json, Note, NotesApi, refusal
 from tests.fakes.yjs_device import Device
@@ -396,3 +397,38 @@ async def test_revisions_have_their_origin(api: NotesApi) -> None:
     note = await api.note("a.md")
     revisions: list[Json] = (await api.owner.get(f"{note.place}/revisions")).json()["items"]
     assert [each["origin"] for each in revisions] == ["device"]
+
+
+async def test_notes_can_be_read_when_documents_cannot_be_stored(api: NotesApi) -> None:
+    notes = [await api.note(f"{number}.md", "one") for number in range(2)]
+    device = await device_of(notes[0])
+    for note in notes:
+        await note.update(text="two")
+    api.store.failures = 100
+    for note in notes:
+        response = await note.read()
+        assert response.status == 200
+        assert Device.of(response.json()).text == "two"
+    given = {"fileIds": [each.id for each in notes], "content": "full"}
+    many = await api.owner.post(f"{api.files}/read", given)
+    assert [Device.of(each).text for each in many.json()["items"]] == ["two", "two"]
+    api.store.failures = 0
+    # The document of the device goes on afterwards; edits of the other one have to be transferred.
+    stranger = Device.of((many.json()["items"])[0], 8)
+    stranger.insert(0, "!")
+    assert refusal(await save(notes[0], stranger)) == (409, "epoch_mismatch")
+    device.insert(0, "and ")
+    assert (await save(notes[0], device)).status == 200
+    assert await text_of(notes[0]) == "and two"
+
+
+async def test_document_of_a_note_that_is_not_returned_stays_as_it_is(api: NotesApi) -> None:
+    note, gone = await api.note("tea/a.md", "one"), await api.note("gone.md", "one")
+    for each in (note, gone):
+        await each.read()
+        await each.update(text="two")
+    await gone.delete()
+    writes = api.store.writes
+    assert (await gone.read()).status == 404
+    assert (await api.key(READ, folder="mint").get(note.place)).status == 404
+    assert api.store.writes == writes

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.http.server.client_network import client_network
+from octavo.http.server.client_network import client_network, client_site
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,7 @@ from octavo.http.server.client_network import client_network
         ("2001:DB8:1:2::", "2001:db8:1:2::/64"),
         ("fe80::1%eth0", "fe80::/64"),
         ("::1", "::/64"),
+        ("64:ff9b::c000:207", "192.0.2.7"),
         ("no address", "no address"),
     ],
 )
@@ -36,3 +37,17 @@ def test_ipv4_clients_count_separately(
     one: ipaddress.IPv4Address, other: ipaddress.IPv4Address
 ) -> None:
     assert (client_network(str(one)) == client_network(str(other))) is (one == other)
+
+
+@pytest.mark.parametrize(
+    ("network", "site"),
+    [
+        ("", ""),
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2::/64", "2001:db8:1::/48"),
+        ("2001:db8:1::/64", "2001:db8:1::/48"),
+        ("::/64", "::/48"),
+    ],
+)
+def test_networks_of_one_subscriber_belong_to_one_site(network: str, site: str) -> None:
+    assert client_site(network) == site

@@ -53,6 +53,48 @@ async def test_other_network_begins_at_once() -> None:
     assert turns.may_begin("b")
 
 
+async def test_networks_of_one_site_share_its_turns_and_begin_in_turn() -> None:
+    networks = [f"2001:db8:1:{number}::/64" for number in range(100)]
+
+    class Same(NetworkTurns):
+        def before_io_wait(self, timeout: float) -> None:
+            super().before_io_wait(timeout)
+            self.limit = MOST
+
+    turns, begun = Same(MOST), list[str]()
+
+    async def begin(network: str) -> None:
+        await turns.begin(network)
+        begun.append(network)
+
+    for _ in range(MOST):
+        assert turns.may_begin(networks[0])
+    assert not any(map(turns.may_begin, networks))
+    assert turns.may_begin("2001:db8:2:1::/64")
+    async with trio.open_nursery() as nursery:
+        for network in (*networks[:1] * 100, *networks[1:]):
+            nursery.start_soon(begin, network)
+        await trio.testing.wait_all_tasks_blocked()
+        async with running(turns):
+            while len(begun) < 199:
+                await trio.lowlevel.checkpoint()
+    # The first of each network comes before the second of any, within the same round.
+    assert len(set(begun[: 3 * MOST])) == 3 * MOST
+    assert set(begun[: 4 * MOST]) == set(networks)
+
+
+async def test_site_whose_waiters_have_left_begins_at_once_again() -> None:
+    turns = NetworkTurns(MOST)
+    while turns.may_begin("a"):
+        pass
+    with trio.move_on_after(0):
+        await turns.begin("a")
+    async with running(turns):
+        await trio.testing.wait_all_tasks_blocked()
+        turns.before_io_wait(0)
+        assert turns.may_begin("a")
+
+
 def rounds_of(turns: NetworkTurns, networks: str, seconds: float, count: int = 1) -> None:
     """Let a round pass that took so much processor time."""
     for _ in range(count):

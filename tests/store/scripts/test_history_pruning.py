@@ -25,13 +25,13 @@ from octavo.model.files.plan import plan
 from octavo.model.files.retention import DAY, HOUR, Retention
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
-from octavo.model.identity import FileId, MutationId, Position, RevisionId
+from octavo.model.identity import Epoch, FileId, MutationId, Position, RevisionId
 from octavo.store import Store
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import history_pruning
 from octavo.store.scripts.changesets import commit_changesets, receipts
 from octavo.store.scripts.expiry import expire_receipts, expire_sessions
-from octavo.store.scripts.files import revision, revisions_of
+from octavo.store.scripts.files import revision, revisions_of, whole_file
 from octavo.store.scripts.fulltext_index import erase_removed_words, remove_some_words
 from octavo.store.scripts.index_backlog import WORDS
 from octavo.store.scripts.sweeping import sweep
@@ -137,6 +137,17 @@ class Housekeeping:
         assert await history.left("hourly") == hourly[1:]
         assert await history.count("contents") == 10
         assert await history.count("revisions") + await history.count("files") == 10
+
+    async def test_document_that_has_a_pruned_text_goes_with_it(self, history: History) -> None:
+        await history.execute("UPDATE workspaces SET documents_read = 1")
+        await history.note("a", *(30 * DAY + 5 - number for number in range(5)))
+        assert await history.count("documents") == 1
+        await history.keeper(Retention(0, 0, 1)).round()
+        assert await history.count("documents") == 0
+        found = await history.store.read(whole_file(VAULT, FileId("a")))
+        assert found is not None
+        assert found.document is not None
+        assert found.document.epoch == Epoch(found.stored.revision.content_id)
 
     async def test_text_that_a_later_revision_has_stays(self, history: History) -> None:
         made = await history.note("a", 30 * DAY + 3, 30 * DAY + 2)
