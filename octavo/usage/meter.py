@@ -104,7 +104,8 @@ class UsageMeter:
         A limit that is used up refuses every read, also one of nothing.
         """
         counter = self._counters.accounts.get(account_id)
-        if counter is None or counter.until <= trio.current_time():
+        # Without other processes, it does not become outdated.
+        if counter is None or (counter.until != math.inf and counter.until <= trio.current_time()):
             counter = await self._fresh_counter(account_id)
         if counter.limited or self._limited:
             self._require(counter, amount)

@@ -55,6 +55,7 @@ class Scene:
 def workspace_with_a_note(http: httpx.Client, name: str, path: str, text: str) -> list[str]:
     """Ids of a workspace, of a note in it, of its revision and of its mutation."""
     made = http.post("/api/workspaces", json={"name": name})
+    assert made.status_code == 201, made.text
     workspace = made.json()["id"]
     mutation = f"40000000-0000-7000-8000-{next(_fresh):012x}"
     given = {"path": path, "text": text, "mutationId": mutation}

@@ -201,7 +201,10 @@ BROKEN: Mapping[Break, str] = {
     ignore_receipts: "duplicate mutation|has the receipt",
     refuse_without_receipts: "not linearizable",
     ignore_the_fence: "duplicate position|and its receipt tells|before it was committed",
-    lose_the_take_back: "not linearizable|, live at .*, reads|is (not )?legal|without a fault",
+    lose_the_take_back: (
+        "not linearizable|, live at .*, reads|is (not )?legal|without a fault"
+        "|bytes, and .* are counted"
+    ),
     trust_what_was_known_before_a_failure: "not linearizable|announced|not legal|is due since",
     forget_what_shrinks: "bytes, and .* are counted",
     trust_to_be_alone: r"not linearizable|is due since|told w \d of",

@@ -158,7 +158,9 @@ BROKEN_AT_RANDOM: Mapping[Break, str] = {
     index_changed_notes_twice: "the index has the words",
     execute_what_was_withdrawn: "is kept|not linearizable|it did nothing, yet present",
     lose_revisions_between: "there are revisions at|is left|reads|acknowledged",
-    skip_a_position_when_refreshing: "not linearizable|the device reads|and announced",
+    skip_a_position_when_refreshing: (
+        "not linearizable|the device reads|and announced|document_dependency_missing"
+    ),
     catch_up_in_one_step: "have not caught up",
     never_forgive_crashes: "is quarantined for .* after",
     count_crashes_for_ever: "stays in quarantine for",

@@ -10,7 +10,7 @@ import trio
 
 from octavo.accounts.ports import milliseconds
 from octavo.model.accounts.token import digest_of
-from octavo.model.files.changeset import UpdateFile
+from octavo.model.files.changeset import AttachImage, UpdateFile
 from octavo.model.identity import AccountId, FileId, RevisionId, WorkspaceId
 from octavo.model.publishing import ticket
 from octavo.model.publishing.folder_move import moved_folder
@@ -188,7 +188,7 @@ def follow_one_by_one(patch: pytest.MonkeyPatch) -> None:
 
 def overlook_restored_notes(patch: pytest.MonkeyPatch) -> None:
     """An earlier text that is restored at another path moves nothing."""
-    patch.setattr(folder_links, "RestoreFile", UpdateFile)
+    patch.setattr(folder_links, "_MOVING", (UpdateFile, AttachImage))
 
 
 def revoke_in_memory(patch: pytest.MonkeyPatch) -> None:

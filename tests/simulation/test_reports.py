@@ -89,7 +89,7 @@ def section(report: list[str], title: str) -> tuple[str, list[str]]:
         (
             forget_before_the_deletion,
             True,
-            r" blob/[\w-]+:",
+            r" blob/[\w-]+(, blob/[\w-]+)*:",
             (
                 r"[\w-]{73} is (stored|durable|named by the database|not named any more|back|lost"
                 r"|deleted|deleted durably)"
@@ -156,7 +156,10 @@ _COMMITTED = rf"{_ID} is committed at \d+"
             simulate_publishing,
             True,
             rf" {_ID}(, {_ID})*:",
-            rf"{_REQUEST}|(read|open) {_ID} at .+: \w+|published .+|{_ID} is .+|(dismiss|take) .+",
+            (
+                rf"{_REQUEST}|(read|open) {_ID} at .+: \w+|published .+|{_ID} is .+"
+                rf"|(dismiss|take) .+|committed at \d+: .+|.+: (accepted|refused: \w+)"
+            ),
         ),
         (
             forget_what_was_committed,

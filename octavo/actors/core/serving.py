@@ -36,13 +36,14 @@ class Serving:
         self._cell = cell
         self._actor = actor
         self._context = context
-        self._serve: Callable[[], Any] = (
+        self._serve: Callable[[], Awaitable[None]] = (
             self._serve_batches if handles_batches(type(actor)) else self._serve_each
         )
 
-    async def run(self) -> None:
+    # Not an async function: each message passes all of an actor's coroutines again.
+    def run(self) -> Awaitable[None]:
         """Handle messages; raise the error of a crash, with untaken messages in the mailbox."""
-        await self._serve()
+        return self._serve()
 
     async def _receive_until_due(self, timers: Timers) -> list[Envelope[Any]]:
         """Return the next messages, including those of timers that are due."""

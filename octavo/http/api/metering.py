@@ -110,7 +110,7 @@ class Metering:
     async def count(self, call: Call, amount: Amount) -> None:
         """Count what a response sends, or the next piece of a stream; HEAD counts nothing."""
         account_id = call.principal_as(Caller).account_id
-        if call.method == "HEAD":
+        if call.scope["method"] == "HEAD":
             await self._meter.check(account_id, amount)
         else:
             await self._meter.count(account_id, amount)

@@ -15,7 +15,7 @@ def counting_refusals(log_request: RequestLog, refused: RefusedAttempts) -> Requ
     """Return a request log that counts refusals with a code of `COUNTED`, and calls another."""
 
     def log(record: RequestRecord) -> None:
-        if record.failure in COUNTED:
+        if record.failure is not None and record.failure in COUNTED:
             principal = None if record.principal is None else AccountId(record.principal)
             refused.note(
                 record.failure,

@@ -36,7 +36,17 @@ class Parameters:
         operation: the operation.
     """
 
-    __slots__ = ("_headers", "_identifiers", "_names", "_path", "_query", "_read", "_without_query")
+    __slots__ = (
+        "_header_names",
+        "_headers",
+        "_identifiers",
+        "_names",
+        "_path",
+        "_query",
+        "_read",
+        "_without_headers",
+        "_without_query",
+    )
 
     def __init__(self, operation: Operation) -> None:
         self._names = parameters_of(operation.path)
@@ -44,9 +54,11 @@ class Parameters:
         self._path = operation.path_model
         self._query = operation.query_model
         self._read = None if self._query is None else _only_read(self._query)
-        self._headers = None
-        if operation.header_model is not None:
-            self._headers = _HeaderCheck(operation.header_model)
+        self._headers = headers = operation.header_model
+        fields = {} if headers is None else headers.model_fields
+        named = [field.alias or name for name, field in fields.items()]
+        self._header_names = {name.encode(): name for name in named}
+        self._without_headers = None if headers is None else _if_valid(headers)
         # Most requests have no query; the model of defaults is frozen and shared.
         self._without_query = None if self._query is None else _if_valid(self._query)
 
@@ -63,7 +75,20 @@ class Parameters:
         errors: Errors = []
         found: dict[str, object] = {}
         if self._path is not None:
-            self._check_path(self._path, values, found, errors)
+            for at in self._identifiers:
+                # pydantic accepts other notations, too: an object would have several addresses.
+                if len(values[at]) != _UUID_LENGTH:
+                    place = pointer(("path", self._names[at]))
+                    errors.append((place, _MESSAGES["uuid_parsing"]))
+            if not errors:
+                # Written out, as every request passes here.
+                named: dict[str, Any] = dict(zip(self._names, values, strict=True))
+                try:
+                    found["path"] = self._path.__pydantic_validator__.validate_strings(
+                        named, by_alias=True, by_name=False
+                    )
+                except ValidationError as refused:
+                    errors += _errors("path", refused)
         if query:
             given = read_query(query, errors, self._read)
             if self._query is not None:
@@ -75,48 +100,34 @@ class Parameters:
         elif self._query is not None:
             _validate("query", self._query, {}, found, errors)
         if self._headers is not None:
-            self._headers.check(headers, found, errors)
+            self._check_headers(self._headers, headers, found, errors)
         if errors:
             raise InvalidRequest(errors=errors[:MAX_LISTED])
         return found
 
-    def _check_path(
+    def _check_headers(
         self,
         model: type[BaseModel],
-        values: Sequence[str],
+        headers: Sequence[Header],
         found: dict[str, object],
         errors: Errors,
     ) -> None:
-        before = len(errors)
-        for at in self._identifiers:
-            # pydantic accepts other notations too, which would give an object several addresses.
-            if len(values[at]) != _UUID_LENGTH:
-                errors.append((pointer(("path", self._names[at])), _MESSAGES["uuid_parsing"]))
-        if len(errors) == before:
-            _validate("path", model, dict(zip(self._names, values, strict=True)), found, errors)
-
-
-class _HeaderCheck:
-    __slots__ = ("_defaults", "_model", "_names")
-
-    def __init__(self, model: type[BaseModel]) -> None:
-        self._model = model
-        named = [field.alias or name for name, field in model.model_fields.items()]
-        self._names = {name.encode(): name for name in named}
-        self._defaults = _if_valid(model)
-
-    def check(self, headers: Sequence[Header], found: dict[str, object], errors: Errors) -> None:
-        names = self._names
-        given: dict[str, str] = {}
+        names = self._header_names
+        given: dict[str, Any] = {}
         for header, value in headers:
             if header in names:
                 name, text = names[header], value.decode("latin-1")
                 # Repeated fields form one list (RFC 9110 section 5.3).
                 given[name] = f"{given[name]}, {text}" if name in given else text
-        if not given and self._defaults is not None:
-            found["headers"] = self._defaults
-        else:
-            _validate("headers", self._model, given, found, errors)
+        if not given and self._without_headers is not None:
+            found["headers"] = self._without_headers
+            return
+        try:
+            found["headers"] = model.__pydantic_validator__.validate_strings(
+                given, by_alias=True, by_name=False
+            )
+        except ValidationError as refused:
+            errors += _errors("headers", refused)
 
 
 def _if_valid(model: type[BaseModel]) -> BaseModel | None:
@@ -138,9 +149,14 @@ def _validate(
             given, by_alias=True, by_name=False
         )
     except ValidationError as refused:
-        for error in refused.errors(include_url=False, include_context=False, include_input=False):
-            message = _MESSAGES.get(error["type"], error["msg"])
-            errors.append((pointer((part, *error["loc"])), message))
+        errors += _errors(part, refused)
+
+
+def _errors(part: str, refused: ValidationError) -> Errors:
+    found = refused.errors(include_url=False, include_context=False, include_input=False)
+    return [
+        (pointer((part, *each["loc"])), _MESSAGES.get(each["type"], each["msg"])) for each in found
+    ]
 
 
 def _only_read(model: type[BaseModel]) -> frozenset[str] | None:

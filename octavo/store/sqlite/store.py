@@ -19,6 +19,8 @@ from octavo.store.sqlite.readers import Reader, ReaderPool
 from octavo.store.sqlite.writer import Writer
 from octavo.store.transaction import Script, T
 
+MAX_EAGER_READS = 8
+"""Reads on the thread of the event loop of which at least one lets other tasks run."""
 READ_THREADS = 4
 CLOSE_SECONDS = 60.0
 # A short read blocks the event loop, so it does not wait long for a lock.
@@ -37,11 +39,18 @@ class SqliteStore:
         self._reader: Reader | None = None
         self._readers = ReaderPool(partial(connect, path, reading=True), READ_THREADS)
         self._closed = False
+        # Reads since the last one that was a checkpoint.
+        self._eager = 0
 
     async def read(self, script: Script[T]) -> T:
-        """See `Store`. Runs on the thread of the event loop, after a checkpoint."""
-        await trio.lowlevel.checkpoint()
-        self._require_open()
+        """See `Store`. Runs on the thread of the event loop; some reads are checkpoints."""
+        # A pass through the scheduler takes as long as a read; others run after a few at the latest.
+        self._eager += 1
+        if self._eager >= MAX_EAGER_READS:
+            self._eager = 0
+            await trio.lowlevel.checkpoint()
+        if self._closed:
+            self._require_open()
         reader = self._reader
         if reader is None:
             reader = self._reader = Reader(
