@@ -77,6 +77,7 @@ class Hold:
         """
         self._evict, self.progressed_at = evict, progressed_at
         self._budget._evictable.setdefault(self._network, {})[self] = None
+        self._budget.evict_for_waiting()
 
     def forbid_eviction(self) -> None:
         """Keep the bytes until they are released."""
@@ -153,7 +154,7 @@ class MemoryBudget:
         self._total = total
         self._per_client = per_client
         self._by_client: dict[str, int] = {}
-        self._waiting: dict[str, OrderedDict[_Waiter, None]] = {}
+        self._waiting: OrderedDict[str, OrderedDict[_Waiter, None]] = OrderedDict()
         self._evictable: dict[str, dict[Hold, None]] = {}
         self._evicting = False
         self.held = 0
@@ -209,7 +210,8 @@ class MemoryBudget:
         return next(reversed(queue)).refused_at if queue else 0.0
 
     async def _wait(self, network: str, size: int, refused_at: float) -> Hold:
-        if network not in self._waiting and self._make_room(network, size):
+        # The first of those that wait would never have room if others took what becomes free.
+        if network not in self._waiting and self._make_room(network, size, self._first_size()):
             return self._take(network, size)
         waiter = _Waiter(size, refused_at)
         self._waiting.setdefault(network, OrderedDict())[waiter] = None
@@ -286,11 +288,26 @@ class MemoryBudget:
                 waiter, _ = queue.popitem(last=False)
                 waiter.hold = self._take(network, waiter.size)
                 waiter.admitted.set()
-            if queue:
-                # After the other clients, whose turn is next.
-                self._waiting[network] = queue
-                if not self._has_room_in_all(next(iter(queue)).size):
-                    return
+            if not queue:
+                continue
+            self._waiting[network] = queue
+            if not self._has_room_in_all(next(iter(queue)).size + keep):
+                # Its turn remains: otherwise smaller requests would keep it waiting.
+                self._waiting.move_to_end(network, last=False)
+                return
+
+    def evict_for_waiting(self) -> None:
+        """Make room for the first of those that wait, since a hold may be evicted from now on."""
+        if self._waiting and not self._evicting:
+            network, queue = next(iter(self._waiting.items()))
+            if self._make_room(network, next(iter(queue)).size):
+                self._admit()
+
+    def _first_size(self) -> int:
+        """Return the bytes that the first of those that wait needs; 0 without any."""
+        if not self._waiting:
+            return 0
+        return next(iter(next(iter(self._waiting.values())))).size
 
     def _forget(self, network: str, waiter: _Waiter) -> None:
         queue = self._waiting[network]

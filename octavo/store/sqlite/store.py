@@ -44,7 +44,7 @@ class SqliteStore:
 
     async def read(self, script: Script[T]) -> T:
         """See `Store`. Runs on the thread of the event loop; some reads are checkpoints."""
-        # A pass through the scheduler takes as long as a read; others run after a few at the latest.
+        # A pass through the scheduler takes as long as a read; others run after a few of them.
         self._eager += 1
         if self._eager >= MAX_EAGER_READS:
             self._eager = 0

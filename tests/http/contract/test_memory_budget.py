@@ -358,3 +358,46 @@ async def test_growth_without_room_is_refused_and_changes_nothing() -> None:
         assert (hold.size, budget.held) == (30, 95)
         hold.grow(35)
     assert budget.held == 0
+
+
+async def test_hold_that_may_be_evicted_later_makes_room_for_one_that_waits() -> None:
+    budget = MemoryBudget(TOTAL, TOTAL)
+    held = budget.hold(CLIENTS[0], TOTAL)
+    admitted: list[Hold] = []
+
+    async def wait() -> None:
+        admitted.append(await budget.wait(CLIENTS[1], 10))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait)
+        await trio.testing.wait_all_tasks_blocked()
+        assert not admitted
+        held.permit_eviction(lambda: None, trio.current_time)
+        await trio.testing.wait_all_tasks_blocked()
+        assert held.evicted
+    assert admitted[0].size == 10
+
+
+async def test_large_request_that_waits_is_not_passed_by_others_for_good() -> None:
+    budget = MemoryBudget(TOTAL, TOTAL)
+    small = [budget.hold(f"192.0.2.{number}", 20) for number in range(5)]
+    order: list[str] = []
+
+    async def wait(client: str, size: int) -> None:
+        with await budget.wait(client, size):
+            order.append(client)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait, "198.51.100.1", 60)
+        await trio.testing.wait_all_tasks_blocked()
+        for number in range(10):
+            nursery.start_soon(wait, f"203.0.113.{number}", 20)
+        await trio.testing.wait_all_tasks_blocked()
+        for each in small:
+            assert order == []
+            each.release()
+            await trio.testing.wait_all_tasks_blocked()
+            if order:
+                break
+    assert order[0] == "198.51.100.1"
+    assert len(order) == 11
