@@ -4,7 +4,7 @@ A count has no noise of the machine in it. With one client it is the same each t
 depends on how many requests come together. Prints one JSON line a figure, and with ``--rooms`` the
 rooms of each.
 
-    python benchmarks/calls.py [--rooms] [--only NAME]
+    python benchmarks/calls.py [--rooms] [--functions N] [--repeat N] [--only NAME]
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from benchmarks.http import ORIGIN, Service, announced, make_key, request  # noq
 
 SIZE, LINKS = 2_000, 10
 WARM = 30
-REQUESTS = 200
+REQUESTS = 800
 
 
 class Counted(Service):
@@ -91,7 +91,7 @@ def saving(served: Service, workspace: str, seed: int) -> NextRequest:
         if status not in (0, 200):
             raise SystemExit(f"a save got {status}")
         if not status:
-            head = served.ask("GET", path)["head"]
+            head = served.ask("GET", f"{path}?content=text")["head"]
             tag = b'"%b"' % str(head["id"]).encode()
         body = json.dumps({"text": edited(text, chosen)}).encode()
         return request("PUT", path, served.key, b"if-match: " + tag, body=body)
@@ -145,10 +145,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rooms", action="store_true", help="the calls of each room, too")
     parser.add_argument("--functions", type=int, default=0, help="so many functions")
+    parser.add_argument("--repeat", type=int, default=1, help="count so many times")
     parser.add_argument("--only", choices=WORK, help="one figure")
     arguments = parser.parse_args()
     with counted() as served:
-        for name in [arguments.only] if arguments.only else WORK:
+        for name in (
+            (arguments.repeat * [arguments.only]) if arguments.only else arguments.repeat * [*WORK]
+        ):
             found = measure(served, name)
             each = {room: calls.total() / REQUESTS for room, calls in found.items()}
             tell(name, sum(each.values()))

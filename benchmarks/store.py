@@ -96,7 +96,7 @@ def save(workspace_id: WorkspaceId, file_id: FileId, position: int) -> Script[No
     )
     changeset = Changeset(head.mutation_id, fingerprint([operation]), AUTHOR, (operation,))
     change = Change("created" if position <= FILES else "updated", head, CONTENT)
-    plan = Plan(changeset, head.position, (change,), growth=0, needed=0)
+    plan = Plan(changeset, head.position, (change,), (change,), growth=0, needed=0)
     return commit_changesets(workspace_id, Position(position - 1), [plan], position)
 
 

@@ -33,46 +33,43 @@ class CredentialCache:
     """Caches at most ``maximum`` callers by credential digest; the oldest are evicted.
 
     Attributes:
+        entries: the callers by digest, also stale ones; only for reading.
         generation: the number of calls of `forget` and `forget_all`.
     """
 
     def __init__(self, maximum: int) -> None:
         self._maximum = maximum
-        self._entries: dict[bytes, CachedCaller] = {}
+        self.entries: dict[bytes, CachedCaller] = {}
         self._digests: dict[AccountId, set[bytes]] = {}
         self.generation = 0
 
     def __len__(self) -> int:
-        return len(self._entries)
-
-    def find(self, digest: bytes) -> CachedCaller | None:
-        """Return the entry of a digest, even if it is stale; None if there is none."""
-        return self._entries.get(digest)
+        return len(self.entries)
 
     def keep(self, digest: bytes, entry: CachedCaller, generation: int) -> None:
         """Cache ``entry``, unless something was forgotten since ``generation``."""
         if generation != self.generation:
             return
         self._drop(digest)
-        if len(self._entries) >= self._maximum:
-            self._drop(next(iter(self._entries)))
-        self._entries[digest] = entry
+        if len(self.entries) >= self._maximum:
+            self._drop(next(iter(self.entries)))
+        self.entries[digest] = entry
         self._digests.setdefault(entry.caller.account_id, set()).add(digest)
 
     def forget(self, account_id: AccountId) -> None:
         """Remove every caller of the account."""
         self.generation += 1
         for digest in self._digests.pop(account_id, ()):
-            del self._entries[digest]
+            del self.entries[digest]
 
     def forget_all(self) -> None:
         """Remove every caller."""
         self.generation += 1
-        self._entries.clear()
+        self.entries.clear()
         self._digests.clear()
 
     def _drop(self, digest: bytes) -> None:
-        entry = self._entries.pop(digest, None)
+        entry = self.entries.pop(digest, None)
         if entry is None:
             return
         account_id = entry.caller.account_id

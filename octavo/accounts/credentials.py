@@ -109,7 +109,7 @@ class Credentials:
         look_up: Callable[[bytes], Awaitable[CachedCaller | None]],
     ) -> Caller | None:
         digest = digest_of(secret)
-        entry = cache.find(digest)
+        entry = cache.entries.get(digest)
         if entry is None or entry.until <= self._elapsed():
             if not is_one(secret):
                 return None

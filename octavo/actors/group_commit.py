@@ -104,9 +104,8 @@ class GroupCommit:
         """
         turn = self._actor.borrow()
         if turn is not None:
-            outcome = await self._write_alone(script, turn)
-            result: T = outcome.unwrap()
-            return result
+            alone: Outcome[T] = await self._write_alone(script, turn)
+            return alone.unwrap()
         try:
             outcome = await self._actor.ask(Write(script))
         except MailboxFull as error:

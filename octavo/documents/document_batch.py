@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Self
 
 from octavo.documents.batch_document import BatchDocument
 from octavo.documents.document_cache import DocumentCache
@@ -123,18 +124,18 @@ class DocumentBatch:
         update = live.update_since(vector) if live.epoch == epoch else live.state()
         return DocumentUpdate(live.epoch, update, live.vector_bytes())
 
-    def attempt(self) -> "_Attempt":
+    def attempt(self) -> Self:
         """Implement `octavo.model.documents.document.Documents.attempt`."""
-        return _Attempt(self)
+        return self
 
-    def begin(self) -> None:
+    def __enter__(self) -> None:
         """Begin an attempt."""
         self._before = {}
 
-    def end(self, *, refused: bool) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """End the attempt, and undo it if it was refused."""
         before, self._before = self._before or {}, None
-        if refused:
+        if kind is not None and issubclass(kind, DomainError):
             for file_id, document in before.items():
                 self._undo(file_id, document)
 
@@ -256,18 +257,3 @@ class DocumentBatch:
             document.growth, expensive = document.growth.recounted(document.live.state)
         if expensive or self._limits.outgrown(document.bound, size):
             document.reset(self._cache.client)
-
-
-class _Attempt:
-    """The block of `DocumentBatch.attempt`; every save passes one."""
-
-    __slots__ = ("_documents",)
-
-    def __init__(self, documents: DocumentBatch) -> None:
-        self._documents = documents
-
-    def __enter__(self) -> None:
-        self._documents.begin()
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._documents.end(refused=kind is not None and issubclass(kind, DomainError))

@@ -40,10 +40,9 @@ def parse_entity_tags(value: str) -> EntityTags:
     Empty list members are ignored (RFC 9110 section 5.6.1.2). Raises ValueError for anything
     else; its text describes the error.
     """
-    # As nearly every client sends it.
-    one = _ONE_STRONG.fullmatch(value)
-    if one is not None:
-        return EntityTags((EntityTag(one[1]),))
+    only = one_strong_tag(value)
+    if only is not None:
+        return EntityTags((EntityTag(only),))
     text = value.strip(" \t")
     if text == "*":
         return EntityTags((), anything=True)
@@ -62,6 +61,12 @@ def parse_entity_tags(value: str) -> EntityTags:
     if not tags:
         raise ValueError("contains no entity tag")
     return EntityTags(tuple(tags))
+
+
+def one_strong_tag(value: str) -> str | None:
+    """Return the opaque part of a list of one strong tag, as clients send it; None for others."""
+    one = _ONE_STRONG.fullmatch(value)
+    return None if one is None else one[1]
 
 
 def _skip(text: str, at: int) -> int:

@@ -144,7 +144,7 @@ def add_components(
     )
 
     indexer = IndexingJob(store)
-    others = OtherWrites()
+    others = OtherWrites(elapsed)
 
     def announce(workspace_id: WorkspaceId, position: Position) -> None:
         hub.announce(workspace_id, position)

@@ -42,7 +42,13 @@ def decompressed(data: bytes, file_id: str) -> str:
 
 def text_of(data: bytes | None, file_id: str) -> str | None:
     """Return the text of a column that is NULL for a file without one; raise `TextDamaged`."""
-    return None if data is None else decompressed(data, file_id)
+    if data is None:
+        return None
+    # As `decompressed`: every text that is read passes here.
+    try:
+        return _decompressed(data)
+    except (ZstdError, ValueError) as error:
+        raise TextDamaged(file_id, str(error)) from error
 
 
 def undamaged(data: bytes) -> str | None:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import trio
@@ -14,9 +14,13 @@ SECONDS = 10.0
 
 
 class OtherWrites:
-    """Writes to the workspaces of this process that are no import's."""
+    """Writes to the workspaces of this process that are no import's.
 
-    def __init__(self) -> None:
+    ``elapsed`` returns a time in seconds.
+    """
+
+    def __init__(self, elapsed: Callable[[], float] = trio.current_time) -> None:
+        self._elapsed = elapsed
         self._last = -math.inf
         self._importing: Counter[WorkspaceId] = Counter()
 
@@ -41,8 +45,8 @@ class OtherWrites:
 
     def wrote(self) -> None:
         """Record a write that is no import's."""
-        self._last = trio.current_time()
+        self._last = self._elapsed()
 
     def recent(self) -> bool:
         """Return whether one was recorded in the last `SECONDS`."""
-        return trio.current_time() - self._last < SECONDS
+        return self._elapsed() - self._last < SECONDS

@@ -96,6 +96,8 @@ class UsageMeter:
         self._counters = UsageCounters(writer_id, limits, now(), maximum=maximum)
         self._limited = limits.downloads.limited
         self._noted = trio.Event()
+        # Whether the event is set, which each read needs to know.
+        self._pending = False
         self._flushing = trio.Lock()
 
     async def check(self, account_id: AccountId, amount: Amount = NOTHING) -> None:
@@ -154,7 +156,9 @@ class UsageMeter:
         if count:
             await self.check_writes(count)
             self._counters.add_writes(count)
-            self._noted.set()
+            if not self._pending:
+                self._pending = True
+                self._noted.set()
 
     def add(self, account_id: AccountId, amount: Amount) -> None:
         """Count what was read already, whatever the limits."""
@@ -163,7 +167,9 @@ class UsageMeter:
             if now >= counters.month_end:
                 counters.enter(now)
             counters.add(account_id, amount)
-            self._noted.set()
+            if not self._pending:
+                self._pending = True
+                self._noted.set()
 
     def release(self, account_id: AccountId, amount: Amount) -> None:
         """Take back what `hold` promised."""
@@ -204,7 +210,7 @@ class UsageMeter:
                     return
                 counters.settle(batch)
                 counters.adopt(totals, asked, trio.current_time() + self._fresh)
-            self._noted = trio.Event()
+            self._noted, self._pending = trio.Event(), False
 
     async def _fresh_counter(self, account_id: AccountId) -> Counter:
         counter = self._counters.of(account_id)

@@ -72,8 +72,11 @@ class StorageRoom:
         It may be negative. Raises `octavo.store.StoreUnavailable`.
         """
         found = self._workspaces.get(workspace_id)
-        if found is None or found.until <= trio.current_time():
+        # Without limits, and without other processes, it does not become outdated.
+        if found is None or (found.until != math.inf and found.until <= trio.current_time()):
             found = await self._read(workspace_id)
+        if not found.limited:
+            return None
         return min((each.limit - each.used for each in found.limited), default=None)
 
     async def require(self, workspace_id: WorkspaceId, growth: int) -> None:

@@ -169,8 +169,8 @@ def test_cache_is_bounded_and_evicts_the_oldest() -> None:
     for digest in (b"1", b"2", b"3"):
         remembered.keep(digest, entry(ANN), 0)
     assert len(remembered) == 2
-    assert remembered.find(b"1") is None
-    assert remembered.find(b"3") is not None
+    assert remembered.entries.get(b"1") is None
+    assert remembered.entries.get(b"3") is not None
 
 
 def test_callers_of_one_account_are_invalidated_and_no_others() -> None:
@@ -178,9 +178,9 @@ def test_callers_of_one_account_are_invalidated_and_no_others() -> None:
     for digest, account_id in ((b"1", ANN), (b"2", BOB), (b"3", ANN)):
         remembered.keep(digest, entry(account_id), 0)
     remembered.forget(ANN)
-    assert remembered.find(b"1") is None
-    assert remembered.find(b"2") is not None
-    assert remembered.find(b"3") is None
+    assert remembered.entries.get(b"1") is None
+    assert remembered.entries.get(b"2") is not None
+    assert remembered.entries.get(b"3") is None
 
 
 def test_look_up_that_began_before_everything_was_forgotten_is_not_cached() -> None:
@@ -190,7 +190,7 @@ def test_look_up_that_began_before_everything_was_forgotten_is_not_cached() -> N
     remembered.keep(b"2", entry(BOB), 0)
     assert len(remembered) == 0
     remembered.keep(b"2", entry(BOB), remembered.generation)
-    assert remembered.find(b"2") is not None
+    assert remembered.entries.get(b"2") is not None
 
 
 def test_caller_cached_again_is_cached_once() -> None:
@@ -198,7 +198,7 @@ def test_caller_cached_again_is_cached_once() -> None:
     remembered.keep(b"1", entry(ANN), 0)
     remembered.keep(b"1", entry(BOB), 0)
     remembered.forget(ANN)
-    assert remembered.find(b"1") is not None
+    assert remembered.entries.get(b"1") is not None
     remembered.forget(BOB)
     assert len(remembered) == 0
 

@@ -69,7 +69,7 @@ class Actor(Generic[M]):
         raise NotImplementedError
 
     def answer(self, message: M) -> Reply:
-        """Answer a message that was asked while the actor waits for messages, or `UNANSWERED`.
+        """Return the answer to a message while the actor waits for messages, or `UNANSWERED`.
 
         Called in the task of the asker, which saves two task switches: it must not change the
         actor, nor do anything that takes time. As no message is being handled and none waits, the
@@ -104,11 +104,13 @@ def handles_batches(actor_class: type[Actor[Any]]) -> bool:
 class ActorContext:
     """The services of the core for one incarnation of an actor."""
 
-    __slots__ = ("_cell", "_ended", "_stopping", "_watched", "scope", "tasks", "timers")
+    __slots__ = ("_cell", "_ended", "_stopping", "_watched", "faults", "scope", "tasks", "timers")
 
     def __init__(self, cell: Cell) -> None:
         """Serve the present incarnation of ``cell``."""
         self._cell = cell
+        # None outside tests: then there is no point to pass.
+        self.faults = cell.runtime.faults
         self._stopping = False
         self._ended = False
         self._watched: list[tuple[Watchers, Callable[[Down], None]]] | None = None

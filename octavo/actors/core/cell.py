@@ -278,7 +278,20 @@ class Cell(Waiter):
         serving = Serving(self, actor, context)
         try:
             try:
-                await self._serve(actor, context, serving, ready)
+                # From `Actor.started` to the last message; no function of its own, since each
+                # message passes all of them again.
+                try:
+                    with context.scope:
+                        await self._start(actor, context)
+                        self.state = "running"
+                        if type(actor).answer is not Actor.answer:
+                            self.answer = actor.answer
+                        ready()
+                        await serving.run()
+                except BaseException as error:
+                    await self._end_tasks(context, error)
+                    raise
+                await self._end_tasks(context, None)
             except BaseException as error:
                 if self.state == "running":
                     await self._stop(actor, "crashed" if is_crash(error) else "cancelled", error)
@@ -287,29 +300,17 @@ class Cell(Waiter):
         finally:
             context.close()
 
-    async def _serve(
-        self, actor: Actor[Any], context: ActorContext, serving: Serving, ready: Callable[[], None]
-    ) -> None:
-        """Run the actor from `Actor.started` to its last message, and end its tasks."""
-        try:
-            with context.scope:
-                await self._start(actor, context)
-                self.state = "running"
-                if type(actor).answer is not Actor.answer:
-                    self.answer = actor.answer
-                ready()
-                await serving.run()
-        except BaseException as error:
-            self.answer = None
-            task_error = await context.end_tasks()
-            if task_error is not None and is_crash(error):
-                group = "the actor crashed, and one of its tasks did"
-                raise BaseExceptionGroup(group, [unwrap(error), task_error]) from None
-            raise
+    async def _end_tasks(self, context: ActorContext, error: BaseException | None) -> None:
+        """End the tasks of an actor that has handled its last message; raise what they raised."""
         self.answer = None
         task_error = await context.end_tasks()
-        if task_error is not None:
+        if task_error is None:
+            return
+        if error is None:
             raise task_error
+        if is_crash(error):
+            group = "the actor crashed, and one of its tasks did"
+            raise BaseExceptionGroup(group, [unwrap(error), task_error]) from None
 
     def _learn_message_types(self, types: MessageTypes) -> None:
         """Note what the actor accepts; refuse what was sent while that was not known."""

@@ -195,7 +195,7 @@ class DirectoryChild(WatchedChild):
 
     def became_idle(self, cell: VirtualActorCell) -> None:
         """Handle that an actor waits for messages."""
-        self._limit.became_idle(cell, trio.current_time())
+        self._limit.became_idle(cell, cell.mailbox.now())
         if self._limit.queued:
             self._serve_queue()
 

@@ -52,17 +52,22 @@ class PendingPush(NamedTuple):
 
     envelope: Envelope[Any]
     push: Push
+    size: int
+    """The bytes of its texts and updates."""
+    weight: int
+    """The cost of planning, in operations; `BYTES_OF_AN_OPERATION` of text count as one.
 
-    @property
-    def weight(self) -> int:
-        """The cost of planning, in operations; `BYTES_OF_AN_OPERATION` of text count as one.
+    One that rewrites links is planned alone, as it needs the texts of all notes.
+    """
 
-        One that rewrites links is planned alone, as it needs the texts of all notes.
-        """
-        operations = self.push.changeset.operations
-        if file_moves(operations):
-            return MAX_OPERATIONS + 1
-        return len(operations) + sum(map(size_of, operations)) // BYTES_OF_AN_OPERATION
+    @classmethod
+    def of(cls, envelope: Envelope[Any], push: Push) -> "PendingPush":
+        """Return a push with its size and its weight."""
+        operations = push.changeset.operations
+        size = sum([size_of(each) for each in operations])
+        moves = file_moves(operations)
+        weight = MAX_OPERATIONS + 1 if moves else len(operations) + size // BYTES_OF_AN_OPERATION
+        return cls(envelope, push, size, weight)
 
     def attaches(self, object_ids: Set[ObjectId]) -> FileId | None:
         """Return the first file that gets one of the uploads; None without any."""
@@ -101,7 +106,9 @@ class PushVerdicts:
 
 
 def plan_all(
-    batch: Batch, waiting: Sequence[PendingPush], completed: Callable[[Changeset], Changeset]
+    batch: Batch,
+    waiting: Sequence[PendingPush],
+    completed: Callable[[Changeset], Changeset] | None,
 ) -> PushVerdicts:
     """Plan every pending changeset after ``completed`` transformed it; reply to none of them."""
     verdicts = PushVerdicts()
@@ -112,7 +119,8 @@ def plan_all(
             same[1].append(pending)
             continue
         try:
-            verdicts.accepted[changeset.mutation_id] = (batch.add(completed(changeset)), [pending])
+            planned = batch.add(changeset if completed is None else completed(changeset))
+            verdicts.accepted[changeset.mutation_id] = (planned, [pending])
         except DomainError as refusal:
             verdicts.refused.append((pending, refusal))
     return verdicts
@@ -241,25 +249,26 @@ class Planner:
 
         ``room`` is that of `octavo.model.files.batch.Batch`.
         """
-        texts = await self._texts_to_relink(state, waiting)
+        moving = waiting[0].weight > MAX_OPERATIONS
+        texts = await self._texts_to_relink(state, waiting) if moving else {}
         operations = [each for pending in waiting for each in pending.push.changeset.operations]
         saves = [each for each in operations if isinstance(each, SaveNote)]
         loading = await self._load(state, [each.file_id for each in saves])
         documents = loading.batch
 
         def relink(changeset: Changeset) -> Changeset:
-            return self._relinked(changeset, state, texts) if texts else changeset
+            return self._relinked(changeset, state, texts)
 
         def work() -> PlannedBatch:
             if saves:
                 loading.load()
             batch = Batch(state.tree, state.position, now, self._new_id, documents, room)
-            verdicts = plan_all(batch, waiting, relink)
+            verdicts = plan_all(batch, waiting, relink if texts else None)
             prepared = compressed_texts(batch.plans) if long else {}
             return PlannedBatch(batch, verdicts, documents.changed(), documents, prepared)
 
         much = bool(saves) and loading.size + sum(map(size_of, saves)) > INLINE_BYTES
-        long = sum(map(size_of, operations)) > INLINE_TEXT_BYTES or bool(texts)
+        long = sum([each.size for each in waiting]) > INLINE_TEXT_BYTES or bool(texts)
         return await self._documents.offload(work) if much or long else work()
 
     async def documents(

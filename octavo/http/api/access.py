@@ -90,7 +90,13 @@ class Access:
         """Raise `NotFound` or `Forbidden` unless the caller is a member with ``right``."""
         if caller.limits is not None and not caller.limits.sees(workspace_id):
             raise NotFound
-        role = await self.role(workspace_id, caller.account_id)
+        # As `role`: every request of a workspace passes here.
+        members = self._members.get(workspace_id)
+        known = None if members is None else members.get(caller.account_id)
+        if known is not None and known[1] > self._elapsed():
+            role: Role | None = known[0]
+        else:
+            role = await self.role(workspace_id, caller.account_id)
         if role is None:
             raise NotFound
         if not grants(role, right):
@@ -126,7 +132,8 @@ class Access:
         `Forbidden`.
         """
         found = WorkspaceId(str(workspace_id))
-        caller = await self.require(call, found, "read")
+        caller = call.principal_as(Caller)
+        await self.check(found, caller, "read")
         return found, caller.confinement
 
     async def member(

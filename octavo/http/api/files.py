@@ -192,7 +192,10 @@ class FileOperations:
         )
         if body.rewrite_links and body.path is MISSING:
             raise InvalidRequest(errors=[("/rewriteLinks", LINKS_WITHOUT_PATH)])
-        return await self._push(call, path, update, body.mutation_id)
+        receipt = await self._submitter.push(
+            call, str(path.workspace_id), (update,), body.mutation_id
+        )
+        return changed(receipt)
 
     @operation(
         id="deleteFile",

@@ -40,7 +40,6 @@ from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.contract.reply import NotModified, Reply
 from octavo.model.accounts.access_limits import READ
-from octavo.model.etag import entity_tag
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, ProgramNumber, RevisionId, WorkspaceId
@@ -173,14 +172,17 @@ class ReadingOperations:
                 return NotModified(headers=(_etag(head),))
         if query.content == "text":
             stored = await self._store.read(files.file(workspace_id, file_id))
-            whole = None if stored is None else files.WholeFile(stored, None)
-        else:
-            script = files.whole_file(workspace_id, file_id)
-            whole = await read_current(
-                lambda: self._store.read(script),
-                lambda found: _seen(found, within),
-                lambda message: self._follow(workspace_id, message),
-            )
+            head = _live(None if stored is None else stored.revision, within)
+            if stored is None:
+                raise NotFound
+            await self._metering.count(call, amount_of_text(stored))
+            return Reply(workspace_file(workspace_id, stored), headers=(_etag(head),))
+        script = files.whole_file(workspace_id, file_id)
+        whole = await read_current(
+            lambda: self._store.read(script),
+            lambda found: _seen(found, within),
+            lambda message: self._follow(workspace_id, message),
+        )
         head = _live(None if whole is None else whole.stored.revision, within)
         if whole is None:
             raise NotFound
@@ -385,4 +387,4 @@ def _live(head: Revision | None, within: Confinement | None) -> Revision:
 
 
 def _etag(head: Revision) -> tuple[bytes, bytes]:
-    return (b"etag", entity_tag(head.revision_id))
+    return (b"etag", b'"%b"' % head.revision_id.encode())

@@ -280,7 +280,7 @@ class Application:
         None if the fallback serves the path. Raises the `Problem` of any other request.
         """
         scope = context.scope
-        resource, values = self._router.find(_raw_path(scope))
+        resource, values = self._router.find(scope.get("raw_path") or _raw_path(scope))
         absent = self._absent_at(scope) if resource is None else None
         if not context.accepted:
             if resource is not None:

@@ -125,6 +125,7 @@ GivenTime = AwareDatetime
 """A time in a request, with any UTC offset, converted by `milliseconds_of`."""
 
 
+@lru_cache(maxsize=4096)
 def timestamp(milliseconds: int) -> Timestamp:
     """Return the time of so many milliseconds of Unix time, clamped to what RFC 3339 represents."""
     seconds, rest = divmod(min(max(milliseconds, 0), LATEST), 1000)

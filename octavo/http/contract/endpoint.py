@@ -65,6 +65,7 @@ class Endpoint:
         "_elapsed",
         "_expected",
         "_failure_problem",
+        "_handled_plainly",
         "_handler",
         "_headers",
         "_json_headers",
@@ -102,6 +103,7 @@ class Endpoint:
         self.operation = operation
         self._elapsed = elapsed
         self._handler = handler
+        self._handled_plainly = operation.time is None and not operation.finish_when_client_leaves
         self._authenticator = authenticator
         self._limiter = limiter
         self._memory = memory
@@ -271,6 +273,9 @@ class Endpoint:
             arguments["body"] = await body.read(scope["headers"], receive)
             if self._elapsed() - authenticated > AUTHENTICATED_SECONDS:
                 await self._authenticate_again(call)
+        # As `_handle`: nearly every request ends here.
+        if exchange is None or self._handled_plainly:
+            return await self._handler(call, **arguments)
         return await self._handle(call, arguments, exchange)
 
     def _admit(self, call: Call, principal: Principal) -> None:
@@ -313,6 +318,9 @@ class Endpoint:
         if type(result) is self._model:
             return self._content(self._status, result, ())
         if isinstance(result, Reply):
+            if result.status is None and type(result.body) is self._model:
+                self._declared.headers(result.headers)
+                return self._content(self._status, result.body, result.headers)
             status = self._status
             if result.status is not None:
                 status = result.status

@@ -20,6 +20,9 @@ Errors = list[tuple[str, str]]
 
 # Only the notation with hyphens, of those that pydantic accepts, has this length.
 _UUID_LENGTH = 36
+_REMEMBERED = 64
+"""Query strings of an operation whose models are kept."""
+_REMEMBERED_LENGTH = 64
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 _MESSAGES = {
@@ -42,6 +45,7 @@ class Parameters:
         "_identifiers",
         "_names",
         "_path",
+        "_queries",
         "_query",
         "_read",
         "_without_headers",
@@ -53,6 +57,8 @@ class Parameters:
         self._identifiers = [at for at, name in enumerate(self._names) if is_identifier(name)]
         self._path = operation.path_model
         self._query = operation.query_model
+        # The models of short queries: few differ, and models are frozen.
+        self._queries: dict[bytes, object] = {}
         self._read = None if self._query is None else _only_read(self._query)
         self._headers = headers = operation.header_model
         fields = {} if headers is None else headers.model_fields
@@ -89,10 +95,15 @@ class Parameters:
                     )
                 except ValidationError as refused:
                     errors += _errors("path", refused)
-        if query:
+        known = self._queries.get(query) if query else None
+        if known is not None:
+            found["query"] = known
+        elif query:
             given = read_query(query, errors, self._read)
             if self._query is not None:
                 _validate("query", self._query, given, found, errors)
+                if not errors and len(query) <= _REMEMBERED_LENGTH:
+                    self._remember(query, found["query"])
             else:
                 errors += [(pointer(("query", n)), _MESSAGES["extra_forbidden"]) for n in given]
         elif self._without_query is not None:
@@ -104,6 +115,11 @@ class Parameters:
         if errors:
             raise InvalidRequest(errors=errors[:MAX_LISTED])
         return found
+
+    def _remember(self, query: bytes, model: object) -> None:
+        if len(self._queries) >= _REMEMBERED:
+            self._queries.clear()
+        self._queries[query] = model
 
     def _check_headers(
         self,

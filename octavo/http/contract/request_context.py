@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import trio
 
-from octavo.http.contract.call import Call, client_of
+from octavo.http.contract.call import Call
 from octavo.http.contract.error_format import ErrorFormat
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.prepared_response import (
@@ -70,7 +70,9 @@ class RequestContext:
         self._receive = receive
         self._received = 0
         self.scope = scope
-        self.client = client_of(scope)
+        # As `client_of`.
+        client = scope.get("client")
+        self.client: str | None = client[0] if client else None
         extensions = scope.get("extensions")
         exchange: Extension | None = extensions.get(EXTENSION) if extensions else None
         self.exchange = exchange

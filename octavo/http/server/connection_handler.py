@@ -135,7 +135,18 @@ class ConnectionHandler:
             peer = self._admit(stream)
             if peer is not None:
                 try:
-                    await self._serve(stream, peer)
+                    # Each function between trio and the loop of a connection is passed again by
+                    # each request.
+                    if isinstance(stream, trio.SSLStream):
+                        await self._serve_tls(stream, peer)
+                    else:
+                        transport = plain_transport(stream)
+                        connection = Http1Connection(self, transport, peer)
+                        with self.watchdog.watching(connection):
+                            await connection.run()
+                except Http2Detected as begins:
+                    assert self.http2 is not None
+                    await self.http2.serve(transport, peer, begins.received)
                 finally:
                     self._admission.release(_host(peer))
         except BaseException as error:  # noqa: BLE001  # the border of the connection
@@ -163,17 +174,11 @@ class ConnectionHandler:
             return None
         return peer
 
-    async def _serve(self, stream: Stream, peer: Peer) -> None:
-        if isinstance(stream, trio.SSLStream):
-            if not await self._shakes_hands(stream, peer):
-                return
-            transport = tls_transport(stream)
-            is_http2 = stream.selected_alpn_protocol() == "h2"
-        else:
-            transport = plain_transport(stream)
-            is_http2 = False
-        received = b""
-        if not is_http2:
+    async def _serve_tls(self, stream: "trio.SSLStream[trio.SocketStream]", peer: Peer) -> None:
+        if not await self._shakes_hands(stream, peer):
+            return
+        transport, received = tls_transport(stream), b""
+        if stream.selected_alpn_protocol() != "h2":
             connection = Http1Connection(self, transport, peer)
             try:
                 with self.watchdog.watching(connection):

@@ -154,7 +154,8 @@ def commit_changesets(
 
     async def commit_plans(transaction: Transaction) -> None:
         changed = [change for plan in plans for change in plan.changed]
-        created = sum([change.outcome == "created" for change in changed])
+        outcomes = [change.outcome for change in changed]
+        created = outcomes.count("created")
         workspace, last_file, read = await _move_position(
             transaction, workspace_id, planned_at, plans, created
         )
@@ -167,8 +168,8 @@ def commit_changesets(
         )
         if documents and not await put_documents(transaction, workspace, documents):
             raise PositionMoved
-        purged = [change.head.file_id for change in changed if change.outcome == "purged"]
-        if purged:
+        if "purged" in outcomes:
+            purged = [change.head.file_id for change in changed if change.outcome == "purged"]
             await unindex_files(transaction, workspace_id, purged)
             await record_purges(transaction, workspace_id, workspace, purged)
             files = [(workspace, file_id) for file_id in purged]
@@ -298,12 +299,13 @@ async def store_changes(
             await preserve_documents(transaction, workspace, written)
         await execute_each(transaction, _SUPERSEDE_HEAD, superseded)
         await _replace_heads(transaction, workspace, [*heads.values()], contents)
-    # One by one, so that a server's client sends some between compressing others.
-    rows = ((number, _stored(each)) for number, each in texts)
-    if texts[1:]:
-        await transaction.execute_many(_INSERT_CONTENT, rows)
+    if len(texts) == 1:
+        number, text = texts[0]
+        await transaction.execute(_INSERT_CONTENT, number, _stored(text))
     elif texts:
-        await transaction.execute(_INSERT_CONTENT, *next(rows))
+        # One by one, so that a server's client sends some between compressing others.
+        rows = ((number, _stored(each)) for number, each in texts)
+        await transaction.execute_many(_INSERT_CONTENT, rows)
     await insert_images(transaction, images)
 
 
@@ -357,9 +359,9 @@ async def _insert_receipts(
 ) -> None:
     # A client can ask only for changesets whose mutation id it has chosen.
     plans = [plan for plan in plans if plan.changeset.repeatable]
-    rows = [_receipt_row(workspace, plan, now) for plan in plans]
-    if not rows:
+    if not plans:
         return
+    rows = [_receipt_row(workspace, plan, now) for plan in plans]
     if len(rows) == 1:
         if not await transaction.execute(_INSERT_RECEIPT, *rows[0]):
             raise Repeated([plans[0].changeset.mutation_id])

@@ -52,7 +52,8 @@ class Reader:
         finally:
             self._transaction = None
             self.failed = isinstance(transaction.failure, StoreUnavailable)
-            roll_back(connection)
+            if connection.in_transaction:
+                roll_back(connection)
 
     def interrupt(self) -> None:
         """End the running statement, from another thread, and prevent further ones."""

@@ -33,9 +33,10 @@ class Statement:
     Attributes:
         sql: the text for SQLite.
         parameters: how many arguments it takes.
+        columns: which columns of the result are identifiers; None until it was executed.
     """
 
-    __slots__ = ("_arguments", "_columns", "parameters", "sql")
+    __slots__ = ("_arguments", "columns", "parameters", "sql")
 
     def __init__(self, sql: str) -> None:
         cast: set[int] = set()
@@ -52,7 +53,7 @@ class Statement:
         self.sql = _TOKEN.sub(replaced, sql)
         self.parameters = max(numbers)
         self._arguments = tuple(sorted(cast))
-        self._columns: tuple[int, ...] | None = None
+        self.columns: tuple[int, ...] | None = None
 
     def bind(self, arguments: Sequence[Value]) -> Sequence[Value]:
         """Return the arguments for SQLite; raise ValueError for identifiers that are not UUIDs."""
@@ -66,12 +67,11 @@ class Statement:
                 bound[at] = identifiers.to_bytes(value)
         return bound
 
-    def columns(self, cursor: sqlite3.Cursor) -> tuple[int, ...]:
-        """Return which columns of the result are identifiers; ``cursor`` has executed this."""
-        if self._columns is None:
-            described = cursor.description or ()
-            self._columns = identifiers.identifier_columns(column[0] for column in described)
-        return self._columns
+    def describe(self, cursor: sqlite3.Cursor) -> tuple[int, ...]:
+        """Set `columns`, and return them; ``cursor`` has executed this."""
+        described = cursor.description or ()
+        self.columns = identifiers.identifier_columns(column[0] for column in described)
+        return self.columns
 
 
 class Statements(dict[str, Statement]):

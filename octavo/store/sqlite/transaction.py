@@ -43,6 +43,9 @@ _LAST_CONTENT = """
 """
 
 
+_OVER = StatementInvalid("the transaction is over")
+
+
 class SqliteTransaction:
     """The statements of one script. The caller begins and ends the transaction.
 
@@ -68,7 +71,9 @@ class SqliteTransaction:
             statement = self._statements[sql]
             cursor = self._connection.execute(statement.sql, statement.bind(arguments))
             row: Row | None = cursor.fetchone()
-            columns = statement.columns(cursor)
+            columns = statement.columns
+            if columns is None:
+                columns = statement.describe(cursor)
             # A statement with rows left would block the commit.
             cursor.close()
         except STATEMENT_ERRORS as error:
@@ -85,7 +90,9 @@ class SqliteTransaction:
             rows = cursor.fetchall()
         except STATEMENT_ERRORS as error:
             raise self._failed(error) from error
-        columns = statement.columns(cursor)
+        columns = statement.columns
+        if columns is None:
+            columns = statement.describe(cursor)
         return with_texts(rows, columns) if columns and rows else rows
 
     async def execute(self, sql: str, *arguments: Value) -> int:
@@ -227,4 +234,4 @@ class SqliteTransaction:
             )
         finally:
             if self.failure is None:
-                self.failure = StatementInvalid("the transaction is over")
+                self.failure = _OVER

@@ -7,7 +7,6 @@ caller can't be cancelled before its batch is done, so it is there to receive th
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
@@ -34,9 +33,11 @@ class _Job:
         self._token = trio.lowlevel.current_trio_token()
 
     def finish(self) -> None:
-        # The run can only be over when trio itself has failed: nobody waits then.
-        with suppress(trio.RunFinishedError):
+        try:
             self._token.run_sync_soon(self._wake)
+        except trio.RunFinishedError:
+            # The run can only be over when trio itself has failed: nobody waits then.
+            return
 
     def _wake(self) -> None:
         trio.lowlevel.reschedule(self._task, self.outcome)
@@ -99,7 +100,7 @@ class Writer:
             if self._connection is None:
                 self._connection = self._open()
             outcomes = perform(self._connection, self._statements, scripts)
-            if any(isinstance(outcome, Value) for outcome in outcomes):
+            if Value in [type(outcome) for outcome in outcomes]:
                 commit(self._connection)
             else:
                 roll_back(self._connection)
