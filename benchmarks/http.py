@@ -4,7 +4,10 @@ Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The
 clients another. SQLite writes with ``synchronous=FULL``: an acknowledged save is on the disk.
 The first figures show what the client does alone, against a server that does nothing.
 
-    python benchmarks/http.py [--quick]
+    python benchmarks/http.py [--quick] [--only GROUP]
+
+The group ``floor`` compares it with `benchmarks/servers/floor.py`, the least that a server on trio
+can do, in alternating rounds: for each work the two rates, and their ratio.
 """
 
 from __future__ import annotations
@@ -19,25 +22,30 @@ sys.path[0] = str(ROOT)
 import argparse  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
+import random  # noqa: E402
 import re  # noqa: E402
 import socket  # noqa: E402
+import statistics  # noqa: E402
 import subprocess  # noqa: E402
 import tempfile  # noqa: E402
 import threading  # noqa: E402
 import time  # noqa: E402
 import urllib.request  # noqa: E402
 import uuid  # noqa: E402
-from collections.abc import Iterator  # noqa: E402
+from collections.abc import Callable, Iterator  # noqa: E402
 from contextlib import contextmanager  # noqa: E402
 from dataclasses import dataclass  # noqa: E402
 from typing import Any  # noqa: E402
 
+from benchmarks.clients import corpus  # noqa: E402
 from benchmarks.clients.listeners import Listeners  # noqa: E402
-from benchmarks.clients.prose import prose  # noqa: E402
 from benchmarks.clients.raw import Found, NextRequest, load  # noqa: E402
 
 ORIGIN = "http://localhost"
-TEXT = prose(2_000)
+SIZE, LINKS = 2_000, 10
+"""Of a note, in characters: real Markdown with links and code."""
+TEXT = corpus.note(SIZE, LINKS, 0)
+ROUNDS = 5
 
 
 def report(name: str, value: float, unit: str) -> None:
@@ -68,9 +76,9 @@ class Service:
     def workspace(self) -> str:
         return str(self.ask("POST", "/api/workspaces", {"name": "Bench"})["id"])
 
-    def note(self, workspace: str, name: str) -> tuple[str, str]:
+    def note(self, workspace: str, name: str, text: str = TEXT) -> tuple[str, str]:
         """Create a note; return its id and its revision."""
-        body = {"path": f"{name}.md", "text": TEXT}
+        body = {"path": f"{name}.md", "text": text}
         made = self.ask("POST", f"/api/workspaces/{workspace}/files", body)
         return str(made["fileId"]), str(made["revision"]["id"])
 
@@ -152,17 +160,21 @@ def saving(
 ) -> NextRequest:
     """Save one note again and again, each time on top of the previous save."""
     path = f"/api/workspaces/{workspace}/files/{file_id}"
-    count = 0
+    return editing(path, served.key, b'"%b"' % revision.encode(), text)
+
+
+def editing(path: str, key: str, known: bytes, text: str) -> NextRequest:
+    """Save edits of a text at random places, the first on top of the entity tag ``known``."""
+    chosen = random.Random(path)
+    last = known
 
     def following(status: int, tag: bytes) -> bytes:
-        nonlocal count
+        nonlocal last
         if status not in (0, 200):
             raise SystemExit(f"a save got {status}")
-        count += 1
-        body = json.dumps({"text": f"{count}\n{text}"}).encode()
-        return request(
-            "PUT", path, served.key, b"if-match: " + (tag or b'"%b"' % revision.encode()), body=body
-        )
+        last = tag or last
+        body = json.dumps({"text": corpus.edited(text, chosen)}).encode()
+        return request("PUT", path, key, b"if-match: " + last, body=body)
 
     return following
 
@@ -170,17 +182,23 @@ def saving(
 def contending(served: Service, workspace: str, file_id: str, revision: str) -> NextRequest:
     """Save a note that others save too; after a conflict, on top of the winning save."""
     path = f"/api/workspaces/{workspace}/files/{file_id}"
+    return repeated_save(path, served.key, b'"%b"' % revision.encode())
+
+
+def repeated_save(path: str, key: str, known: bytes) -> NextRequest:
+    """Save a note that others save too; after a conflict, on top of the tag that it tells."""
     name = uuid.uuid4().hex
     count = 0
+    last = known
 
     def following(status: int, tag: bytes) -> bytes:
-        nonlocal count
+        nonlocal count, last
         if status not in (0, 200, 412):
             raise SystemExit(f"got {status}")
         count += 1
+        last = tag or last
         body = json.dumps({"text": f"{name} {count}\n{TEXT}"}).encode()
-        match = b"if-match: " + (tag or b'"%b"' % revision.encode())
-        return request("PUT", path, served.key, match, body=body)
+        return request("PUT", path, key, b"if-match: " + last, body=body)
 
     return following
 
@@ -264,6 +282,122 @@ def contention(served: Service, seconds: float) -> None:
     report("contended/16/lost", accepted + 1 - revisions, "saves")
 
 
+@dataclass(frozen=True)
+class Floor:
+    """The server that does the least."""
+
+    port: int
+
+    def note(self, name: str, text: str) -> bytes:
+        """Save a new note; return its entity tag."""
+        body = json.dumps({"text": text}).encode()
+        sent = request("PUT", f"/notes/{name}", "none", body=body)
+        with socket.create_connection(("127.0.0.1", self.port)) as client:
+            client.sendall(sent)
+            return client.recv(65536).partition(b"etag: ")[2].partition(b"\r")[0]
+
+
+@contextmanager
+def floor(core: int) -> Iterator[Floor]:
+    """Serve `benchmarks/servers/floor.py` on one core."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    with tempfile.TemporaryDirectory() as folder:
+        command = [*pinned(core), sys.executable, "-m", "benchmarks.servers.floor", str(port)]
+        process = subprocess.Popen([*command, f"{folder}/notes.sqlite3"], cwd=ROOT)
+        try:
+            while True:
+                try:
+                    socket.create_connection(("127.0.0.1", port)).close()
+                    break
+                except OSError:
+                    time.sleep(0.05)
+            yield Floor(port)
+        finally:
+            process.kill()
+            process.wait()
+
+
+Clients = Callable[[], list[NextRequest]]
+
+
+def compare(name: str, least: tuple[int, Clients], full: tuple[int, Clients], status: int) -> None:
+    """Report the median rates of both, in alternating rounds, and the median of their ratios."""
+    rates: list[tuple[float, float]] = []
+    for _ in range(ROUNDS):
+        one, other = (load(port, clients(), 2.0).rate(status) for port, clients in (least, full))
+        rates.append((one, other))
+    report(f"floor/{name}/floor", statistics.median(one for one, _ in rates), "responses/s")
+    report(f"floor/{name}/octavo", statistics.median(other for _, other in rates), "responses/s")
+    report(f"floor/{name}/ratio", statistics.median(other / one for one, other in rates), "")
+
+
+def against_floor(served: Service, least: Floor) -> None:
+    """Compare saves, contended saves, reads and the health of both."""
+    texts = [corpus.note(SIZE, LINKS, seed) for seed in range(64)]
+    for count in (1, 16, 64):
+
+        def of_floor(count: int = count) -> list[NextRequest]:
+            names = [uuid.uuid4().hex for _ in range(count)]
+            return [
+                editing(f"/notes/{name}", "none", least.note(name, text), text)
+                for name, text in zip(names, texts, strict=False)
+            ]
+
+        def of_octavo(count: int = count) -> list[NextRequest]:
+            workspace = served.workspace()
+            notes = [served.note(workspace, str(number), texts[number]) for number in range(count)]
+            return [
+                saving(served, workspace, *note, text)
+                for note, text in zip(notes, texts, strict=False)
+            ]
+
+        compare(f"saves/{count}", (least.port, of_floor), (served.port, of_octavo), 200)
+
+    def contended_floor() -> list[NextRequest]:
+        name = uuid.uuid4().hex
+        tag = least.note(name, TEXT)
+        return [repeated_save(f"/notes/{name}", "none", tag) for _ in range(16)]
+
+    def contended_octavo() -> list[NextRequest]:
+        workspace = served.workspace()
+        file_id, revision = served.note(workspace, "note")
+        return [contending(served, workspace, file_id, revision) for _ in range(16)]
+
+    compare(
+        "one note/16", (least.port, contended_floor), (served.port, contended_octavo), status=200
+    )
+    workspace = served.workspace()
+    file_id, revision = served.note(workspace, "note")
+    tag = least.note("read", TEXT)
+    path = f"/api/workspaces/{workspace}/files/{file_id}?content=text"
+    for name, status, of_least, of_full in (
+        (
+            "304",
+            304,
+            request("GET", "/notes/read", "none", b"if-none-match: " + tag),
+            request("GET", path, served.key, b'if-none-match: "%b"' % revision.encode()),
+        ),
+        ("2 KB", 200, request("GET", "/notes/read", "none"), request("GET", path, served.key)),
+        (
+            "health",
+            200,
+            request("GET", "/health", "none"),
+            request("GET", "/api/health", served.key),
+        ),
+    ):
+        compare(
+            f"{name}/16",
+            (least.port, sixteen(of_least)),
+            (served.port, sixteen(of_full)),
+            status,
+        )
+
+
+def sixteen(sent: bytes) -> Clients:
+    return lambda: [repeating(sent)] * 16
+
+
 def position(served: Service, workspace: str) -> int:
     return int(served.ask("GET", f"/api/workspaces/{workspace}/feed")["position"])
 
@@ -331,6 +465,9 @@ def main() -> None:
         client_alone(cores[0], seconds)
     with service(cores[0]) as served:
         report("memory/started", served.memory(), "MB")
+        if wanted("floor") and not arguments.quick:
+            with floor(cores[0]) as least:
+                against_floor(served, least)
         if wanted("saves"):
             saves(served, (16,) if arguments.quick else (1, 16, 64), seconds)
         if wanted("reads"):
