@@ -249,7 +249,8 @@ class Planner:
 
         ``room`` is that of `octavo.model.files.batch.Batch`.
         """
-        moving = waiting[0].weight > MAX_OPERATIONS
+        # One that moves is planned alone; none is left when all were repeated.
+        moving = bool(waiting) and waiting[0].weight > MAX_OPERATIONS
         texts = await self._texts_to_relink(state, waiting) if moving else {}
         operations = [each for pending in waiting for each in pending.push.changeset.operations]
         saves = [each for each in operations if isinstance(each, SaveNote)]
