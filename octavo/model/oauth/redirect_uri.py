@@ -11,6 +11,7 @@ LONGEST = 2_000
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 _HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?")
+_BRACKETS = re.compile(r"\[[^\[\]]*\](?::[0-9]*)?")
 _VISIBLE = re.compile(r"[!-~]+")
 # Browsers interpret these themselves, or they lead to files.
 _DANGEROUS = frozenset(
@@ -62,7 +63,9 @@ def _fault(uri: str) -> str | None:
     if parts.scheme in _DANGEROUS:
         return f"must not have the scheme {parts.scheme}"
     if parts.scheme in ("https", "http"):
-        if not parts.hostname or "@" in parts.netloc or not _is_host(parts.hostname):
+        # The standard library finds an address in brackets anywhere in the authority.
+        misplaced = "[" in parts.netloc and _BRACKETS.fullmatch(parts.netloc) is None
+        if not parts.hostname or "@" in parts.netloc or misplaced or not _is_host(parts.hostname):
             return "must name a host, and no user"
         if parts.scheme == "http" and not _is_loopback(parts.hostname):
             return "must use https, except for the loopback interface (127.0.0.1, [::1], localhost)"

@@ -79,6 +79,9 @@ def test_dangerous_addresses_are_refused(uri: str, fault: str) -> None:
         ("https://a.example/cb", "https://a.example/cb?x=1", False),
         ("https://a.example/cb", "https://A.example/cb", False),
         ("https://a.example/cb", "https://a.example/cb/../evil", False),
+        ("http://[::1]:5000/cb", "http://[::1]:5001/cb", True),
+        ("http://[::1]:5000/cb", "http://0[::1]:5000/cb", False),
+        ("http://[::1]:5000/cb", "http://[::1]0:5000/cb", False),
     ],
 )
 def test_only_the_port_of_the_loopback_interface_may_differ(
