@@ -82,6 +82,10 @@ class DocumentBatch:
         """Return whether the document of a file was loaded."""
         return file_id in self._documents
 
+    def content_of(self, file_id: FileId) -> ContentId:
+        """Return the content whose text a loaded document has."""
+        return self._documents[file_id].content_id
+
     def drop(self, file_id: FileId) -> None:
         """Forget a document that can't be used."""
         self._documents.pop(file_id, None)

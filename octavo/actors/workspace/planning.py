@@ -325,6 +325,10 @@ class Planner:
             raise WorkspaceGone
         if found.position != state.position:
             raise PositionMoved
+        for file_id in behind:
+            # Another process has brought it up to date: this one's edits would come on top.
+            if documents.content_of(file_id) != found.documents[file_id].followed:
+                raise PositionMoved
         return _Loading(documents, found.documents, contents, found.read)
 
     async def _texts_to_relink(

@@ -216,6 +216,33 @@ async def test_two_processes_that_bring_a_document_up_to_date_give_away_the_same
     engine.close()
 
 
+async def test_document_in_memory_that_another_process_brought_up_to_date_is_read_again() -> None:
+    engine = open_inline()
+    await create_workspace(engine)
+    one, two = inline_documents(client=101), inline_documents(client=102)
+    async with (
+        serving(engine, shared=True, documents=one) as here,
+        serving(engine, shared=True, name="s", documents=two) as there,
+    ):
+        await here.push(note("a", "a.md", "start"))
+        there.ids = here.ids
+        device = await device_of(here)
+        device.insert(0, "the ")
+        await there.push(save_of(device))
+        # Both have it in memory.
+        for rig in (here, there):
+            take(device, await lacking(rig, device))
+        await here.push(edit(await head_id(here), text="the start over"))
+        for rig in (here, there):
+            take(device, await lacking(rig, device))
+            assert device.text == "the start over"
+        device.insert(0, "and ")
+        await there.push(save_of(device))
+        assert await text_of(here, "a") == "and the start over"
+        assert (await device_of(here)).text == "and the start over"
+    engine.close()
+
+
 async def test_document_that_could_not_be_stored_is_not_given_away() -> None:
     engine = open_inline()
     flaky = FaultyStore(engine)
