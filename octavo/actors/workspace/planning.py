@@ -59,15 +59,17 @@ class PendingPush(NamedTuple):
 
     One that rewrites links is planned alone, as it needs the texts of all notes.
     """
+    moves: bool
+    """Whether it rewrites links."""
 
     @classmethod
     def of(cls, envelope: Envelope[Any], push: Push) -> "PendingPush":
         """Return a push with its size and its weight."""
         operations = push.changeset.operations
         size = sum([size_of(each) for each in operations])
-        moves = file_moves(operations)
+        moves = bool(file_moves(operations))
         weight = MAX_OPERATIONS + 1 if moves else len(operations) + size // BYTES_OF_AN_OPERATION
-        return cls(envelope, push, size, weight)
+        return cls(envelope, push, size, weight, moves)
 
     def attaches(self, object_ids: Set[ObjectId]) -> FileId | None:
         """Return the first file that gets one of the uploads; None without any."""
@@ -249,8 +251,7 @@ class Planner:
 
         ``room`` is that of `octavo.model.files.batch.Batch`.
         """
-        # One that moves is planned alone; none is left when all were repeated.
-        moving = bool(waiting) and waiting[0].weight > MAX_OPERATIONS
+        moving = True in [pending.moves for pending in waiting]
         texts = await self._texts_to_relink(state, waiting) if moving else {}
         operations = [each for pending in waiting for each in pending.push.changeset.operations]
         saves = [each for each in operations if isinstance(each, SaveNote)]
