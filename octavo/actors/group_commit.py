@@ -99,8 +99,8 @@ class GroupCommit:
     async def write(self, script: Script[T]) -> T:
         """Implement `Store.write`: commit in one transaction with all other pending writes.
 
-        Cancellation before the actor accepts the script leaves it unexecuted; after that, the
-        script is run to its end.
+        Cancellation before the script is accepted leaves it unexecuted; after that, it is run to
+        its end, for which a write that is alone waits.
         """
         turn = self._actor.borrow()
         if turn is not None:

@@ -16,7 +16,7 @@ class Store(Protocol):
         """Run a script that changes nothing and reads a few rows; return its result.
 
         It sees every write that was acknowledged before. Exceptions of the script propagate. Raises
-        `StoreUnavailable`. Not each read is a checkpoint.
+        `StoreUnavailable`. Not every read is a checkpoint.
         """
 
     async def read_much(self, script: Script[T]) -> T:

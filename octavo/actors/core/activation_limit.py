@@ -96,7 +96,7 @@ class ActivationLimit(Generic[T]):
             if not self._in_use(actor):
                 self.leave(actor)
                 return actor
-            # It has given answers meanwhile, nobody knows when.
+            # It has given answers meanwhile, at an unknown time.
             del self._idle[actor]
             self._idle[actor] = now
         return None

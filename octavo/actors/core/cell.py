@@ -252,6 +252,7 @@ class Cell(Waiter):
         """
         self.enter()
         self.mailbox.now = trio.lowlevel.current_clock().current_time
+        self.mailbox.lends = True
         self.served = False
         self.last_error = None
         self.state = "starting"

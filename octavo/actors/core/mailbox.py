@@ -53,6 +53,7 @@ class Mailbox:
     Attributes:
         now: returns trio's time; the cell sets it to the method of the run's clock, which is
             called once for each message.
+        lends: whether the receiver waits for messages alone, so that its turn can be borrowed.
 
     Raises:
         ValueError: ``capacity`` is not a positive integer.
@@ -69,6 +70,7 @@ class Mailbox:
         "_peak",
         "_receiver",
         "_senders",
+        "lends",
         "now",
     )
 
@@ -91,6 +93,7 @@ class Mailbox:
         self._closed: Callable[[], NotExecuted] | None = None
         self._peak = 0
         self.now: Callable[[], float] = trio.current_time
+        self.lends = True
 
     # Senders
 
@@ -223,22 +226,23 @@ class Mailbox:
         self._receiver = self._lent = None
         return trio.lowlevel.Abort.SUCCEEDED
 
-    def borrow(self) -> bool:
-        """Take the turn of the receiver, which waits for messages; return False if it does not.
+    def borrow(self) -> trio.lowlevel.Task | None:
+        """Take the turn of the receiver, which waits for messages; return it, None if it can't.
 
-        Messages that arrive wait until `give_back`. A closed mailbox lends nothing.
+        Messages that arrive wait until `give_back`. A closed mailbox lends nothing, nor does one
+        whose receiver waits for a time, too.
         """
-        if self._receiver is None or self._closed is not None:
-            return False
+        if self._receiver is None or self._closed is not None or not self.lends:
+            return None
         self._lent, self._receiver = self._receiver, None
-        return True
+        return self._lent
 
-    def give_back(self) -> None:
-        """End the turn, which the receiver has from then on."""
-        task, self._lent = self._lent, None
-        if task is None:
+    def give_back(self, task: trio.lowlevel.Task) -> None:
+        """End the turn of ``task``, which has it from then on."""
+        if self._lent is not task:
             # It was cancelled meanwhile.
             return
+        self._lent = None
         if self._messages or self._interrupted:
             reschedule(task)
         else:
@@ -256,7 +260,7 @@ class Mailbox:
 
     def nudge(self) -> None:
         """End the current wait of the receiver, if it waits."""
-        if self._receiver is not None:
+        if self._receiver is not None or self._lent is not None:
             self.interrupt()
 
     def unreceive(self, envelopes: Sequence[Envelope[Any]]) -> None:

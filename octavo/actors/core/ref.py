@@ -27,11 +27,12 @@ R = TypeVar("R")
 class Turn:
     """The turn of an actor that was borrowed by `ActorRef.borrow`, as a context manager."""
 
-    __slots__ = ("_began", "_cell")
+    __slots__ = ("_began", "_cell", "_task")
 
-    def __init__(self, cell: Cell) -> None:
-        """Note the time."""
+    def __init__(self, cell: Cell, task: trio.lowlevel.Task) -> None:
+        """Note the time; ``task`` is that of the actor."""
         self._cell = cell
+        self._task = task
         self._began = cell.mailbox.now()
 
     def __enter__(self) -> Faults | None:
@@ -41,7 +42,7 @@ class Turn:
     def __exit__(self, *_: object) -> None:
         """Give the turn back, and count one message."""
         mailbox, statistics = self._cell.mailbox, self._cell.statistics
-        mailbox.give_back()
+        mailbox.give_back(self._task)
         statistics.wait.record(0.0)
         statistics.handling.record(mailbox.now() - self._began)
 
@@ -139,10 +140,12 @@ class ActorRef(Generic[A]):
     def borrow(self) -> Turn | None:
         """Take the turn of an actor that waits for messages, to do what its handler would do.
 
-        That saves two task switches. Messages that arrive meanwhile wait, and so does the end of
-        the actor. Returns None if the actor has messages, or does not run: then send it one.
+        That saves two task switches. Messages that arrive meanwhile wait, and so does an end of
+        the actor that lets it finish; its cancellation does not. Returns None if the actor has
+        messages, timers, or does not run: then send it a message.
         """
-        return Turn(self._cell) if self._cell.mailbox.borrow() else None
+        task = self._cell.mailbox.borrow()
+        return None if task is None else Turn(self._cell, task)
 
     def monitor(self) -> Monitor:
         """Return a monitor of this actor's ends, to be used as a context manager."""
@@ -183,6 +186,7 @@ async def _exchange(
         if reply is not UNANSWERED:
             cell.answered = True
             cell.statistics.wait.record(0.0)
+            cell.statistics.handling.record(0.0)
             if faults is not None:
                 await faults.reach("ask.replied", ref.path)
             return reply

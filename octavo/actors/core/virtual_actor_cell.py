@@ -65,7 +65,7 @@ class VirtualActorCell(Cell):
         self._directory = directory
         self.key = key
         self.record: CrashRecord | None = None
-        # Whether the directory may count the actor as idle: it is told of the first message only.
+        # Whether the directory counts the actor as idle: then it is informed of the next message.
         self._idle = False
         self.key_state: KeyState = "asleep"
         self.open()

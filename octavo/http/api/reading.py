@@ -6,7 +6,6 @@ from uuid import UUID
 
 from pydantic import Field
 
-from octavo.actors.core import NotExecuted, OutcomeUnknown
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import CommitFailed, FollowTexts, HeadOf
 from octavo.http.api.changeset_submission import ChangesetSubmitter
@@ -192,7 +191,7 @@ class ReadingOperations:
     async def _follow(self, workspace_id: WorkspaceId, message: FollowTexts) -> bool:
         try:
             await self._workspaces.ask(workspace_id, message)
-        except (CommitFailed, NotExecuted, OutcomeUnknown):
+        except CommitFailed:
             # As on a full disk, where notes can be read all the same.
             return False
         return True
@@ -317,7 +316,7 @@ class ReadingOperations:
         security=Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
-        problems=(NotFound, *refused_with(TooManyFiles), *METERED),
+        problems=(NotFound, *refused_with(TooManyFiles), WorkspaceBusy, *METERED),
         body=json_body(ReadFilesInput, limit=_LONGEST_BODY),
     )
     async def read_files(

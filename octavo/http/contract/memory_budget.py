@@ -77,7 +77,8 @@ class Hold:
         """
         self._evict, self.progressed_at = evict, progressed_at
         self._budget._evictable.setdefault(self._network, {})[self] = None
-        self._budget.evict_for_waiting()
+        if self.size:
+            self._budget.evict_for_waiting()
 
     def forbid_eviction(self) -> None:
         """Keep the bytes until they are released."""
@@ -210,9 +211,15 @@ class MemoryBudget:
         return next(reversed(queue)).refused_at if queue else 0.0
 
     async def _wait(self, network: str, size: int, refused_at: float) -> Hold:
-        # The first of those that wait would never have room if others took what becomes free.
-        if network not in self._waiting and self._make_room(network, size, self._first_size()):
-            return self._take(network, size)
+        if not self._waiting:
+            if self._make_room(network, size):
+                return self._take(network, size)
+        else:
+            # The first of those that wait would never have room if others took what becomes free.
+            self.evict_for_waiting()
+            spare = self._first_size()
+            if network not in self._waiting and self._has_room(network, size, spare):
+                return self._take(network, size)
         waiter = _Waiter(size, refused_at)
         self._waiting.setdefault(network, OrderedDict())[waiter] = None
         try:
@@ -228,9 +235,12 @@ class MemoryBudget:
         return waiter.hold
 
     def _has_room(self, network: str, size: int, spare: int = 0) -> bool:
+        return self._may_have(network, size) and self._has_room_in_all(size + spare)
+
+    def _may_have(self, network: str, size: int) -> bool:
+        """Return whether the limit of one holder admits ``size`` more bytes."""
         mine = self._by_client.get(network, 0)
-        enough = not mine or mine + size <= self._per_client
-        return enough and self._has_room_in_all(size + spare)
+        return not mine or mine + size <= self._per_client
 
     def _has_room_in_all(self, size: int) -> bool:
         return not self.held or self.held + size <= self._total
@@ -244,11 +254,13 @@ class MemoryBudget:
         now = trio.current_time()
         # Otherwise those that wait would take what becomes free.
         self._evicting, made = True, False
-        while not made and (victim := self._victim(network, size, now)) is not None:
-            victim.evict()
-            made = self._has_room(network, size, spare)
-        self._evicting = False
-        self._admit(keep=size if made else 0)
+        try:
+            while not made and (victim := self._victim(network, size, now)) is not None:
+                victim.evict()
+                made = self._has_room(network, size, spare)
+        finally:
+            self._evicting = False
+            self._admit(keep=size if made else 0)
         return made
 
     def _victim(self, network: str, size: int, now: float) -> Hold | None:
@@ -260,7 +272,9 @@ class MemoryBudget:
             return None if own is None else _stalled(own, now)
         if not self._evictable:
             return None
-        for name in sorted(self._evictable, key=self._by_client.__getitem__, reverse=True):
+        # One whose holds have no bytes yet has nothing to give.
+        holders = [name for name in self._evictable if name in self._by_client]
+        for name in sorted(holders, key=self._by_client.__getitem__, reverse=True):
             oldest = min(self._evictable[name], key=lambda hold: hold.progressed_at())
             if name != network and self._by_client[name] > mine + size:
                 return oldest
@@ -291,23 +305,33 @@ class MemoryBudget:
             if not queue:
                 continue
             self._waiting[network] = queue
-            if not self._has_room_in_all(next(iter(queue)).size + keep):
+            size = next(iter(queue)).size
+            if self._may_have(network, size) and not self._has_room_in_all(size + keep):
                 # Its turn remains: otherwise smaller requests would keep it waiting.
                 self._waiting.move_to_end(network, last=False)
                 return
 
     def evict_for_waiting(self) -> None:
-        """Make room for the first of those that wait, since a hold may be evicted from now on."""
-        if self._waiting and not self._evicting:
-            network, queue = next(iter(self._waiting.items()))
-            if self._make_room(network, next(iter(queue)).size):
-                self._admit()
+        """Make room for the first of those that wait, as far as holds may be evicted."""
+        first = None if self._evicting else self._first()
+        if first is not None and self._make_room(*first):
+            self._admit()
+
+    def _first(self) -> tuple[str, int] | None:
+        """Return the first that waits for others, with the bytes that it needs.
+
+        One that waits for what it holds itself is none of them.
+        """
+        for network, queue in self._waiting.items():
+            size = next(iter(queue)).size
+            if self._may_have(network, size):
+                return network, size
+        return None
 
     def _first_size(self) -> int:
-        """Return the bytes that the first of those that wait needs; 0 without any."""
-        if not self._waiting:
-            return 0
-        return next(iter(next(iter(self._waiting.values())))).size
+        """Return the bytes that the first of those that wait for others needs; 0 without any."""
+        first = self._first()
+        return 0 if first is None else first[1]
 
     def _forget(self, network: str, waiter: _Waiter) -> None:
         queue = self._waiting[network]

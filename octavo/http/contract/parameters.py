@@ -48,6 +48,7 @@ class Parameters:
         "_queries",
         "_query",
         "_read",
+        "_remembers",
         "_without_headers",
         "_without_query",
     )
@@ -59,6 +60,9 @@ class Parameters:
         self._query = operation.query_model
         # The models of short queries: few differ, and models are frozen.
         self._queries: dict[bytes, object] = {}
+        fields_of_query = {} if self._query is None else self._query.model_fields
+        # Not those with secrets.
+        self._remembers = all(field.repr for field in fields_of_query.values())
         self._read = None if self._query is None else _only_read(self._query)
         self._headers = headers = operation.header_model
         fields = {} if headers is None else headers.model_fields
@@ -102,7 +106,7 @@ class Parameters:
             given = read_query(query, errors, self._read)
             if self._query is not None:
                 _validate("query", self._query, given, found, errors)
-                if not errors and len(query) <= _REMEMBERED_LENGTH:
+                if not errors and self._remembers and len(query) <= _REMEMBERED_LENGTH:
                     self._remember(query, found["query"])
             else:
                 errors += [(pointer(("query", n)), _MESSAGES["extra_forbidden"]) for n in given]

@@ -134,6 +134,7 @@ class ConnectionHandler:
         try:
             peer = self._admit(stream)
             if peer is not None:
+                received: bytes | None = None
                 try:
                     # Each function between trio and the loop of a connection is passed again by
                     # each request.
@@ -142,11 +143,14 @@ class ConnectionHandler:
                     else:
                         transport = plain_transport(stream)
                         connection = Http1Connection(self, transport, peer)
-                        with self.watchdog.watching(connection):
-                            await connection.run()
-                except Http2Detected as begins:
-                    assert self.http2 is not None
-                    await self.http2.serve(transport, peer, begins.received)
+                        try:
+                            with self.watchdog.watching(connection):
+                                await connection.run()
+                        except Http2Detected as begins:
+                            received = begins.received
+                        del connection
+                    if received is not None and self.http2 is not None:
+                        await self.http2.serve(transport, peer, received)
                 finally:
                     self._admission.release(_host(peer))
         except BaseException as error:  # noqa: BLE001  # the border of the connection

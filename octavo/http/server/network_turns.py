@@ -127,6 +127,7 @@ class NetworkTurns(trio.abc.Instrument):
             if queue:
                 # After the other networks of the site.
                 networks[network] = queue
-        self._begun[site] = begun
+        if begun:
+            self._begun[site] = begun
         if not networks:
             del self._waiting[site]

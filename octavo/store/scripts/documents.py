@@ -67,7 +67,7 @@ _DOCUMENTS = f"""
 """
 _TEXTS = f"""
     SELECT files.file_id, contents.compressed, documents.content_id
-    FROM files JOIN contents ON contents.number = files.content LEFT {WITH_DOCUMENT}
+    FROM files LEFT JOIN contents ON contents.number = files.content LEFT {WITH_DOCUMENT}
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
 _PUT = """
@@ -110,7 +110,7 @@ def documents_of(
         documents = {FileId(row[0]): _followed(row) for row in rows}
         rows = await select_in(transaction, _TEXTS, workspace_id, texts_of)
         for file_id, data, followed in rows:
-            text = undamaged(data)
+            text = None if data is None else undamaged(data)
             documents[file_id] = FollowedDocument(None, ContentId(followed or ""), text)
         return FollowedDocuments(Position(found[0]), bool(found[1]), documents)
 

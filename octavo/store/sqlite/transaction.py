@@ -43,9 +43,6 @@ _LAST_CONTENT = """
 """
 
 
-_OVER = StatementInvalid("the transaction is over")
-
-
 class SqliteTransaction:
     """The statements of one script. The caller begins and ends the transaction.
 
@@ -234,4 +231,4 @@ class SqliteTransaction:
             )
         finally:
             if self.failure is None:
-                self.failure = _OVER
+                self.failure = StatementInvalid("the transaction is over")

@@ -16,6 +16,8 @@ from octavo.actors.core import (
     ActorStopped,
     Backoff,
     BadReply,
+    Envelope,
+    Mailbox,
     MailboxFull,
     NotExecuted,
     OutcomeUnknown,
@@ -362,3 +364,54 @@ async def test_turn_of_an_actor_that_was_cancelled_is_given_back_to_nobody() -> 
                 with trio.CancelScope(shield=True):
                     await wait_all_tasks_blocked()
     assert ref.borrow() is None
+
+
+async def test_turn_that_was_cancelled_takes_no_later_one_back() -> None:
+    mailbox = Mailbox("m", 10)
+    received: list[int] = []
+
+    async def receive(task_status: trio.TaskStatus[trio.CancelScope]) -> None:
+        with trio.CancelScope() as scope:
+            task_status.started(scope)
+            received.append(len(await mailbox.receive(10)))
+
+    async with trio.open_nursery() as nursery:
+        first = await nursery.start(receive)
+        await wait_all_tasks_blocked()
+        lent = mailbox.borrow()
+        assert lent is not None
+        first.cancel()
+        await wait_all_tasks_blocked()
+        await nursery.start(receive)
+        await wait_all_tasks_blocked()
+        again = mailbox.borrow()
+        assert again is not None
+        mailbox.give_back(lent)
+        mailbox.put_nowait(Envelope(Add(1), is_ask=False))
+        await wait_all_tasks_blocked()
+        assert received == []
+        mailbox.give_back(again)
+        await wait_all_tasks_blocked()
+    assert received == [1]
+
+
+async def test_receiver_that_waits_for_a_time_lends_nothing_and_a_nudge_ends_a_loan() -> None:
+    mailbox = Mailbox("m", 10)
+    received: list[int] = []
+
+    async def receive() -> None:
+        received.append(len(await mailbox.receive(10)))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(receive)
+        await wait_all_tasks_blocked()
+        mailbox.lends = False
+        assert mailbox.borrow() is None
+        mailbox.lends = True
+        lent = mailbox.borrow()
+        assert lent is not None
+        mailbox.nudge()
+        await wait_all_tasks_blocked()
+        assert received == []
+        mailbox.give_back(lent)
+    assert received == [0]

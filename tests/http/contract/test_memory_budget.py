@@ -401,3 +401,45 @@ async def test_large_request_that_waits_is_not_passed_by_others_for_good() -> No
                 break
     assert order[0] == "198.51.100.1"
     assert len(order) == 11
+
+
+async def test_body_that_has_just_begun_is_no_victim() -> None:
+    budget = MemoryBudget(TOTAL, TOTAL)
+    empty = budget.hold("192.0.2.9", 0)
+    empty.permit_eviction(lambda: None, trio.current_time)
+    held = budget.hold(CLIENTS[0], TOTAL)
+    with pytest.raises(ServerBusy):
+        budget.hold(CLIENTS[1], 10)
+    held.permit_eviction(lambda: None, trio.current_time)
+    budget.hold(CLIENTS[1], 10).release()
+    assert held.evicted
+    admitted: list[Hold] = []
+
+    async def wait() -> None:
+        admitted.append(await budget.wait(CLIENTS[1], TOTAL))
+
+    other = budget.hold(CLIENTS[2], 20)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait)
+        await trio.testing.wait_all_tasks_blocked()
+        budget.count("192.0.2.8", 0).permit_eviction(lambda: None, trio.current_time)
+        other.release()
+    assert admitted[0].size == TOTAL
+
+
+async def test_one_that_waits_for_what_it_holds_itself_keeps_nobody_waiting() -> None:
+    budget = MemoryBudget(TOTAL, 64)
+    mine = budget.hold("192.0.2.1", 60)
+    moving = budget.hold("192.0.2.2", 5)
+    moving.permit_eviction(lambda: None, trio.current_time)
+
+    async def wait() -> None:
+        (await budget.wait("192.0.2.1", 30)).release()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait)
+        await trio.testing.wait_all_tasks_blocked()
+        with trio.fail_after(1):
+            (await budget.wait("192.0.2.3", 30)).release()
+        assert not moving.evicted
+        mine.release()

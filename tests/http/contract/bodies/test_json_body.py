@@ -391,3 +391,44 @@ async def test_large_documents_are_parsed_one_after_the_other_and_others_run_bet
     assert parsed == sorted(set(parsed))
     assert len(parsed) == 3
     assert trio.current_time() > parsed[-1]
+
+
+class Defaulted(Contract):
+    text: str = "x"
+    note: str = ""
+    number: int = 0
+
+
+STRINGS = st.text(st.sampled_from('a:"\\{},é'), max_size=6)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"number":5,"number":9}',
+        b'{"text":null,"text":"b"}',
+        b'{"text":NaN,"text":"b"}',
+        b'{"text":"a:b","note":1,"note":"c"}',
+        rb'{"text":"a\\","text":"b"}',
+        rb'{"text":"\"","number":1,"number":2}',
+    ],
+)
+def test_defaults_leave_no_room_for_duplicate_keys(body: bytes) -> None:
+    with pytest.raises(InvalidRequest):
+        json_body(Defaulted, limit=1000).parse(body)
+
+
+@given(st.dictionaries(st.sampled_from(["text", "note"]), STRINGS), STRINGS, st.booleans())
+def test_strict_documents_are_accepted_and_others_refused_whatever_their_texts(
+    given: dict[str, str], other: str, twice: bool
+) -> None:
+    members = [f"{json.dumps(name)}:{json.dumps(value)}" for name, value in given.items()]
+    if twice and members:
+        members.insert(0, f'"{next(iter(given))}":{json.dumps(other)}')
+    body = ("{" + ",".join(members) + "}").encode()
+    if twice and members:
+        with pytest.raises(InvalidRequest):
+            json_body(Defaulted, limit=1000).parse(body)
+    else:
+        found = json_body(Defaulted, limit=1000).parse(body)
+        assert {name: getattr(found, name) for name in given} == given
