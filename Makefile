@@ -50,10 +50,11 @@ simulate: dev ## run the whole service under 50,000 schedules, the other simulat
 	@OCTAVO_SIMULATION_SCHEDULES=50000 OCTAVO_SIMULATION_SEEDS=5000 \
 		$(BIN)/pytest -q -n 2 --dist worksteal tests/simulation $(ARGS)
 
-fuzz: dev yjs ## check a million mutated requests, a million updates of documents, 400,000 images, 300,000 archives
+fuzz: dev yjs ## check a million mutated requests and documents, 400,000 images, 300,000 archives, random values
 	@OCTAVO_FUZZ_CASES=1000000 OCTAVO_FUZZ_UPDATES=1000000 OCTAVO_FUZZ_IMAGES=400000 \
 		OCTAVO_FUZZ_ARCHIVES=300000 $(BIN)/pytest -q tests/http/server/test_fuzz.py \
 		tests/yjs/test_fuzz.py tests/images/test_inspection.py tests/archives/test_fuzz.py $(ARGS)
+	@OCTAVO_PROPERTY_EXAMPLES=2000 $(BIN)/pytest -q -n 2 --dist worksteal -m hypothesis $(ARGS)
 
 siege: dev ## kill, mislead, overload and probe the real server for an hour
 	@OCTAVO_PAYLOADS_TOGETHER=1 OCTAVO_PAYLOADS_WITH_POLICY=1 OCTAVO_SLOW_SIZES=2000000,600000,200000,60000,20000,6000 \

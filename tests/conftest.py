@@ -1,6 +1,7 @@
 """Settings of every test."""
 
 import gc
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +17,17 @@ LONGEST = Path(__file__).parent / "simulation"
 readable_ids.install()
 compiled_once.install()
 
+EXAMPLES = os.environ.get("OCTAVO_PROPERTY_EXAMPLES")
+"""The examples of a property, drawn at random; by default 100, the same in each run."""
+
 # A busy machine makes an example slow, not wrong.
-hypothesis.settings.register_profile("octavo", deadline=None)
+hypothesis.settings.register_profile(
+    "octavo",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    derandomize=EXAMPLES is None,
+    max_examples=int(EXAMPLES or 100),
+)
 hypothesis.settings.load_profile("octavo")
 
 

@@ -16,7 +16,7 @@ from octavo.archives.checked_files import checked_notes
 from octavo.archives.export_layout import ExportLayout
 from octavo.archives.note_check import check_notes
 from octavo.archives.zip_writer import ZipWriter
-from octavo.model.files.path import ATTACHMENTS, check_path, path_key
+from octavo.model.files.path import ATTACHMENTS, check_path, kind_of, path_key
 from octavo.model.identity import Position
 from octavo.model.refusal import InvalidPath
 from tests.fakes.image_files import samples
@@ -212,7 +212,7 @@ PATHS = st.builds(
     st.lists(SEGMENTS, max_size=3),
     SEGMENTS,
     st.booleans(),
-).filter(is_valid)
+).filter(lambda path: is_valid(path) and kind_of(path) is not None)
 
 
 def tree_of(paths: list[str]) -> list[str]:

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.render.allowed import clean
@@ -126,7 +126,6 @@ def test_formula_never_becomes_html(source: str) -> None:
         max_size=20,
     ).map("".join)
 )
-@settings(deadline=None)
 def test_any_formula_is_as_the_sanitiser_leaves_it(source: str) -> None:
     html = mathml(source, display=True) or ""
     assert clean(html) == html.replace("\xa0", "&nbsp;")

@@ -4,7 +4,7 @@ import re
 from html import unescape
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.render.allowed import CODE_CLASSES, clean
@@ -31,7 +31,6 @@ def test_every_language_keeps_its_code(language: str) -> None:
 @given(
     st.sampled_from(sorted(LANGUAGES)), st.text("ab1'\"<>&/*#-+=(){}[];:\n \t\\$@!", max_size=60)
 )
-@settings(deadline=None)
 def test_any_code_is_kept(language: str, code: str) -> None:
     html = highlighted(code, language)
     assert html is not None

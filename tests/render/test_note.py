@@ -5,7 +5,7 @@ import re
 import time
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.model.links import headings_of
@@ -180,7 +180,7 @@ def test_what_is_hidden_does_not_leak(text: str) -> None:
 
 
 @given(MARKDOWN)
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=300)
+@settings(max_examples=300)
 def test_html_is_as_the_sanitiser_leaves_it(text: str) -> None:
     check_stable(text)
 
@@ -205,14 +205,12 @@ def check_stable(text: str) -> None:
 
 
 @given(MARKDOWN)
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_json_gives_the_note_back(text: str) -> None:
     note = render_note(text)
     assert RenderedNote.from_json(json.loads(json.dumps(note.to_json()))) == note
 
 
 @given(PROSE)
-@settings(deadline=None)
 def test_anchors_are_those_by_which_headings_are_found(text: str) -> None:
     anchors = {each.anchor for each in headings_of(text)}
     assert {each.anchor for each in render_note(f"a\n\n{text}").outline} <= anchors

@@ -1,7 +1,7 @@
 """Markdown as tokens: the grammar, and complete parsing of what the limits accept."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -107,14 +107,12 @@ def test_cells_that_rows_omit_are_limited() -> None:
     assert spelled(tokens).count("td_open") == 59_000 < LIMITS["table_cells"]
 
 
-@settings(deadline=None)
 @given(SHAPES)
 def test_accepted_text_is_parsed(text: str) -> None:
     if limit_of(text) is None:
         parse(text)
 
 
-@settings(deadline=None)
 @given(SHAPES)
 def test_containers_are_never_deeper_than_estimated(text: str) -> None:
     if limit_of(text) is None:
@@ -122,7 +120,6 @@ def test_containers_are_never_deeper_than_estimated(text: str) -> None:
         assert deepest <= 2 * LIMITS["nesting"] + 1
 
 
-@settings(deadline=None)
 @given(SHAPES)
 def test_depth_of_blocks_does_not_change_the_content_of_paragraphs(text: str) -> None:
     plain = AddressesAsWritten("commonmark", {"maxNesting": 100})

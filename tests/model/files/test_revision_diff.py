@@ -150,7 +150,7 @@ def test_lines_over_the_limit_are_shown_as_one_block(
 
 
 @pytest.mark.skipif(shutil.which("patch") is None, reason="needs the program patch")
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(pairs(), st.integers(0, 3))
 def test_unified_text_is_accepted_by_patch(pair: tuple[str, str], context: int) -> None:
     old, new = pair

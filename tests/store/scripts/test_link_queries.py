@@ -420,7 +420,7 @@ class TestLinksOnSqlite(Links):
     def opened(self) -> Opened:
         return on_sqlite
 
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.data())
     async def test_queries_agree_with_resolving_again(self, data: st.DataObject) -> None:
         store = open_inline()

@@ -1,7 +1,7 @@
 """The frames of a client, whatever packets they arrive in."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.http.server.http2.frame_reader import Frame, FrameReader, work_of
@@ -30,7 +30,6 @@ def read(reader: FrameReader, data: bytes) -> list[Frame]:
     return found
 
 
-@settings(deadline=None)
 @given(sent=st.lists(FRAMES, max_size=20), sizes=st.lists(st.integers(1, 300), min_size=1))
 def test_frames_are_read_whatever_packets_they_arrive_in(
     sent: list[Frame], sizes: list[int]
