@@ -1,0 +1,121 @@
+"""Documents are brought up to date in portions, and in threads that workspaces share fairly."""
+
+import threading
+from dataclasses import dataclass, field
+
+import pytest
+import trio
+
+from octavo.actors.workspace.document_services import FOLLOWED_AT_ONCE, Threads, read_current
+from octavo.actors.workspace.messages import FollowTexts, MissingUpdate
+from octavo.actors.workspace.planning import Planner
+from octavo.model.identity import Epoch, FileId, WorkspaceId
+from octavo.store.fair_turns import working_for
+from octavo.store.scripts.files import StoredFile, WholeFile
+from tests.fakes.restored_workspace import revision
+from tests.fakes.workspace_rig import VAULT, note, serving
+
+
+async def test_workspace_with_much_work_leaves_a_thread_to_another() -> None:
+    threads, go = Threads(), threading.Event()
+    done: list[WorkspaceId] = []
+
+    async def work(workspace_id: WorkspaceId) -> None:
+        working_for.set(workspace_id)
+        await threads(go.wait)
+        done.append(workspace_id)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(work, WorkspaceId("busy"))
+        await trio.testing.wait_all_tasks_blocked()
+        working_for.set("other")
+        with trio.fail_after(5):
+            assert await threads(lambda: "served") == "served"
+        assert done == []
+        go.set()
+
+
+@dataclass
+class Folder:
+    """Files of which some are behind, or none is known to have been read."""
+
+    behind: list[FileId]
+    unread: bool = False
+    succeeds: bool = True
+    followed: list[int] = field(default_factory=list)
+    reads: int = 0
+
+    async def read(self) -> list[WholeFile]:
+        self.reads += 1
+        files = [*self.behind, FileId("current")]
+        return [
+            WholeFile(
+                StoredFile(revision(each, f"{each}.md"), ""),
+                None,
+                behind=each in self.behind,
+                unread=self.unread,
+            )
+            for each in files
+        ]
+
+    async def follow(self, message: FollowTexts) -> bool:
+        self.followed.append(len(message.file_ids))
+        if self.succeeds:
+            self.unread = False
+            self.behind = [each for each in self.behind if each not in message.file_ids]
+        return self.succeeds
+
+    async def current(self) -> list[WholeFile]:
+        return await read_current(self.read, lambda found: found, self.follow)
+
+
+def names(count: int) -> list[FileId]:
+    return [FileId(f"n{number}") for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("folder", "followed", "reads"),
+    [
+        pytest.param(Folder([]), [], 1, id="none is behind"),
+        pytest.param(Folder([], unread=True), [0], 2, id="none has been read before"),
+        pytest.param(Folder(names(3)), [3], 2, id="few are behind"),
+        pytest.param(Folder(names(20)), [8, 8, 4], 2, id="many are behind"),
+        pytest.param(Folder(names(20), succeeds=False), [8], 1, id="they can't follow"),
+    ],
+)
+async def test_files_are_read_when_their_documents_have_followed(
+    folder: Folder, followed: list[int], reads: int
+) -> None:
+    found = await folder.current()
+    assert (folder.followed, folder.reads) == (followed, reads)
+    assert any(each.behind for each in found) != folder.succeeds
+
+
+async def test_actor_brings_few_documents_up_to_date_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    at_once: list[int] = []
+    documents = Planner.documents
+
+    async def watched(self: Planner, state: object, queries: list[object]) -> object:
+        at_once.append(sum(len(getattr(each, "file_ids", "1")) for each in queries))
+        return await documents(self, state, queries)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Planner, "documents", watched)
+    files = names(20)
+    async with serving() as rig:
+        await rig.push(*[note(each, f"{each}.md") for each in files])
+
+        async def ask(file_id: FileId) -> None:
+            missing = MissingUpdate(file_id, Epoch(""), b"\0")
+            assert await rig.directory.ask(VAULT, missing) is not None
+
+        async with trio.open_nursery() as nursery:
+            for each in files:
+                nursery.start_soon(ask, each)
+            follow = FollowTexts(tuple(files[:5]))
+            nursery.start_soon(rig.directory.ask, VAULT, follow)
+    assert sum(at_once) == 25
+    assert max(at_once) <= FOLLOWED_AT_ONCE
+    assert len(at_once) < len(files), "they were not answered together"
