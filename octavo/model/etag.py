@@ -3,8 +3,9 @@
 import re
 from typing import NamedTuple
 
-_TAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\U0010ffff]*)"')
-_ONE_STRONG = re.compile(r'"([\x21\x23-\x7e\x80-\U0010ffff]*)"')
+_STRONG = r'"([\x21\x23-\x7e\x80-\U0010ffff]*)"'
+_ONE_STRONG = re.compile(_STRONG)
+_TAG = re.compile(f"(W/)?{_STRONG}")
 _BETWEEN = re.compile(r"[ \t]*(?:,[ \t]*)*")
 
 

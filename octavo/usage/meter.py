@@ -156,9 +156,7 @@ class UsageMeter:
         if count:
             await self.check_writes(count)
             self._counters.add_writes(count)
-            if not self._pending:
-                self._pending = True
-                self._noted.set()
+            self._note()
 
     def add(self, account_id: AccountId, amount: Amount) -> None:
         """Count what was read already, whatever the limits."""
@@ -168,8 +166,7 @@ class UsageMeter:
                 counters.enter(now)
             counters.add(account_id, amount)
             if not self._pending:
-                self._pending = True
-                self._noted.set()
+                self._note()
 
     def release(self, account_id: AccountId, amount: Amount) -> None:
         """Take back what `hold` promised."""
@@ -211,6 +208,11 @@ class UsageMeter:
                 counters.settle(batch)
                 counters.adopt(totals, asked, trio.current_time() + self._fresh)
             self._noted, self._pending = trio.Event(), False
+
+    def _note(self) -> None:
+        """Have `run` send a batch."""
+        self._pending = True
+        self._noted.set()
 
     async def _fresh_counter(self, account_id: AccountId) -> Counter:
         counter = self._counters.of(account_id)

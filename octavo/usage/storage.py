@@ -77,7 +77,7 @@ class StorageRoom:
             found = await self._read(workspace_id)
         if not found.limited:
             return None
-        return min((each.limit - each.used for each in found.limited), default=None)
+        return min(each.limit - each.used for each in found.limited)
 
     async def require(self, workspace_id: WorkspaceId, growth: int) -> None:
         """Raise `StorageLimitReached` if the files of a workspace may not grow by ``growth`` bytes.

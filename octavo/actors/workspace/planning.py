@@ -1,9 +1,8 @@
 """Plan pending changesets against the state of a workspace.
 
-Planning reads the documents and links that the changesets need. Documents follow the texts of their
-notes first. These must belong to the position
-of the state; if the store is ahead, `PositionMoved` is raised, and the state must be refreshed
-first.
+Planning reads the documents and links that the changesets need, and brings the documents up to date
+with the texts of their notes. What it reads must belong to the position of the state; if the store
+is ahead, `PositionMoved` is raised, and the state must be refreshed first.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set

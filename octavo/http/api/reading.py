@@ -39,6 +39,7 @@ from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.contract.reply import NotModified, Reply
 from octavo.model.accounts.access_limits import READ
+from octavo.model.etag import entity_tag
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, ProgramNumber, RevisionId, WorkspaceId
@@ -168,14 +169,17 @@ class ReadingOperations:
             if had.names_weakly(head.revision_id):
                 if head.kind == "note":
                     await self._metering.admit(call, Amount(head.size, 1))
-                return NotModified(headers=(_etag(head),))
+                return NotModified(headers=((b"etag", entity_tag(head.revision_id)),))
         if query.content == "text":
             stored = await self._store.read(files.file(workspace_id, file_id))
             head = _live(None if stored is None else stored.revision, within)
             if stored is None:
                 raise NotFound
             await self._metering.count(call, amount_of_text(stored))
-            return Reply(workspace_file(workspace_id, stored), headers=(_etag(head),))
+            return Reply(
+                workspace_file(workspace_id, stored),
+                headers=((b"etag", entity_tag(head.revision_id)),),
+            )
         script = files.whole_file(workspace_id, file_id)
         whole = await read_current(
             lambda: self._store.read(script),
@@ -186,7 +190,9 @@ class ReadingOperations:
         if whole is None:
             raise NotFound
         await self._metering.count(call, amount_of_file(whole))
-        return Reply(_whole(workspace_id, whole), headers=(_etag(head),))
+        return Reply(
+            _whole(workspace_id, whole), headers=((b"etag", entity_tag(head.revision_id)),)
+        )
 
     async def _follow(self, workspace_id: WorkspaceId, message: FollowTexts) -> bool:
         try:
@@ -383,7 +389,3 @@ def _live(head: Revision | None, within: Confinement | None) -> Revision:
     if head.state == "purged":
         raise FilePurged
     return head
-
-
-def _etag(head: Revision) -> tuple[bytes, bytes]:
-    return (b"etag", b'"%b"' % head.revision_id.encode())

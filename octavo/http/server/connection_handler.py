@@ -134,14 +134,17 @@ class ConnectionHandler:
         try:
             peer = self._admit(stream)
             if peer is not None:
-                received: bytes | None = None
                 try:
-                    # Each function between trio and the loop of a connection is passed again by
-                    # each request.
                     if isinstance(stream, trio.SSLStream):
-                        await self._serve_tls(stream, peer)
+                        if not await self._shakes_hands(stream, peer):
+                            return
+                        transport = tls_transport(stream)
                     else:
                         transport = plain_transport(stream)
+                    received = b"" if _has_chosen_http2(stream) else None
+                    if received is None:
+                        # Each function between trio and the loop of a connection is passed again
+                        # by each request.
                         connection = Http1Connection(self, transport, peer)
                         try:
                             with self.watchdog.watching(connection):
@@ -177,22 +180,6 @@ class ConnectionHandler:
                 self._reject_connection(stream, peer)
             return None
         return peer
-
-    async def _serve_tls(self, stream: "trio.SSLStream[trio.SocketStream]", peer: Peer) -> None:
-        if not await self._shakes_hands(stream, peer):
-            return
-        transport, received = tls_transport(stream), b""
-        if stream.selected_alpn_protocol() != "h2":
-            connection = Http1Connection(self, transport, peer)
-            try:
-                with self.watchdog.watching(connection):
-                    await connection.run()
-            except Http2Detected as begins:
-                received = begins.received
-            else:
-                return
-        assert self.http2 is not None
-        await self.http2.serve(transport, peer, received)
 
     async def _shakes_hands(self, stream: "trio.SSLStream[trio.SocketStream]", peer: Peer) -> bool:
         """Return whether the TLS handshake has succeeded."""
@@ -259,6 +246,11 @@ class ConnectionHandler:
 
     def _update_date(self) -> None:
         self.date = date_line(int(self._options.now()))
+
+
+def _has_chosen_http2(stream: Stream) -> bool:
+    """Return whether the TLS handshake has agreed on HTTP/2."""
+    return isinstance(stream, trio.SSLStream) and stream.selected_alpn_protocol() == "h2"
 
 
 def _host(peer: Peer) -> str | None:

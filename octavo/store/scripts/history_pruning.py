@@ -83,6 +83,10 @@ _NEEDED = f"""
     UNION ALL
     SELECT content FROM fulltext_removals WHERE workspace = $1
 """
+_DELETE = "DELETE FROM revisions WHERE workspace = $1 AND position = $2 AND file = $3"
+_DELETE_DOCUMENT = """
+    DELETE FROM documents WHERE workspace = $1 AND file = $2 AND content_id = $3::uuid
+"""
 
 
 def files_to_prune(after: FileKey, retention: Retention, now: int) -> Script[FilesToPrune]:
@@ -142,15 +146,11 @@ def prune_file(
 async def _delete(transaction: Transaction, file: FileKey, rows: Sequence[Row]) -> None:
     """Delete revisions that `_WINDOW` has selected."""
     await transaction.execute_many(
-        "DELETE FROM revisions WHERE workspace = $1 AND position = $2 AND file = $3",
+        _DELETE,
         [(file.workspace, row[0], file.file) for row in rows],
     )
     # The revision that brought a content is stored as long as another needs it.
     brought = [row for row in rows if row[1] == row[2]]
     await delete_contents(transaction, [row[5] for row in brought])
     # A document that has not followed newer texts would keep this one.
-    await execute_each(
-        transaction,
-        "DELETE FROM documents WHERE workspace = $1 AND file = $2 AND content_id = $3::uuid",
-        [(*file, row[1]) for row in brought],
-    )
+    await execute_each(transaction, _DELETE_DOCUMENT, [(*file, row[1]) for row in brought])

@@ -87,10 +87,6 @@ class DatabaseSnapshot:
         self._connection.close()
 
 
-# The migration that records it; it counts all documents before as read.
-_RECORDS_READERS = 5
-
-
 class Verification:
     """The check of a database file that nobody else uses.
 
@@ -139,7 +135,9 @@ class Verification:
         not. Raises `StoreUnavailable`.
         """
         try:
-            if len(self._applied()) >= _RECORDS_READERS:
+            columns = self._connection.execute("SELECT name FROM pragma_table_info('workspaces')")
+            # Without the column, the migration that adds it counts all documents as read.
+            if ("documents_read",) in columns.fetchall():
                 self._connection.execute("UPDATE workspaces SET documents_read = 1")
                 self._connection.commit()
         except sqlite3.Error as error:

@@ -52,8 +52,7 @@ class Reader:
         finally:
             self._transaction = None
             self.failed = isinstance(transaction.failure, StoreUnavailable)
-            if connection.in_transaction:
-                roll_back(connection)
+            roll_back(connection)
 
     def interrupt(self) -> None:
         """End the running statement, from another thread, and prevent further ones."""
