@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter as Tally
-
 import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.core import (
-    UNANSWERED,
     ActorCrashed,
     ActorQuarantined,
     ActorSpec,
@@ -24,40 +21,9 @@ from octavo.actors.core import (
     Supervisor,
 )
 from tests.actors.core.actors import Add, Counter, CounterMessage, Crash, Nap, Note, Recorder, Words
+from tests.actors.core.directory_tree import Tree
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
-
-
-class Tree:
-    """A root with one directory, and the log of its actors."""
-
-    def __init__(
-        self,
-        *,
-        max_awake: int = 100,
-        idle: float = 10,
-        crashes: int = 3,
-        capacity: int = 1000,
-    ) -> None:
-        self.recorder = Recorder()
-        self.log: list[str] = []
-        self.root = Supervisor("root", runtime=Runtime(observer=self.recorder))
-        self.keys: Directory[str, Counter] = self.root.add(
-            DirectorySpec(
-                "keys",
-                self.make,
-                idle_timeout=idle,
-                max_awake=max_awake,
-                mailbox_capacity=capacity,
-                backoff=Backoff(first=1, factor=2, jitter=0),
-                quarantine=QuarantineRule(crashes=crashes, period=60, first=20, maximum=100),
-            )
-        )
-        self.made: Tally[str] = Tally()
-
-    def make(self, key: str) -> Counter:
-        self.made[key] += 1
-        return Counter(self.log, key)
 
 
 async def test_a_thousand_concurrent_first_asks_activate_once() -> None:
@@ -522,74 +488,3 @@ async def test_a_quarantine_that_ends_during_the_shutdown_admits_nothing() -> No
         with pytest.raises(ActorStopped):
             await tree.keys.ask("bad", Add(1))
         assert trio.current_time() == begun
-
-
-# Answers without a message
-
-
-class Ready(Counter):
-    """Answers for its words while it is idle, and logs what it handles."""
-
-    async def handle(self, message: CounterMessage) -> Reply:
-        self.log.append(f"{self.name} handles {type(message).__name__}")
-        return await super().handle(message)
-
-    def answer(self, message: CounterMessage) -> Reply:
-        if isinstance(message, Words):
-            return message.reply(tuple(self.words))
-        return UNANSWERED
-
-
-class ReadyTree(Tree):
-    def make(self, key: str) -> Counter:
-        self.made[key] += 1
-        return Ready(self.log, key)
-
-
-async def test_idle_actor_answers_in_the_task_of_the_asker_and_a_busy_one_handles() -> None:
-    tree = ReadyTree()
-    async with tree.root.running(), trio.open_nursery() as nursery:
-        await tree.keys.ask("a", Note("one"))
-        assert await tree.keys.ask("a", Words()) == ("one",)
-        assert tree.log == ["a started", "a handles Note", "one"]
-        nursery.start_soon(tree.keys.ask, "a", Nap(1))
-        await wait_all_tasks_blocked()
-        assert await tree.keys.ask("a", Words(), timeout=5) == ("one",)
-        assert tree.log[3:] == ["a handles Nap", "a handles Words"]
-        # An actor that is asleep is activated first.
-        assert await tree.keys.ask("b", Words()) == ()
-        assert tree.log[5:] == ["b started", "b handles Words"]
-
-
-async def test_actor_that_gives_answers_stays_awake_until_nobody_asks() -> None:
-    tree = ReadyTree(idle=10)
-    async with tree.root.running():
-        await tree.keys.ask("a", Add(1))
-        for _ in range(12):
-            await trio.sleep(4)
-            await tree.keys.ask("a", Words())
-        assert tree.made == {"a": 1}
-        await trio.sleep(21)
-        assert tree.log[-1] == "a passivated"
-
-
-async def test_over_the_limit_an_actor_that_gives_answers_gets_a_second_chance() -> None:
-    tree = ReadyTree(max_awake=2)
-    async with tree.root.running():
-        for key in "ab":
-            await tree.keys.ask(key, Add(1))
-            await trio.sleep(1)
-        await tree.keys.ask("a", Words())
-        await tree.keys.ask("c", Add(1))
-        assert "b passivated" in tree.log
-        assert "a passivated" not in tree.log
-        await tree.keys.ask("d", Add(1))
-        assert "a passivated" in tree.log
-
-
-async def test_stopped_directory_answers_nothing() -> None:
-    tree = ReadyTree()
-    async with tree.root.running():
-        await tree.keys.ask("a", Add(1))
-    with pytest.raises(ActorStopped):
-        await tree.keys.ask("a", Words())

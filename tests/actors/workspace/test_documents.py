@@ -1,6 +1,8 @@
 """The workspace actor and its documents: failures, other processes, memory."""
 
 from base64 import b64encode
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 import trio
@@ -56,6 +58,23 @@ def take(device: Device, found: DocumentUpdate) -> None:
     device.take({"epoch": found.epoch, "update": b64encode(found.update).decode()})
 
 
+@asynccontextmanager
+async def two_processes(*, shared: bool = True) -> AsyncIterator[tuple[FaultyStore, Rig, Rig]]:
+    """Serve a note "start" from two processes on one store; ``shared``: they know that."""
+    engine = open_inline()
+    flaky = FaultyStore(engine)
+    await create_workspace(flaky)
+    one, two = inline_documents(client=101), inline_documents(client=102)
+    async with (
+        serving(flaky, shared=shared, documents=one) as here,
+        serving(flaky, shared=shared, name="s", documents=two) as there,
+    ):
+        await here.push(note("a", "a.md", "start"))
+        there.ids = here.ids
+        yield flaky, here, there
+    engine.close()
+
+
 async def test_saves_of_one_batch_build_on_each_other() -> None:
     async with serving() as rig:
         await rig.push(note("a", "a.md", "start"))
@@ -92,16 +111,7 @@ async def test_save_with_an_unknown_outcome_happened_once_or_not_at_all(kept: bo
 
 
 async def test_concurrent_save_of_another_process_loses_nothing() -> None:
-    engine = open_inline()
-    flaky = FaultyStore(engine)
-    await create_workspace(flaky)
-    one, two = inline_documents(client=101), inline_documents(client=102)
-    async with (
-        serving(flaky, shared=True, documents=one) as here,
-        serving(flaky, shared=True, name="s", documents=two) as there,
-    ):
-        await here.push(note("a", "a.md", "start"))
-        there.ids = here.ids
+    async with two_processes() as (flaky, here, there):
         first, second = await device_of(here, 7), await device_of(here, 8)
         await here.push(edit(await head_id(here), text="start!"))
         first.insert(0, "first ")
@@ -116,20 +126,10 @@ async def test_concurrent_save_of_another_process_loses_nothing() -> None:
             take(device, await lacking(rig, device))
         assert first.text == second.text == await text_of(here, "a")
         assert first.text in ("first start second!", "first start! second")
-    engine.close()
 
 
 async def test_text_write_of_another_process_is_no_work_of_this_one() -> None:
-    engine = open_inline()
-    flaky = FaultyStore(engine)
-    await create_workspace(flaky)
-    one, two = inline_documents(client=101), inline_documents(client=102)
-    async with (
-        serving(flaky, documents=one) as here,
-        serving(flaky, name="s", documents=two) as there,
-    ):
-        await here.push(note("a", "a.md", "start"))
-        there.ids = here.ids
+    async with two_processes(shared=False) as (_, here, there):
         await here.push(edit(await head_id(here), text="start here"))
         device = await device_of(here)
         head = await there.head("a")
@@ -140,7 +140,6 @@ async def test_text_write_of_another_process_is_no_work_of_this_one() -> None:
         assert await text_of(here, "a") == "device: start here and there"
         take(device, await lacking(here, device))
         assert device.text == "device: start here and there"
-    engine.close()
 
 
 async def stored_documents(rig: Rig) -> int:
@@ -190,16 +189,7 @@ async def test_edits_made_offline_merge_with_texts_written_since(asked: bool) ->
 
 
 async def test_two_processes_that_bring_a_document_up_to_date_give_away_the_same() -> None:
-    engine = open_inline()
-    flaky = FaultyStore(engine)
-    await create_workspace(flaky)
-    one, two = inline_documents(client=101), inline_documents(client=102)
-    async with (
-        serving(flaky, shared=True, documents=one) as here,
-        serving(flaky, shared=True, name="s", documents=two) as there,
-    ):
-        await here.push(note("a", "a.md", "start"))
-        there.ids = here.ids
+    async with two_processes() as (flaky, here, there):
         first, second = await device_of(here, 7), await device_of(there, 8)
         await here.push(edit(await head_id(here), text="start over"))
 
@@ -213,19 +203,10 @@ async def test_two_processes_that_bring_a_document_up_to_date_give_away_the_same
         await there.push(save_of(second))
         take(first, await lacking(here, first))
         assert first.text == second.text == await text_of(here, "a") == "second start over"
-    engine.close()
 
 
 async def test_document_in_memory_that_another_process_brought_up_to_date_is_read_again() -> None:
-    engine = open_inline()
-    await create_workspace(engine)
-    one, two = inline_documents(client=101), inline_documents(client=102)
-    async with (
-        serving(engine, shared=True, documents=one) as here,
-        serving(engine, shared=True, name="s", documents=two) as there,
-    ):
-        await here.push(note("a", "a.md", "start"))
-        there.ids = here.ids
+    async with two_processes() as (_, here, there):
         device = await device_of(here)
         device.insert(0, "the ")
         await there.push(save_of(device))
@@ -241,7 +222,6 @@ async def test_document_in_memory_that_another_process_brought_up_to_date_is_rea
         await there.push(save_of(device))
         assert await text_of(here, "a") == "and the start over"
         assert (await device_of(here)).text == "and the start over"
-    engine.close()
 
 
 async def test_document_that_could_not_be_stored_is_not_given_away() -> None:
