@@ -31,7 +31,7 @@ from contextlib import contextmanager  # noqa: E402
 
 from benchmarks.clients.corpus import edited, note  # noqa: E402
 from benchmarks.clients.raw import NextRequest, load  # noqa: E402
-from benchmarks.http import ORIGIN, Service, announced, make_key, request  # noqa: E402
+from benchmarks.http import LISTENS, ORIGIN, Service, announced, make_key, request  # noqa: E402
 
 SIZE, LINKS = 2_000, 10
 WARM = 30
@@ -67,9 +67,7 @@ def counted(*options: str) -> Iterator[Counted]:
         with (folder / "log").open("wb") as log, (folder / "out").open("wb") as out:
             process = subprocess.Popen(command, cwd=ROOT, stderr=log, stdout=out)
         try:
-            port = int(
-                announced(process, folder / "log", r"listens on http://127\.0\.0\.1:([0-9]+)")
-            )
+            port = int(announced(process, folder / "log", LISTENS))
             key = make_key(port, announced(process, folder / "out", r"invitation=(\S+)"))
             urllib.request.urlopen(f"http://127.0.0.1:{port}/").close()
             served = Counted(port, process.pid, key)

@@ -42,6 +42,7 @@ from benchmarks.clients.listeners import Listeners  # noqa: E402
 from benchmarks.clients.raw import Found, NextRequest, load  # noqa: E402
 
 ORIGIN = "http://localhost"
+LISTENS = r"listens on http://127\.0\.0\.1:([0-9]+)"
 SIZE, LINKS = 2_000, 10
 """Of a note, in characters: real Markdown with links and code."""
 TEXT = corpus.note(SIZE, LINKS, 0)
@@ -106,9 +107,7 @@ def service(core: int | None, *options: str, root: Path = ROOT) -> Iterator[Serv
             environment = {**os.environ, "PYTHONPATH": str(root)}
             process = subprocess.Popen(command, cwd=folder, stderr=log, stdout=out, env=environment)
         try:
-            port = int(
-                announced(process, folder / "log", r"listens on http://127\.0\.0\.1:([0-9]+)")
-            )
+            port = int(announced(process, folder / "log", LISTENS))
             invitation = announced(process, folder / "out", r"invitation=(\S+)")
             key = make_key(port, invitation)
             # The pages are loaded after the start, in a thread that delays every request meanwhile.
@@ -300,19 +299,15 @@ class Floor:
 @contextmanager
 def floor(core: int) -> Iterator[Floor]:
     """Serve `benchmarks/servers/floor.py` on one core."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    with tempfile.TemporaryDirectory() as folder:
-        command = [*pinned(core), sys.executable, "-m", "benchmarks.servers.floor", str(port)]
-        process = subprocess.Popen([*command, f"{folder}/notes.sqlite3"], cwd=ROOT)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        command = [*pinned(core), sys.executable, "-m", "benchmarks.servers.floor"]
+        with (folder / "out").open("wb") as out:
+            process = subprocess.Popen(
+                [*command, str(folder / "notes.sqlite3")], cwd=ROOT, stdout=out, stderr=out
+            )
         try:
-            while True:
-                try:
-                    socket.create_connection(("127.0.0.1", port)).close()
-                    break
-                except OSError:
-                    time.sleep(0.05)
-            yield Floor(port)
+            yield Floor(int(announced(process, folder / "out", LISTENS)))
         finally:
             process.kill()
             process.wait()

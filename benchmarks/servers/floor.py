@@ -1,12 +1,13 @@
 """The least that a server on trio can do for a durable save, a read and a notice.
 
-    python -m benchmarks.servers.floor PORT FILE
+    python -m benchmarks.servers.floor FILE
 
-It has one table of heads and one of revisions in an SQLite file with ``synchronous=FULL``, a thread
-that commits all waiting saves together, no accounts, no checks, no log and no errors. Saves are
-guarded: ``PUT /notes/NAME`` names the revision that it replaces in ``if-match``, and creates a note
-without it. ``GET /notes/NAME`` returns the text, or a 304; ``GET /notices`` is a WebSocket that
-gets one message for each save. It is what `benchmarks/http.py` compares Octavo with.
+It prints the address at which it listens. It has one table of heads and one of revisions in an
+SQLite file with ``synchronous=FULL``, a thread that commits all waiting saves together, no
+accounts, no checks, no log and no errors. Saves are guarded: ``PUT /notes/NAME`` names the revision
+that it replaces in ``if-match``, and creates a note without it. ``GET /notes/NAME`` returns the
+text, or a 304; ``GET /notices`` is a WebSocket that gets one message for each save. It is what
+`benchmarks/http.py` compares Octavo with.
 """
 
 import base64
@@ -228,12 +229,14 @@ class Server:
             return
 
 
-async def main(port: int, path: str) -> None:
+async def main(path: str) -> None:
     """Serve until the process ends."""
     server = Server(path)
     server.notes.start()
-    await trio.serve_tcp(server.serve, port, host="127.0.0.1")
+    [listener] = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    print(f"listens on http://127.0.0.1:{listener.socket.getsockname()[1]}", flush=True)
+    await trio.serve_listeners(server.serve, [listener])
 
 
 if __name__ == "__main__":
-    trio.run(main, int(sys.argv[1]), sys.argv[2])
+    trio.run(main, sys.argv[1])
