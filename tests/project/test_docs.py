@@ -15,6 +15,7 @@ from octavo.render.highlighting import LONGEST_CODE, LONGEST_LINE
 from octavo.render.limits import LIMITS, MEANINGS
 from octavo.render.renderer import MAX_FORMULAS, MAX_HIGHLIGHTED, MAX_TRANSLATED
 from tests.project.source import ROOT
+from tests.simulation.test_simulation import CI_SCHEDULES, CI_SEEDS
 
 PAGES = sorted(path for path in (ROOT / "docs").glob("*.md"))
 EXAMPLE = re.compile(
@@ -46,6 +47,12 @@ def test_the_page_on_markdown_has_the_bounds_of_code_and_formulas() -> None:
         f"up to {MAX_FORMULAS:,} formulas and {MAX_TRANSLATED:,} characters",
     ):
         assert each in page
+
+
+def test_the_page_on_contributing_says_how_many_schedules_a_check_runs() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    assert f"50,000 schedules instead of {CI_SCHEDULES:,}" in page
+    assert f"under 5,000 instead of {CI_SEEDS}" in page
 
 
 @pytest.mark.parametrize(("code", "printed"), EXAMPLES)
