@@ -201,14 +201,30 @@ def dripping_bodies(target: Target) -> None:
 def repeated_requests(target: Target) -> None:
     """HTTP/1.1 connections that always have ``streams`` requests in progress, and read."""
     sent = f"GET {target.path} HTTP/1.1\r\nhost: a\r\n\r\n".encode()
+    _repeat(target, lambda _: sent)
+
+
+def networks_of_a_site(target: Target) -> None:
+    """The same, each connection through a proxy from another network of one subscriber."""
+    _repeat(
+        target,
+        lambda number: (
+            f"GET {target.path} HTTP/1.1\r\nhost: a\r\n"
+            f"x-forwarded-for: 2001:db8:1:{number:x}::1\r\n\r\n"
+        ).encode(),
+    )
+
+
+def _repeat(target: Target, request: Callable[[int], bytes]) -> None:
     addresses = cycle(target.addresses)
+    numbers = cycle(range(1 << 16))
     poll = select.poll()
-    held: dict[int, socket.socket] = {}
+    held: dict[int, tuple[socket.socket, bytes]] = {}
 
     def open_one() -> None:
-        plain = _connect(target, next(addresses))
+        plain, sent = _connect(target, next(addresses)), request(next(numbers))
         if plain is not None:
-            held[plain.fileno()] = plain
+            held[plain.fileno()] = plain, sent
             poll.register(plain, select.POLLIN)
             _send(plain, sent * target.streams)
 
@@ -217,7 +233,7 @@ def repeated_requests(target: Target) -> None:
     begun()
     while True:
         for descriptor, _ in poll.poll(1000):
-            plain = held[descriptor]
+            plain, sent = held[descriptor]
             try:
                 received = plain.recv(65_536)
             except OSError:
@@ -285,6 +301,7 @@ ATTACKS = (
     dripping_bodies,
     full_bodies,
     repeated_requests,
+    networks_of_a_site,
     handshakes,
     costly_requests.links_read,
     costly_requests.large_changesets,

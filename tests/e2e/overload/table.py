@@ -57,6 +57,14 @@ ATTACKS = {
     "requests of a page": _chosen(
         Attack("repeated_requests", Target(connections=250, streams=1, path="/sign-in"), _PROMISED)
     ),
+    "800 networks of one subscriber": _chosen(
+        Attack(
+            "networks_of_a_site",
+            Target(connections=800, streams=1, path="/sign-in"),
+            _PROMISED,
+            options=("--trusted-proxies", "127.0.0.1/32"),
+        )
+    ),
     "handshakes of TLS": _chosen(
         Attack("handshakes", Target(connections=100, tls=True), _PROMISED)
     ),
