@@ -29,7 +29,7 @@ _ACTIVE = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]")
 
 
 class Sink:
-    """Writes whole lines immediately, and drops a line if writing fails.
+    """Writes whole lines immediately, and drops those whose writing fails.
 
     Attributes:
         dropped: the number of lines dropped since the start.
@@ -44,12 +44,13 @@ class Sink:
         self._torn = False
         self.dropped = 0
 
-    def write(self, line: bytes) -> None:
-        """Write ``line``, which ends with a line break; raises nothing.
+    def write(self, lines: bytes) -> None:
+        """Write one line or several, each of which ends with a line break; raises nothing.
 
         Blocks while the reader of the stream is slow, as a write to standard error does.
         """
-        data = b"\n" + line if self._torn else line
+        begins = int(self._torn)
+        data = b"\n" + lines if begins else lines
         written = 0
         try:
             while written < len(data):
@@ -62,8 +63,9 @@ class Sink:
             # ValueError: the stream is closed.
             pass
         if written < len(data):
-            self.dropped += 1
-            self._torn = self._torn or written > 0
+            self.dropped += lines.count(b"\n", max(written - begins, 0))
+            # A line that follows whole ones begins where it should.
+            self._torn = data[written - 1] != 0x0A if written else self._torn
         else:
             self._torn = False
 
@@ -135,21 +137,23 @@ class Log:
     """Formats events as lines and writes them to the sink.
 
     ``clock`` returns Unix time in seconds.
+
+    Attributes:
+        sink: writes the lines.
+        now: returns the time of an event that occurs now.
+        format_line: returns the line of an event, of its time, level and members.
     """
 
-    __slots__ = ("_line", "_now", "sink")
+    __slots__ = ("format_line", "now", "sink")
 
     def __init__(self, log_format: LogFormat, sink: Sink, clock: Clock) -> None:
         self.sink = sink
-        self._now = Timestamps(clock).now
-        self._line = json_line if log_format == "json" else console_line
+        self.now = Timestamps(clock).now
+        self.format_line = json_line if log_format == "json" else console_line
 
     def write(self, level: str, members: dict[str, object]) -> None:
-        """Write one event, whose name is the member ``event``.
-
-        This bypasses structlog for the request log, which takes half the time.
-        """
-        self.sink.write(self._line(self._now(), level, members))
+        """Write one event, whose name is the member ``event``, without structlog."""
+        self.sink.write(self.format_line(self.now(), level, members))
 
     def render(self, _: WrappedLogger, level: str, members: EventDict) -> bytes:
         """Return the line of an event; this is the last processor of structlog."""
@@ -157,7 +161,7 @@ class Log:
             error = _error(members.pop("exc_info"))
             if error is not None:
                 members["exception"] = "".join(traceback.format_exception(error)).rstrip()
-        return self._line(self._now(), level, members)
+        return self.format_line(self.now(), level, members)
 
 
 def _error(given: ExcInfo | BaseException | bool | None) -> BaseException | None:

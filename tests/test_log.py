@@ -230,6 +230,18 @@ def test_sink_that_fails_within_a_line_keeps_the_next_one_whole() -> None:
     assert (sink.dropped, stream.data) == (2, b"to\nkept\nmore\n")
 
 
+def test_sink_that_fails_within_several_lines_counts_those_that_are_not_whole() -> None:
+    stream = Failing(7, OSError(28, "full"), 5, OSError(28, "full"))
+    sink = Sink(stream)  # type: ignore[arg-type]  # all of BinaryIO that a sink needs
+    sink.write(b"kept\ntorn\nlost\n")
+    assert (sink.dropped, stream.data) == (2, b"kept\nto")
+    sink.write(b"new\nlost\n")
+    assert (sink.dropped, stream.data) == (3, b"kept\nto\nnew\n")
+    # It failed between two lines.
+    sink.write(b"more\n")
+    assert (sink.dropped, stream.data) == (3, b"kept\nto\nnew\nmore\n")
+
+
 def test_closed_sink_loses_the_line_and_counts_it() -> None:
     stream = io.BytesIO()
     log = Log("json", Sink(stream), clock)

@@ -25,13 +25,13 @@ class LogRounds(trio.abc.Instrument):
     """
 
     def __init__(self, log: Log) -> None:
-        self._line = log.line
+        self._line, self._now = log.format_line, log.now
         self._write = log.sink.write
         self._lines: list[bytes] = []
 
     def write(self, level: str, members: dict[str, object]) -> None:
         """Write one event, whose name is the member ``event``, when the round has ended."""
-        self._lines.append(self._line(level, members))
+        self._lines.append(self._line(self._now(), level, members))
         if len(self._lines) >= LONGEST:
             self.flush()
 

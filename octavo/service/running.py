@@ -41,6 +41,7 @@ from octavo.service.engine import StoreEngine, open_engine
 from octavo.service.entropy import jitter, new_id, now
 from octavo.service.invitations import first_invitation
 from octavo.service.legal import Legal, read_legal
+from octavo.service.log_rounds import in_rounds
 from octavo.service.readiness import ReadinessProbe
 from octavo.service.wiring import wire_application
 from octavo.settings import Settings
@@ -77,6 +78,7 @@ async def run(settings: Settings, log: Log) -> None:
         check_certificate(certificate)
     bind = settings.bind
     with (
+        in_rounds(log) as rounds,
         holding(settings.data_dir) as private,
         control_listener(settings.data_dir) as control,
         closing(await open_listener(bind.host, bind.port)) as listener,
@@ -97,7 +99,15 @@ async def run(settings: Settings, log: Log) -> None:
                     if engine.postgres is None:
                         await free_slots_left(engine.store)
                     root = build_tree(
-                        settings, engine, folders, legal, listener, control, phase, log
+                        settings,
+                        engine,
+                        folders,
+                        legal,
+                        listener,
+                        control,
+                        phase,
+                        log,
+                        request_log(rounds.write),
                     )
                     invited: list[AuditEntry] = []
                     audit = server_audit(engine.store, invited.append)
@@ -165,13 +175,13 @@ def build_tree(
     control_listener: socket.socket,
     phase: _Phase,
     log: Log,
+    log_request: RequestLog,
 ) -> Supervisor:
     """Put every part of the service under supervision; nothing runs yet.
 
     The parts start in the order in which they are added, and stop in the reverse one.
     """
     root = Supervisor("octavo", runtime=Runtime(random=jitter))
-    log_request = request_log(log.write)
 
     async def control(worker: WorkerContext) -> None:
         commands: Commands = {

@@ -70,9 +70,9 @@ def loggable_path(path: str) -> str:
 def request_log(write: Callable[[str, dict[str, object]], None]) -> RequestLog:
     """Return a request log that calls ``write`` with a level and the event ``request``.
 
-    ``write`` is that of `octavo.log.Log`. The level is ``error`` for the status 500, which is a
-    bug, otherwise ``info``: clients must not be able to fill the log with errors. ``operation``,
-    ``account`` and ``problem`` are included where present.
+    ``write`` takes a level and the members of an event, as that of `octavo.log.Log` does. The level
+    is ``error`` for the status 500, which is a bug, otherwise ``info``: clients must not be able to
+    fill the log with errors. ``operation``, ``account`` and ``problem`` are included where present.
     """
 
     def log(record: RequestRecord) -> None:
