@@ -64,6 +64,8 @@ def _legend() -> str:
 - *pipelined requests*, *requests of a page*: {pipelined.connections} connections that repeat
   {pipelined.streams} pipelined requests of `{pipelined.path}`, or one of
   `{of["requests of a page"].path}`.
+- *800 networks of one subscriber*: the same page, on connections through a proxy, each from
+  another network of one /48.
 - *subscriptions of WebSockets*, *pings of WebSockets*: connections that send them all the time.
 - *handshakes of TLS*: {of["handshakes of TLS"].connections} clients that connect all the time.
 - *heads*: thousands of request heads that stop arriving.
