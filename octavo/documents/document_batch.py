@@ -153,6 +153,9 @@ class DocumentBatch:
     ) -> NoteText | None:
         """Implement `octavo.model.documents.document.Documents.merge`."""
         document = self._document(file_id)
+        if document.written:
+            # Another epoch may begin here.
+            document.rebase(self._cache.client)
         live = document.live
         if epoch != live.epoch:
             raise EpochMismatch(

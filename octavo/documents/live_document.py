@@ -11,6 +11,8 @@ from octavo.model.documents.initial_document import ROOT
 from octavo.model.documents.state_vector import read_state_vector
 from octavo.model.refusal import DocumentMalformed
 
+_NOT_APPLICABLE = "The bytes are not an applicable update."
+
 
 class LiveDocument:
     """A document into which updates of devices and edits of the server are merged.
@@ -53,11 +55,14 @@ class LiveDocument:
             self._doc.apply_update(update)
 
     def edit(self, edits: Sequence[Edit]) -> None:
-        """Apply ``edits``, whose positions refer to the text before the first of them."""
+        """Apply ``edits``, whose positions refer to the text before the first of them.
+
+        Raises `DocumentMalformed` where the text has none of them; the document is unusable then.
+        """
         # In ascending order: each deletion walks the item that it falls into, which would be the
         # rest of the text in descending order.
         shifted = 0
-        with self._doc.transaction():
+        with _contained(), self._doc.transaction():
             for at, deleted, inserted in edits:
                 place = at + shifted
                 if deleted:
@@ -89,8 +94,8 @@ def _contained() -> Iterator[None]:
     try:
         yield
     except (ValueError, RuntimeError) as error:
-        raise DocumentMalformed("The bytes are not an applicable update.") from error
+        raise DocumentMalformed(_NOT_APPLICABLE) from error
     except BaseException as error:
         if type(error).__module__ != "pyo3_runtime":
             raise
-        raise DocumentMalformed("The bytes are not an applicable update.") from error
+        raise DocumentMalformed(_NOT_APPLICABLE) from error

@@ -2,14 +2,15 @@
 
 from base64 import b64encode
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 import trio
 
-from octavo.actors.workspace.messages import CommitFailed, MissingUpdate
+from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, MissingUpdate
 from octavo.model.documents import limits
 from octavo.model.documents.document import DocumentUpdate
+from octavo.model.documents.initial_document import initial
 from octavo.model.documents.integration import Loading
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.documents.state_vector import read_state_vector
@@ -434,6 +435,50 @@ async def test_update_that_would_read_differently_once_stored_begins_a_new_gener
         assert again.text == found
 
 
+async def forge(rig: Rig) -> None:
+    """Make a note whose document reads the same once it is stored, but not after a later write."""
+    await rig.push(note("a", "a.md", "ABCD"))
+    device = await device_of(rig)
+    [mouse] = read_state_vector(device.doc.get_state())
+    first = Bytes(
+        [Section(2, 0, [text("ed", None, (mouse, 1))]), Section(7, 0, [text("f", (2, 0))])]
+    )
+    structs = [text("ae", None, (2, 1)), text("g", (7, 0)), text("dac", (7, 0))]
+    second = Bytes([Section(3, 0, structs)], [(mouse, [(1, 2)])])
+    for update in (first, second):
+        await rig.push(SaveNote(A, Epoch(device.epoch), update.encoded()))
+
+
+@pytest.mark.explore(schedules=20, early_time=False)
+async def test_no_save_is_lost_when_a_new_generation_begins_within_its_batch() -> None:
+    async with serving() as rig:
+        await forge(rig)
+        honest = await device_of(rig, 1234567)
+        changed = f"{honest.text[:1]}W{honest.text[1:]}"
+        await rig.push(edit(await head_id(rig), text=changed))
+        head = await rig.head("a")
+        assert head is not None
+        # What will begin is known: the insertion of the text of the head.
+        forged = Device.kept(initial(head.content_id, changed), 99)
+        forged.insert(0, "forged ")
+        honest.insert(0, "honest ")
+        accepted: list[str] = []
+
+        async def save(device: Device, word: str) -> None:
+            with suppress(ChangesetRefused):
+                await rig.push(save_of(device))
+                accepted.append(word)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(save, honest, "honest ")
+            nursery.start_soon(save, forged, "forged ")
+        found = await text_of(rig, "a")
+        assert found is not None
+        assert accepted
+        assert [each for each in accepted if each not in found] == []
+        assert (await device_of(rig)).text == found
+
+
 @pytest.mark.parametrize("refused", [False, True], ids=["", "beside a refused save"])
 @pytest.mark.parametrize("max_bytes", [0, 1 << 20], ids=["forgotten", "in memory"])
 @pytest.mark.parametrize("at", range(11))
@@ -446,17 +491,7 @@ async def test_note_with_a_hostile_document_accepts_valid_edits_and_texts(
 
     documents = inline_documents(max_bytes=max_bytes, check_text=check)
     async with serving(documents=documents) as rig:
-        await rig.push(note("a", "a.md", "ABCD"))
-        device = await device_of(rig)
-        [mouse] = read_state_vector(device.doc.get_state())
-        # Each reads the same once it is stored, but a later write may not.
-        first = Bytes(
-            [Section(2, 0, [text("ed", None, (mouse, 1))]), Section(7, 0, [text("f", (2, 0))])]
-        )
-        structs = [text("ae", None, (2, 1)), text("g", (7, 0)), text("dac", (7, 0))]
-        second = Bytes([Section(3, 0, structs)], [(mouse, [(1, 2)])])
-        for update in (first, second):
-            await rig.push(SaveNote(A, Epoch(device.epoch), update.encoded()))
+        await forge(rig)
         device = await device_of(rig, 1234567)
         device.insert(at, "x")
         await rig.push(save_of(device))
