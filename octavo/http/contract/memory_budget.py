@@ -223,7 +223,12 @@ class MemoryBudget:
         waiter = _Waiter(size, refused_at)
         self._waiting.setdefault(network, OrderedDict())[waiter] = None
         try:
-            await waiter.admitted.wait()
+            while not waiter.admitted.is_set():
+                with trio.move_on_after(STALLED_SECONDS) as soon:
+                    await waiter.admitted.wait()
+                if soon.cancelled_caught:
+                    # What has made no progress since then may be evicted now.
+                    self.evict_for_waiting()
         except BaseException:
             # It may have been admitted between its cancellation and its next run.
             if waiter.hold is None:
@@ -235,15 +240,17 @@ class MemoryBudget:
         return waiter.hold
 
     def _has_room(self, network: str, size: int, spare: int = 0) -> bool:
-        return self._may_have(network, size) and self._has_room_in_all(size + spare)
+        return self._may_have(network, size) and self._has_room_in_all(size, spare)
 
     def _may_have(self, network: str, size: int) -> bool:
         """Return whether the limit of one holder admits ``size`` more bytes."""
         mine = self._by_client.get(network, 0)
         return not mine or mine + size <= self._per_client
 
-    def _has_room_in_all(self, size: int) -> bool:
-        return not self.held or self.held + size <= self._total
+    def _has_room_in_all(self, size: int, spare: int) -> bool:
+        """Return whether ``size`` more bytes fit beside ``spare`` ones for others."""
+        others = self.held + spare
+        return not others or others + size <= self._total
 
     def _make_room(self, network: str, size: int, spare: int = 0) -> bool:
         """Return whether there is room, after evictions if they are needed."""
@@ -306,7 +313,7 @@ class MemoryBudget:
                 continue
             self._waiting[network] = queue
             size = next(iter(queue)).size
-            if self._may_have(network, size) and not self._has_room_in_all(size + keep):
+            if self._may_have(network, size) and not self._has_room_in_all(size, keep):
                 # Its turn remains: otherwise smaller requests would keep it waiting.
                 self._waiting.move_to_end(network, last=False)
                 return

@@ -350,6 +350,32 @@ async def test_what_is_evicted_goes_to_the_one_it_was_evicted_for_not_to_waiters
         last.release()
 
 
+async def test_room_made_for_one_is_not_taken_by_one_that_waits_when_nothing_else_is_held(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    budget = MemoryBudget(64 * STEP, 16 * STEP)
+    stalled = budget.hold("192.0.2.1", 15 * STEP)
+    stalled.permit_eviction(lambda: None, lambda: 0.0)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(budget.wait, "192.0.2.2", 50 * STEP)
+        await trio.testing.wait_all_tasks_blocked()
+        autojump_clock.jump(STALLED_SECONDS)
+        hold = budget.hold("192.0.2.3", 55 * STEP)
+        assert budget.held == 55 * STEP
+        hold.release()
+
+
+async def test_one_that_waits_has_what_stalls_meanwhile(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    budget = MemoryBudget(TOTAL, PER_CLIENT)
+    stalled = budget.hold("192.0.2.1", 30)
+    stalled.permit_eviction(lambda: None, lambda: 0.0)
+    with trio.fail_after(2 * STALLED_SECONDS):
+        await budget.wait("192.0.2.2", 90)
+    assert stalled.evicted
+
+
 async def test_growth_without_room_is_refused_and_changes_nothing() -> None:
     budget = MemoryBudget(TOTAL, PER_CLIENT)
     with budget.hold("a", 30) as hold, budget.hold("b", 40), budget.hold("c", 25):
