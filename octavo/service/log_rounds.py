@@ -14,6 +14,10 @@ import trio
 
 from octavo.log import Log
 
+LARGEST = 4096
+"""Bytes that are written at once, unless a line is longer: a pipe does not mix them with the lines
+that other threads or processes write into it (PIPE_BUF of Linux).
+"""
 LONGEST = 256
 """Lines that are written before their round has ended."""
 
@@ -38,8 +42,18 @@ class LogRounds(trio.abc.Instrument):
     def flush(self) -> None:
         """Write what was gathered."""
         lines, self._lines = self._lines, []
-        if lines:
-            self._write(b"".join(lines))
+        whole = b"".join(lines)
+        if len(whole) <= LARGEST:
+            if whole:
+                self._write(whole)
+            return
+        begin, end = 0, 0
+        for line in lines:
+            if end > begin and end + len(line) - begin > LARGEST:
+                self._write(whole[begin:end])
+                begin = end
+            end += len(line)
+        self._write(whole[begin:])
 
     def before_io_wait(self, timeout: float) -> None:
         """Write what the round has gathered."""

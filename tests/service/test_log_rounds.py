@@ -4,7 +4,7 @@ import pytest
 import trio
 
 from octavo.log import Log, Sink
-from octavo.service.log_rounds import LONGEST, LogRounds, in_rounds
+from octavo.service.log_rounds import LARGEST, LONGEST, LogRounds, in_rounds
 
 
 class Writes:
@@ -12,8 +12,11 @@ class Writes:
 
     def __init__(self) -> None:
         self.written: list[list[str]] = []
+        self.sizes: list[int] = []
 
     def write(self, data: bytes) -> int:
+        assert data.endswith(b"\n")
+        self.sizes.append(len(data))
         self.written.append([line.split()[-1] for line in data.decode().splitlines()])
         return len(data)
 
@@ -57,7 +60,22 @@ async def test_long_round_does_not_keep_all_its_lines(log: Log, stream: Writes) 
     with in_rounds(log) as rounds:
         for number in range(LONGEST + 1):
             rounds.write("info", {"event": str(number)})
-        assert [len(each) for each in stream.written] == [LONGEST]
+        assert [int(each) for some in stream.written for each in some] == [*range(LONGEST)]
+
+
+async def test_lines_are_written_in_pieces_that_a_pipe_takes_whole(
+    log: Log, stream: Writes
+) -> None:
+    names = [f"{number}-{'x' * (number % 7 * 400)}" for number in range(40)]
+    names += ["y" * (LARGEST + 1), "z"]
+    with in_rounds(log) as rounds:
+        for name in names:
+            rounds.write("info", {"event": name})
+    assert [each for some in stream.written for each in some] == names
+    assert [
+        some for some, size in zip(stream.written, stream.sizes, strict=True) if size > LARGEST
+    ] == [["y" * (LARGEST + 1)]]
+    assert len(stream.sizes) < len(names) / 2
 
 
 async def test_round_without_requests_writes_nothing(log: Log, stream: Writes) -> None:
