@@ -42,6 +42,15 @@ class ParkObserver(Protocol):
         """Handle that the last message was withdrawn and no sender waits."""
 
 
+class Loan:
+    """The turn of a receiver that somebody has borrowed."""
+
+    __slots__ = ("receiver",)
+
+    def __init__(self, receiver: trio.lowlevel.Task) -> None:
+        self.receiver = receiver
+
+
 class Mailbox:
     """Holds the envelopes of one actor across all its restarts.
 
@@ -88,7 +97,7 @@ class Mailbox:
         self._messages: list[Envelope[Any]] = []
         self._senders: OrderedDict[trio.lowlevel.Task, Envelope[Any]] | None = None
         self._receiver: trio.lowlevel.Task | None = None
-        self._lent: trio.lowlevel.Task | None = None
+        self._lent: Loan | None = None
         self._interrupted = False
         self._closed: Callable[[], NotExecuted] | None = None
         self._peak = 0
@@ -226,23 +235,23 @@ class Mailbox:
         self._receiver = self._lent = None
         return trio.lowlevel.Abort.SUCCEEDED
 
-    def borrow(self) -> trio.lowlevel.Task | None:
-        """Take the turn of the receiver, which waits for messages; return it, None if it can't.
+    def borrow(self) -> Loan | None:
+        """Take the turn of the receiver, which waits for messages; None if it can't be lent.
 
         Messages that arrive wait until `give_back`. A closed mailbox lends nothing, nor does one
         whose receiver waits for a time, too.
         """
         if self._receiver is None or self._closed is not None or not self.lends:
             return None
-        self._lent, self._receiver = self._receiver, None
+        self._lent, self._receiver = Loan(self._receiver), None
         return self._lent
 
-    def give_back(self, task: trio.lowlevel.Task) -> None:
-        """End the turn of ``task``, which has it from then on."""
-        if self._lent is not task:
-            # It was cancelled meanwhile.
+    def give_back(self, loan: Loan) -> None:
+        """Return the turn to the receiver."""
+        if self._lent is not loan:
+            # The receiver was cancelled meanwhile.
             return
-        self._lent = None
+        self._lent, task = None, loan.receiver
         if self._messages or self._interrupted:
             reschedule(task)
         else:

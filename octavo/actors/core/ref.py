@@ -15,6 +15,7 @@ import trio
 from octavo.actors.core.cell import Cell
 from octavo.actors.core.envelope import Envelope, EnvelopeState
 from octavo.actors.core.errors import MailboxFull, NotExecuted, OutcomeUnknown
+from octavo.actors.core.mailbox import Loan
 from octavo.actors.core.message import UNANSWERED, Message
 from octavo.actors.core.monitor import Monitor, Watchers
 from octavo.actors.core.runtime import Faults
@@ -27,12 +28,12 @@ R = TypeVar("R")
 class Turn:
     """The turn of an actor that was borrowed by `ActorRef.borrow`, as a context manager."""
 
-    __slots__ = ("_began", "_cell", "_task")
+    __slots__ = ("_began", "_cell", "_loan")
 
-    def __init__(self, cell: Cell, task: trio.lowlevel.Task) -> None:
-        """Note the time; ``task`` is that of the actor."""
+    def __init__(self, cell: Cell, loan: Loan) -> None:
+        """Note the time; ``loan`` is that of the actor's mailbox."""
         self._cell = cell
-        self._task = task
+        self._loan = loan
         self._began = cell.mailbox.now()
 
     def __enter__(self) -> Faults | None:
@@ -42,7 +43,7 @@ class Turn:
     def __exit__(self, *_: object) -> None:
         """Give the turn back, and count one message."""
         mailbox, statistics = self._cell.mailbox, self._cell.statistics
-        mailbox.give_back(self._task)
+        mailbox.give_back(self._loan)
         statistics.wait.record(0.0)
         statistics.handling.record(mailbox.now() - self._began)
 
@@ -144,8 +145,8 @@ class ActorRef(Generic[A]):
         the actor that lets it finish; its cancellation does not. Returns None if the actor has
         messages, timers, or does not run: then send it a message.
         """
-        task = self._cell.mailbox.borrow()
-        return None if task is None else Turn(self._cell, task)
+        loan = self._cell.mailbox.borrow()
+        return None if loan is None else Turn(self._cell, loan)
 
     def monitor(self) -> Monitor:
         """Return a monitor of this actor's ends, to be used as a context manager."""
