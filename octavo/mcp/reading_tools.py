@@ -18,7 +18,7 @@ from octavo.mcp.tool import (
     revision_argument,
     workspace_argument,
 )
-from octavo.model.search.ranking import title_of
+from octavo.model.search import title_of
 
 MAX_RESULTS = 20
 """Maximum number of results of a search."""

@@ -23,6 +23,8 @@ from octavo.actors.workspace.document_services import DocumentServices, Threads
 from octavo.documents import DocumentCache
 from octavo.http.api.access import Access
 from octavo.http.api.changeset_submission import Workspaces
+from octavo.http.api.searched_texts import MAX_BYTES as MAX_SEARCHED_BYTES
+from octavo.http.api.searched_texts import SearchedTexts
 from octavo.mail.delivery import MailDelivery
 from octavo.model.accounts.attempts import Rate
 from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
@@ -76,6 +78,7 @@ class Components:
     meter: UsageMeter
     storage: StorageRoom
     sweeper: SweepingJob
+    searched: SearchedTexts
     attachments: Attachments
     archives: Archives
     publishing: Publishing
@@ -121,9 +124,11 @@ def add_components(
     def collect_blobs() -> None:
         attachments.collection.wake()
 
-    sweeper = SweepingJob(store, swept=collect_blobs)
-    # Another process may revoke a credential, and the next request must be refused.
     shared = engine.postgres is not None
+    # Another process would not learn what this one deletes.
+    searched = SearchedTexts(0 if shared else MAX_SEARCHED_BYTES)
+    sweeper = SweepingJob(store, swept=collect_blobs, forget=searched.clear)
+    # Another process may revoke a credential, and the next request must be refused.
     fresh = 0.0 if shared else CACHE_SECONDS
     meter, storage = add_usage(root, settings, store, shared=shared)
 
@@ -243,6 +248,7 @@ def add_components(
         meter=meter,
         storage=storage,
         sweeper=sweeper,
+        searched=searched,
         attachments=attachments,
         archives=archives,
         publishing=publishing,

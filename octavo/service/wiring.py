@@ -195,7 +195,7 @@ def wire_application(
             ClientChangeOperations(submitter, parts.undo, store),
             RestorationOperations(parts.restorations, parts.access, new_id),
             LinkOperations(store, parts.access),
-            SearchOperations(store, parts.access, metering),
+            SearchOperations(store, parts.access, metering, parts.searched),
             SyncOperations(store, parts.access, authenticator, metering),
             AttachmentOperations(submitter, attachments.uploads, images, texts),
             ContentOperations(

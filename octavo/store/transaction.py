@@ -74,6 +74,29 @@ class Matching:
     heads: HeadFilter = ANY_HEAD
 
 
+class MatchedNote(NamedTuple):
+    """A note that a search has found.
+
+    Attributes:
+        path: that of its head; the index may have an earlier one.
+        changed_at: when its head was written, in milliseconds of Unix time.
+        size: of its text, in bytes.
+    """
+
+    file_id: str
+    revision_id: str
+    path: str
+    changed_at: int
+    size: int
+
+
+MATCHED = """
+    files.file_id, files.revision_id, files.path, files.changed_at, files.size,
+    fulltext_notes.number AS number
+"""
+"""The columns of a `MatchedNote`, and the order in which notes were indexed."""
+
+
 class Transaction(Protocol):
     """Statements of one transaction, each of which sees the effects of those before it.
 
@@ -137,8 +160,8 @@ class Transaction(Protocol):
         With ``begin``, start over with the whole index. Returns whether there may be more to do.
         """
 
-    async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[str]:
-        """Return the ids of notes that match, those first that were indexed last."""
+    async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[MatchedNote]:
+        """Return the live notes that match, those first that were indexed last."""
 
 
 Script = Callable[[Transaction], Awaitable[T]]

@@ -42,6 +42,7 @@ from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
+from octavo.http.api.searched_texts import SearchedTexts
 from octavo.http.api.sync import SyncOperations
 from octavo.http.api.uploaded_images import UploadedImages
 from octavo.http.api.workspaces import WorkspaceOperations
@@ -568,7 +569,7 @@ async def _serving(
             ),
             RestorationOperations(restorations, access, sources.new_id),
             LinkOperations(store, access),
-            SearchOperations(store, access, metering),
+            SearchOperations(store, access, metering, SearchedTexts()),
             SyncOperations(store, access, authenticator, metering),
             PublicationOperations(publishing.links, access, now=sources.now, public_url=PUBLIC_URL),
             PublishedOperations(

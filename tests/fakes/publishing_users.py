@@ -27,6 +27,7 @@ from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.search import SearchOperations
+from octavo.http.api.searched_texts import SearchedTexts
 from octavo.http.api.uploaded_images import UploadedImages
 from octavo.model.files.changeset import ChangeOperation, Changeset, CreateFile
 from octavo.model.files.content import note_text
@@ -124,7 +125,7 @@ class PublishingUsers(UsersApi):
             ),
             HistoryOperations(store, api.access, metering),
             LinkOperations(store, api.access),
-            SearchOperations(store, api.access, metering),
+            SearchOperations(store, api.access, metering, SearchedTexts()),
             ReadingOperations(submitter, store, metering),
             ClientChangeOperations(submitter, undo, store),
             RestorationOperations(restorations, api.access, sources.new_id),

@@ -11,6 +11,7 @@ from octavo.actors.jobs.indexing import catch_up
 from octavo.http.api.access import Access
 from octavo.http.api.fields import FolderPath, QueryText
 from octavo.http.api.metering import METERED, Metering
+from octavo.http.api.searched_texts import SearchedTexts
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -124,10 +125,14 @@ class SearchOperations:
         store: the store of files.
         access: checks the members.
         metering: counts the snippets.
+        texts: holds those that searches have looked at.
     """
 
-    def __init__(self, store: Store, access: Access, metering: Metering) -> None:
+    def __init__(
+        self, store: Store, access: Access, metering: Metering, texts: SearchedTexts
+    ) -> None:
         self._store = store
+        self._texts = texts
         self._metering = metering
         self._access = access
         self._threads = FairThreads(MAX_THREADS)
@@ -198,9 +203,11 @@ class SearchOperations:
             # A read-only store, such as on a full disk: the existing index is searched.
             complete = False
         within = call.principal_as(Caller).confinement
-        script = candidates(workspaces, terms, query.path, within, _heads(query))
+        generation = self._texts.generation
+        script = candidates(workspaces, terms, query.path, within, _heads(query), self._texts.known)
         found = await self._store.read_much(script)
-        results = await self._threads.run(partial(_results, found, terms, query.limit, complete))
+        best, results = await self._threads.run(partial(_rank, found, terms, query.limit, complete))
+        self._texts.keep(best, generation)
         await self._metering.count(call, _amount_of(results))
         return results
 
@@ -219,24 +226,27 @@ def _amount_of(results: SearchResults) -> Amount:
     return Amount(sum(len(text.encode()) for text in texts))
 
 
-def _results(found: Candidates, query: Query, limit: int, complete: bool) -> SearchResults:
+def _rank(
+    found: Candidates, query: Query, limit: int, complete: bool
+) -> tuple[list[Ranked], SearchResults]:
     finders = finders_of(query)
     best = ranked(found.candidates, finders)
-    return SearchResults(
+    results = SearchResults(
         items=[_result(each, finders) for each in best[:limit]],
         more=found.more or len(best) > limit,
         complete=complete,
     )
+    return best, results
 
 
 def _result(found: Ranked, finders: Sequence[Finder]) -> SearchResult:
     candidate = found.candidate
-    snippets = snippets_of(candidate.text or "", finders)
+    snippets = snippets_of(found.text, finders)
     return SearchResult(
         workspace_id=candidate.workspace_id,
         file_id=candidate.file_id,
         path=candidate.path,
-        title=found.title,
+        title=found.text.title,
         revision_id=candidate.revision_id,
         score=found.score,
         snippets=[

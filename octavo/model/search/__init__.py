@@ -10,7 +10,8 @@ from octavo.model.search.query import (
     Query,
     parse_query,
 )
-from octavo.model.search.ranking import Candidate, Ranked, ranked, title_of
+from octavo.model.search.ranking import Candidate, Ranked, ranked
+from octavo.model.search.searched_text import SearchedText, title_of
 from octavo.model.search.snippets import Snippet, snippets_of
 from octavo.model.search.tokens import tokens_of
 
@@ -24,6 +25,7 @@ __all__ = [
     "InvalidQuery",
     "Query",
     "Ranked",
+    "SearchedText",
     "Snippet",
     "finders_of",
     "parse_query",

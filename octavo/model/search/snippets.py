@@ -8,6 +8,7 @@ from itertools import islice
 
 from octavo.model.search.folding import folded_in_place
 from octavo.model.search.hits import Finder
+from octavo.model.search.searched_text import SearchedText
 from octavo.model.stream_safe import stream_safe
 
 MAX_SNIPPETS = 3
@@ -30,17 +31,26 @@ class Snippet:
     marks: tuple[tuple[int, int], ...]
 
 
-def snippets_of(text: str, finders: Sequence[Finder]) -> list[Snippet]:
-    """Return up to three excerpts of ``text``, chosen for the most distinct clauses.
+def snippets_of(searched: SearchedText, finders: Sequence[Finder]) -> list[Snippet]:
+    """Return up to three excerpts of a text, chosen for the most distinct clauses.
 
     ``finders`` are those of the clauses, which `finders_of` makes.
 
     They are in the order of the text and don't overlap. A text without hits has none.
     """
-    text = unicodedata.normalize("NFC", stream_safe(text))
-    hits = _hits(text, finders)
+    text = searched.text
+    body: str
+    offsets: list[int] | None
+    if text.isascii():
+        body, offsets = searched.body, None
+    else:
+        text = unicodedata.normalize("NFC", stream_safe(text))
+        body, offsets = folded_in_place(text)
+    hits = _hits(body, offsets, finders)
     windows: list[tuple[int, int]] = []
-    rated = sorted(range(len(hits)), key=lambda at: (-_clauses_near(hits, at), hits[at][0]))
+    rated: Sequence[int] = range(len(hits))
+    if len(finders) > 1:
+        rated = sorted(rated, key=lambda at: (-_clauses_near(hits, at), hits[at][0]))
     for at in rated:
         start = max(0, hits[at][0] - _BEFORE)
         end = min(len(text), start + _LENGTH)
@@ -51,9 +61,13 @@ def snippets_of(text: str, finders: Sequence[Finder]) -> list[Snippet]:
     return [_snippet(text, *_trimmed(text, *each), hits) for each in sorted(windows)]
 
 
-def _hits(text: str, finders: Sequence[Finder]) -> list[tuple[int, int, int]]:
-    """Return start, end and clause of the hits in the text, in order, without overlaps."""
-    body, offsets = folded_in_place(text)
+def _hits(
+    body: str, offsets: list[int] | None, finders: Sequence[Finder]
+) -> list[tuple[int, int, int]]:
+    """Return start, end and clause of the hits in the text, in order, without overlaps.
+
+    ``body`` and ``offsets`` are those of `folded_in_place`.
+    """
     found = []
     for clause, finder in enumerate(finders):
         for start, end in islice(finder.spans(body), _MAX_HITS):

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from octavo.model.search import MAX_TOKENS, Clause
 from octavo.model.search.tokens import name_tokens, tag_of, tokens_of
 from octavo.store.head_conditions import head_conditions
-from octavo.store.transaction import Matching, NewNote, Value, indexed_title
+from octavo.store.transaction import MATCHED, Matching, NewNote, Value, indexed_title
 
 NUMBERS = "SELECT nextval('search_numbers') FROM generate_series(1, CAST($1 AS INTEGER))"
 PUT = """
@@ -118,9 +118,10 @@ def match(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value, ...]
     arguments += values
     sql = f"""
         WITH found AS MATERIALIZED ({" INTERSECT ".join(found)})
-        SELECT files.file_id FROM fulltext_notes JOIN files
+        SELECT {MATCHED} FROM fulltext_notes JOIN files
         ON files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
         WHERE fulltext_notes.workspace = (SELECT number FROM workspaces WHERE id = $1::uuid)
+        AND files.state = 'live'
         AND fulltext_notes.number IN (SELECT number FROM found) {below}{heads}
         ORDER BY fulltext_notes.number DESC LIMIT $2
     """

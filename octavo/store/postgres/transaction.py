@@ -20,7 +20,15 @@ from octavo.store.postgres.search import (
     portion_rows,
     rows_of,
 )
-from octavo.store.transaction import IndexedNote, Matching, NewNote, Row, Value, indexed_title
+from octavo.store.transaction import (
+    IndexedNote,
+    MatchedNote,
+    Matching,
+    NewNote,
+    Row,
+    Value,
+    indexed_title,
+)
 
 _CHANGING = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE"})
 
@@ -129,11 +137,11 @@ class PostgresTransaction:
         """Do nothing: the server overwrites deleted rows when it vacuums."""
         return False
 
-    async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[str]:
-        """Return the ids of notes that match, those first that were indexed last."""
+    async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[MatchedNote]:
+        """Return the live notes that match, those first that were indexed last."""
         await self.fetch_one(BY_INDEX)
         sql, arguments = match(workspace_id, matching)
-        return [row[0] for row in await self.fetch_all(sql, *arguments)]
+        return [MatchedNote._make(row[:-1]) for row in await self.fetch_all(sql, *arguments)]
 
     def _require_going(self) -> None:
         if self.failure is not None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from octavo.model.files.confinement import Confinement, both_in
 from octavo.model.files.path import range_below
 from octavo.model.identity import AccountId, FileId, RevisionId, WorkspaceId
-from octavo.model.search import ANY_HEAD, Candidate, HeadFilter, Query
+from octavo.model.search import ANY_HEAD, Candidate, HeadFilter, Query, SearchedText
 from octavo.store.scripts.files import live_paths
 from octavo.store.scripts.head_texts import texts_of
-from octavo.store.scripts.revision_rows import WORKSPACE
-from octavo.store.scripts.select_in import select_in
-from octavo.store.transaction import Matching, Script, Transaction
+from octavo.store.transaction import MatchedNote, Matching, Script, Transaction
 
 MAX_NAMED = 100
 MAX_FOUND = 500
@@ -22,11 +21,6 @@ MAX_WORKSPACES = 100
 MAX_BYTES = 1024 * 1024
 """Of texts that are read in one call; the other notes are ranked by their paths alone."""
 _MIN_FOUND = 50
-
-_FOUND = f"""
-    SELECT file_id, revision_id, path, changed_at, size FROM files
-    WHERE workspace = {WORKSPACE} AND state = 'live' AND file_id IN ($ids)
-"""
 
 
 class Candidates(NamedTuple):
@@ -42,6 +36,7 @@ def candidates(
     folder: str | None,
     within: Confinement | None = None,
     heads: HeadFilter = ANY_HEAD,
+    known: Mapping[RevisionId, SearchedText] = MappingProxyType({}),
 ) -> Script[Candidates]:
     """Return the live notes of workspaces that match, with their texts, to be ranked.
 
@@ -52,6 +47,7 @@ def candidates(
         folder: in which folder they have to be; None for any.
         within: another folder in which they have to be, in any spelling; None for any.
         heads: which head each has to have.
+        known: the texts of revisions, which are not read again.
 
     Of many matches, those are returned whose names match, then those that were written last.
     """
@@ -67,8 +63,8 @@ def candidates(
             folders = [name]
             if within is not None:
                 folders = await _folders(transaction, workspace_id, name, within)
-            names: list[str] = []
-            whole: list[str] = []
+            names: list[MatchedNote] = []
+            whole: list[MatchedNote] = []
             for each in folders:
                 below = range_below(each) if each else None
                 by_name = Matching(query.clauses, True, below, min(MAX_NAMED, limit), heads)
@@ -77,8 +73,8 @@ def candidates(
                 matching = await transaction.match_words(workspace_id, of_all)
                 more = more or len(matching) == limit
                 whole += matching
-            file_ids = [FileId(each) for each in dict.fromkeys((*names, *whole))]
-            read = await _read(transaction, workspace_id, file_ids, MAX_BYTES // share)
+            notes = [*{each.file_id: each for each in (*names, *whole)}.values()]
+            read = await _read(transaction, workspace_id, notes, MAX_BYTES // share, known)
             # The index may have the path that a file had before it was moved.
             found += [each for each in read if within is None or within.covers(each.path)]
         return Candidates(found, more)
@@ -99,24 +95,33 @@ async def _folders(
 async def _read(
     transaction: Transaction,
     workspace_id: WorkspaceId,
-    file_ids: Sequence[FileId],
+    notes: Sequence[MatchedNote],
     max_bytes: int,
+    known: Mapping[RevisionId, SearchedText],
 ) -> list[Candidate]:
-    """Return the files in their order, with the texts of as many as fit into ``max_bytes``."""
-    rows = {row[0]: row for row in await select_in(transaction, _FOUND, workspace_id, file_ids)}
-    ordered = [rows[file_id] for file_id in file_ids if file_id in rows]
-    wanted = []
+    """Return the notes in their order, with the texts of as many as fit into ``max_bytes``."""
+    texts: dict[FileId, str | SearchedText] = {}
+    unknown: list[FileId] = []
     total = 0
-    for row in ordered:
-        if total + row[4] <= max_bytes:
-            total += row[4]
-            wanted.append(FileId(row[0]))
-    texts = await texts_of(transaction, workspace_id, wanted)
+    for each in notes:
+        if total + each.size <= max_bytes:
+            total += each.size
+            text = known.get(RevisionId(each.revision_id))
+            if text is None:
+                unknown.append(FileId(each.file_id))
+            else:
+                texts[FileId(each.file_id)] = text
+    texts.update(await texts_of(transaction, workspace_id, unknown))
     return [
         Candidate(
-            workspace_id, FileId(row[0]), RevisionId(row[1]), row[2], row[3], texts.get(row[0])
+            workspace_id,
+            FileId(each.file_id),
+            RevisionId(each.revision_id),
+            each.path,
+            each.changed_at,
+            texts.get(FileId(each.file_id)),
         )
-        for row in ordered
+        for each in notes
     ]
 
 

@@ -18,7 +18,7 @@ from octavo.model.search import Clause
 from octavo.model.search.portions import overlapping, portion, portions_of
 from octavo.model.search.tokens import name_tokens, tag_of, tagged, tokens_of
 from octavo.store.head_conditions import head_conditions
-from octavo.store.transaction import IndexedNote, Matching, Value, indexed_title
+from octavo.store.transaction import MATCHED, IndexedNote, Matching, Value, indexed_title
 
 NUMBER = "UPDATE search_numbers SET last = last + $1 RETURNING last"
 PUT = "INSERT INTO search (rowid, body, name) VALUES ($1, $2, $3)"
@@ -36,31 +36,36 @@ LEAST_CHANGES = 2
 """How many rows change, at least, when there was something to merge."""
 
 # From the index to the files: in the other order, the index would be searched for each file.
-_MATCH = """
-    SELECT files.file_id, fulltext_notes.number FROM search
+_MATCH = f"""
+    SELECT {MATCHED} FROM search
     CROSS JOIN fulltext_notes ON fulltext_notes.number = search.rowid
     CROSS JOIN files
     ON files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
-    WHERE search MATCH $2 AND search.rowid > 0
+    WHERE search MATCH $2 AND search.rowid > 0 AND files.state = 'live'
     AND fulltext_notes.workspace = (SELECT number FROM workspaces WHERE id = $1::uuid)
-    {below}{heads} ORDER BY search.rowid DESC LIMIT $3
+    {{below}}{{heads}} ORDER BY search.rowid DESC LIMIT $3
 """
 _BELOW = """
     AND COALESCE(fulltext_notes.path, files.path) >= $4
     AND COALESCE(fulltext_notes.path, files.path) < $5
 """
 
+HAS_LONG = """
+    SELECT 1 FROM fulltext_notes
+    WHERE workspace = (SELECT number FROM workspaces WHERE id = $1::uuid) AND portions > 0 LIMIT 1
+"""
+"""Whether a workspace has long notes, by an index of these alone."""
 _FOUND = f"""
     SELECT -search.rowid / {_ROWS} AS number FROM search
     WHERE search MATCH {{phrase}} AND search.rowid < 0
 """
-_MATCH_LONG = """
-    SELECT files.file_id, fulltext_notes.number FROM ({found}) AS found
+_MATCH_LONG = f"""
+    SELECT {MATCHED} FROM ({{found}}) AS found
     CROSS JOIN fulltext_notes ON fulltext_notes.number = found.number
     CROSS JOIN files
     ON files.workspace = fulltext_notes.workspace AND files.number = fulltext_notes.file
     WHERE fulltext_notes.workspace = (SELECT number FROM workspaces WHERE id = $1::uuid)
-    {below}{heads} ORDER BY fulltext_notes.number DESC LIMIT $3
+    AND files.state = 'live' {{below}}{{heads}} ORDER BY fulltext_notes.number DESC LIMIT $3
 """
 
 

@@ -9,6 +9,7 @@ from octavo.store.errors import StatementInvalid, StoreError
 from octavo.store.identifiers import with_text, with_texts
 from octavo.store.sqlite.failures import STATEMENT_ERRORS, failure
 from octavo.store.sqlite.search import (
+    HAS_LONG,
     LEAST_CHANGES,
     MERGE,
     MERGED_PAGES,
@@ -26,6 +27,7 @@ from octavo.store.sqlite.search import (
 from octavo.store.sqlite.statement import Statements
 from octavo.store.transaction import (
     IndexedNote,
+    MatchedNote,
     Matching,
     NewNote,
     Row,
@@ -196,14 +198,16 @@ class SqliteTransaction:
         await self.execute(MERGE, -MERGED_PAGES if begin else MERGED_PAGES)
         return self._connection.total_changes - before >= LEAST_CHANGES
 
-    async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[str]:
-        """Return the ids of notes that match, those first that were indexed last."""
+    async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[MatchedNote]:
+        """Return the live notes that match, those first that were indexed last."""
         sql, arguments = match(workspace_id, matching)
-        short = await self.fetch_all(sql, *arguments)
-        sql, arguments = match_long(workspace_id, matching)
-        long = await self.fetch_all(sql, *arguments)
-        found = sorted((*short, *long), key=itemgetter(1), reverse=True)
-        return [row[0] for row in found[: matching.limit]]
+        found = await self.fetch_all(sql, *arguments)
+        # A query takes as long without any.
+        if await self.fetch_one(HAS_LONG, workspace_id) is not None:
+            sql, arguments = match_long(workspace_id, matching)
+            long = await self.fetch_all(sql, *arguments)
+            found = sorted((*found, *long), key=itemgetter(-1), reverse=True)
+        return [MatchedNote._make(row[:-1]) for row in found[: matching.limit]]
 
     def _failed(self, error: BaseException) -> StoreError:
         self.failure = failure(error, reading=self._reading)

@@ -10,11 +10,11 @@ from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.model.search import (
     Candidate,
     InvalidQuery,
+    SearchedText,
     finders_of,
     parse_query,
     ranked,
     snippets_of,
-    title_of,
     tokens_of,
 )
 from octavo.model.search.folding import folded
@@ -71,28 +71,10 @@ def test_file_with_an_unread_text_is_ranked_by_its_path() -> None:
     assert order("tide", *files) == ["tide.md", "a.md"]
 
 
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("# One\n# Two", "One"),
-        ("text\n## Two ##\n", "Two"),
-        ("#no", None),
-        ("   # One", "One"),
-        ("    # no\n   # One", "One"),
-        ("a # no", None),
-        ("####### no", None),
-        ("#  ", None),
-        ("", None),
-    ],
-)
-def test_title_is_the_first_heading(text: str, title: str | None) -> None:
-    assert title_of(text) == title
-
-
 def shown(text: str, query: str) -> list[str]:
     """The snippets, with [] round the marked words."""
     lines = []
-    for snippet in snippets_of(text, finders_of(parse_query(query))):
+    for snippet in snippets_of(SearchedText.of(text), finders_of(parse_query(query))):
         line, at = "", 0
         for start, end in snippet.marks:
             line += f"{snippet.text[at:start]}[{snippet.text[start:end]}]"
@@ -135,7 +117,7 @@ def test_snippet_of_a_text_with_long_mark_runs_needs_no_normalization(
 
 def test_snippets_are_short_disjoint_and_at_most_three() -> None:
     text = "  ".join(f"{FILLER}tide {number} {FILLER}" for number in range(6))
-    found = snippets_of(text, finders_of(parse_query("tide")))
+    found = snippets_of(SearchedText.of(text), finders_of(parse_query("tide")))
     assert len(found) == 3
     for snippet in found:
         assert len(snippet.text) <= 200
@@ -169,7 +151,7 @@ def test_finder_agrees_with_the_tokens(text: list[str], phrase: list[str]) -> No
         return some[-1].startswith(wanted[-1]) if clause.prefix else some[-1] == wanted[-1]
 
     expected = any(matches(at) for at in range(len(tokens)))
-    found = Finder(clause).matches(folded(whole))
+    found = Finder(clause).first(folded(whole)) is not None
     assert found or not expected
 
 
@@ -179,7 +161,7 @@ def test_marks_are_within_their_snippet(text: str, asked: str) -> None:
         query = parse_query(asked)
     except InvalidQuery:
         return
-    for snippet in snippets_of(text, finders_of(query)):
+    for snippet in snippets_of(SearchedText.of(text), finders_of(query)):
         ends = 0
         for start, end in snippet.marks:
             assert ends <= start < end <= len(snippet.text)
@@ -195,5 +177,5 @@ def test_large_text_takes_linear_time(unit: str) -> None:
     begun = time.process_time()
     tokens_of(text)
     ranked([candidate("a.md", text)], finders_of(query))
-    snippets_of(text, finders_of(query))
+    snippets_of(SearchedText.of(text), finders_of(query))
     assert time.process_time() - begun < 20

@@ -41,7 +41,7 @@ from octavo.store.scripts.index_backlog import LINKS
 from octavo.store.scripts.select_in import select_in
 from octavo.store.scripts.sweeping import sweep
 from octavo.store.sqlite import open_inline
-from octavo.store.transaction import IndexedNote, Matching, NewNote, T
+from octavo.store.transaction import IndexedNote, MatchedNote, Matching, NewNote, T
 from tests.fakes.plain_documents import PlainDocuments
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace, serving
 
@@ -136,7 +136,7 @@ class _Counted:
         self._counting.statements += 1
         return await self._transaction.merge_words(begin=begin)
 
-    async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[str]:
+    async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[MatchedNote]:
         self._counting.statements += 1
         return await self._transaction.match_words(workspace_id, matching)
 

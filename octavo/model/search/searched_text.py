@@ -1,0 +1,54 @@
+"""A text as searches need it: folded, with its headings."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from octavo.model.search.folding import folded
+
+_HEADING_LINE = re.compile(r"##{0,5}+[ \t]++([^\n]++)")
+MAX_HEADINGS = 100
+
+
+class SearchedText(NamedTuple):
+    """A text, and what is computed of it once for all searches that look at it.
+
+    Attributes:
+        text: as written.
+        body: folded.
+        title: its first heading as written; None if it has none.
+        folded_title: empty without one.
+        headings: the other ones, folded, as far as the first `MAX_HEADINGS`.
+    """
+
+    text: str
+    body: str
+    title: str | None
+    folded_title: str
+    headings: str
+
+    @classmethod
+    def of(cls, text: str) -> "SearchedText":
+        """Return ``text`` with what is computed of it; takes linear time."""
+        headings = list(islice(_headings_of(text), MAX_HEADINGS))
+        title = _title(headings[0]) if headings else None
+        others = folded("\n".join(headings[1:]))
+        return cls(text, folded(text), title, folded(title or ""), others)
+
+
+def title_of(text: str) -> str | None:
+    """Return the first heading of a text as written; None if it has none."""
+    return next(map(_title, _headings_of(text)), None)
+
+
+def _headings_of(text: str) -> Iterator[str]:
+    # Search for the number sign first and check what precedes it afterwards, which is much faster.
+    for found in _HEADING_LINE.finditer(text):
+        before = text[max(0, found.start() - 4) : found.start()].rstrip(" ")
+        if before.endswith("\n") or (not before and found.start() < 4):
+            yield found[1]
+
+
+def _title(heading: str) -> str | None:
+    return heading.strip().rstrip("#").strip() or None

@@ -1,0 +1,76 @@
+"""The components as a server connects them."""
+
+from pathlib import Path
+
+import trio
+
+from octavo.actors.core import Supervisor
+from octavo.actors.jobs.indexing import catch_up
+from octavo.actors.workspace.messages import Push
+from octavo.model.files.changeset import (
+    ChangeOperation,
+    Changeset,
+    CreateFile,
+    DeleteFile,
+    PurgeFile,
+    fingerprint,
+)
+from octavo.model.files.content import note_text
+from octavo.model.files.receipt import Receipt
+from octavo.model.identity import AccountId, FileId, MutationId, RevisionId, WorkspaceId
+from octavo.model.search import finders_of, parse_query, ranked
+from octavo.service.attachments import open_blob_folders
+from octavo.service.components import Components, add_components
+from octavo.service.engine import open_engine
+from octavo.service.entropy import new_id
+from octavo.service.legal import read_legal
+from octavo.settings import Settings
+from octavo.store.scripts.index_backlog import WORDS
+from octavo.store.scripts.searching import candidates
+from octavo.store.scripts.workspaces import create
+from octavo.store.transaction import Transaction
+
+ANN, VAULT, NOTE = AccountId(new_id()), WorkspaceId(new_id()), FileId(new_id())
+
+
+async def add_ann(transaction: Transaction) -> None:
+    await transaction.execute(
+        "INSERT INTO accounts (id, address, display_name, password, role, state, created_at,"
+        " updated_at)"
+        " VALUES ($1::uuid, 'ann@example.org', 'Ann', '', 'member', 'enabled', 0, 0)",
+        ANN,
+    )
+
+
+async def push(parts: Components, *operations: ChangeOperation) -> Receipt:
+    changeset = Changeset(
+        MutationId(new_id()), fingerprint(operations), ANN, operations, repeatable=False
+    )
+    return await parts.workspaces.ask(VAULT, Push(changeset))
+
+
+def head_in(receipt: Receipt) -> frozenset[RevisionId]:
+    return frozenset({receipt.outcomes[0].head.revision_id})
+
+
+async def test_texts_that_searches_hold_are_forgotten_when_a_file_is_purged(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    async with open_engine(settings, serving=True) as engine:
+        folders, legal = await open_blob_folders(settings), await read_legal(settings)
+        root = Supervisor("octavo")
+        parts = add_components(root, settings, engine, folders, legal, log_audit=lambda _: None)
+        with trio.fail_after(30):
+            async with root.running():
+                await parts.store.write(add_ann)
+                await parts.store.write(create(VAULT, "Vault", ANN, 0))
+                head = await push(parts, CreateFile(NOTE, "a.md", note_text("tide")))
+                script = candidates([VAULT], parse_query("tide"), None)
+                assert await catch_up(parts.store, WORDS, [VAULT])
+                found = await parts.store.read(script)
+                best = ranked(found.candidates, finders_of(parse_query("tide")))
+                parts.searched.keep(best, parts.searched.generation)
+                assert len(parts.searched.known) == 1
+                await push(parts, DeleteFile(NOTE, head_in(head)))
+                assert len(parts.searched.known) == 1
+                await push(parts, PurgeFile(NOTE))
+                assert not parts.searched.known
