@@ -92,6 +92,7 @@ async def test_stream_is_not_opened(
     assert document["requestId"] == response["x-request-id"]
     [record] = installation.records
     assert (record.status, record.failure) == (status, code)
+    assert (record.operation, record.principal) == ("openSyncNotices", None)
 
 
 async def test_stream_is_not_opened_while_the_store_is_unavailable(
@@ -148,7 +149,7 @@ async def test_limited_key_is_notified_of_its_workspaces_only(installation: Inst
 
 
 async def test_stream_is_logged_when_it_has_ended(installation: Installation) -> None:
-    _, headers = await installation.account()
+    made, headers = await installation.account()
     async with installation.device(*headers) as device:
         assert installation.records == []
         await device.peer.send(close(1000))
@@ -158,6 +159,7 @@ async def test_stream_is_logged_when_it_has_ended(installation: Installation) ->
             await trio.lowlevel.checkpoint()
     [record] = installation.records
     assert (record.status, record.failure, record.path) == (101, None, "/api/sync/notices")
+    assert (record.operation, record.principal) == ("openSyncNotices", made.account.account_id)
 
 
 # Notices

@@ -79,8 +79,10 @@ class ServeStream(Protocol):
 class NoticeOperations:
     """The declaration of the stream; `NoticeSocket` serves the WebSocket itself."""
 
+    OPERATION = "openSyncNotices"
+
     @operation(
-        id="openSyncNotices",
+        id=OPERATION,
         method="GET",
         path=PATH,
         tag="sync",
@@ -138,7 +140,7 @@ class NoticeSocket:
         context = RequestContext(
             scope, receive, send, self._new_id, MemoryBudget(), WEBSOCKET_EVENTS
         )
-        opened = False
+        caller_state: StreamCaller | None = None
         try:
             try:
                 caller_state = await self._admit(context)
@@ -147,14 +149,15 @@ class NoticeSocket:
                 refusal = prepared_problem(problem, context.request_id, self._public_url)
                 await context.writer.send(refusal)
                 return
-            opened = True
             await self._open(context, caller_state)
         except Exception:
             context.refused(InternalError.code)
             raise
         finally:
-            record = context.record()
-            self._log_request(record._replace(status=101) if opened else record)
+            record = context.record()._replace(operation=NoticeOperations.OPERATION)
+            if caller_state is not None:
+                record = record._replace(status=101, principal=caller_state.caller.name)
+            self._log_request(record)
 
     async def _admit(self, context: RequestContext) -> StreamCaller:
         if not context.accepted:

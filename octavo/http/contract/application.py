@@ -51,6 +51,8 @@ from octavo.http.contract.router import Resource, Router
 from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.http.server.asgi import Receive, Scope, Send, extension_of
 from octavo.http.server.client_network import client_network
+from octavo.http.server.error_boundary import only
+from octavo.http.server.rejection import ClientGone
 from octavo.http.server.request_id import RULE
 
 
@@ -267,7 +269,8 @@ class Application:
             return None
         except Exception as error:
             if context.writer.begun:
-                context.failure = InternalError.code
+                if not only(error, ClientGone):
+                    context.failure = InternalError.code
                 raise
             _LOGGER.error("request %s failed", context.request_id, exc_info=error)
             return self._refuse(context, InternalError())

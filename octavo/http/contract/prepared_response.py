@@ -113,6 +113,7 @@ class ResponseWriter:
         holder: whose memory the response uses: the client's address, or an account.
         status: of the response; `CLIENT_LEFT` while nothing was sent.
         sent: number of body bytes sent.
+        complete: whether the whole response was sent.
     """
 
     __slots__ = (
@@ -122,6 +123,7 @@ class ResponseWriter:
         "_memory",
         "_request_id",
         "_send",
+        "complete",
         "holder",
         "sent",
         "status",
@@ -147,6 +149,7 @@ class ResponseWriter:
         self._events = events
         self.status = CLIENT_LEFT
         self.sent = 0
+        self.complete = False
 
     @property
     def begun(self) -> bool:
@@ -176,6 +179,7 @@ class ResponseWriter:
                 await self._send({"type": self._events.body, "body": body, "more_body": False})
             self.status = status
             self.sent = len(body)
+            self.complete = True
         else:
             await self._send_stream(self._start(response), content)
 
@@ -200,6 +204,7 @@ class ResponseWriter:
             if close is not None:
                 await close()
         await self._send_body(b"", more=False)
+        self.complete = True
 
     async def _begin(self, start: Event) -> None:
         await self._send(start)
@@ -239,3 +244,4 @@ class ResponseWriter:
                     self.permit_eviction(hold)
                     await self._send(event)
             self.sent += size
+            self.complete = not event.get("more_body", False)

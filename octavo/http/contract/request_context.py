@@ -120,4 +120,5 @@ class RequestContext:
             response_bytes=self.writer.sent,
             principal=call.holder if call is not None and named else None,
             failure=failure,
+            complete=self.writer.complete or not self.writer.begun,
         )

@@ -32,6 +32,7 @@ class RequestRecord(NamedTuple):
         response_bytes: bytes of the response body sent.
         principal: the identifier of the caller; None without one.
         failure: code of the problem in the response; None without one.
+        complete: whether the response was sent whole, or there was none.
     """
 
     request_id: str
@@ -45,6 +46,7 @@ class RequestRecord(NamedTuple):
     response_bytes: int
     principal: str | None
     failure: str | None
+    complete: bool = True
 
 
 RequestLog = Callable[[RequestRecord], None]
@@ -72,7 +74,8 @@ def request_log(write: Callable[[str, dict[str, object]], None]) -> RequestLog:
 
     ``write`` takes a level and the members of an event, as that of `octavo.log.Log` does. The level
     is ``error`` for the status 500, which is a bug, otherwise ``info``: clients must not be able to
-    fill the log with errors. ``operation``, ``account`` and ``problem`` are included where present.
+    fill the log with errors. ``operation``, ``account`` and ``problem`` are included where present,
+    and ``incomplete`` for a response that was cut off.
     """
 
     def log(record: RequestRecord) -> None:
@@ -96,6 +99,8 @@ def request_log(write: Callable[[str, dict[str, object]], None]) -> RequestLog:
             members["account"] = record.principal
         if record.failure is not None:
             members["problem"] = record.failure
+        if not record.complete:
+            members["incomplete"] = True
         write("error" if record.status == 500 else "info", members)
 
     return log

@@ -9,6 +9,7 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.operation import ContractError, Security
 from octavo.http.contract.request_log import RequestRecord
 from octavo.http.server.asgi import Event, Receive, Scope, Send
+from octavo.http.server.rejection import ClientGone
 from tests.fakes.asgi_client import Response, ask, never, scope_of
 from tests.fakes.example_contract import ShelfOperations, shelf_application
 
@@ -64,7 +65,7 @@ async def test_fallback_serves_with_the_request_id_and_is_logged() -> None:
     response = await ask(beside(page, records), "GET", "/page")
     assert (response.status, response.body) == (200, b"made-here")
     assert response.header("x-request-id") == "made-here"
-    assert (records[0].status, records[0].response_bytes) == (200, 9)
+    assert (records[0].status, records[0].response_bytes, records[0].complete) == (200, 9, True)
 
 
 async def test_fallback_serves_a_head_without_a_body_and_logs_none() -> None:
@@ -97,6 +98,19 @@ async def test_fallback_that_fails_after_its_head_raises() -> None:
     with pytest.raises(TypeError):
         await ask(beside(half, records), "GET", "/page")
     assert (records[0].status, records[0].failure) == (200, "internal_error")
+    assert not records[0].complete
+
+
+async def test_client_that_leaves_within_a_page_is_no_failure() -> None:
+    async def leave(event: Event) -> None:
+        if event["type"] == "http.response.body":
+            raise ExceptionGroup("of the tasks of a page", [ClientGone("reset")])
+
+    records: list[RequestRecord] = []
+    with pytest.raises(ExceptionGroup):
+        await beside(page, records)(scope_of("GET", "/page"), never, leave)
+    [record] = records
+    assert (record.status, record.failure, record.complete) == (200, None, False)
 
 
 async def test_known_websocket_is_handed_over_unchanged() -> None:

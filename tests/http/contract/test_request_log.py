@@ -55,6 +55,10 @@ def test_line_omits_missing_values() -> None:
     assert line(RECORD).keys() - line(record).keys() == {"operation", "account"}
 
 
+def test_line_marks_a_response_that_was_cut_off() -> None:
+    assert line(RECORD._replace(complete=False)) == {**line(RECORD), "incomplete": True}
+
+
 @pytest.mark.parametrize(
     ("status", "level"), [(200, "info"), (404, "info"), (499, "info"), (500, "error")]
 )
