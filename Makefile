@@ -56,7 +56,7 @@ fuzz: dev yjs ## check a million mutated requests and documents, 400,000 images,
 		tests/yjs/test_fuzz.py tests/images/test_inspection.py tests/archives/test_fuzz.py $(ARGS)
 	@OCTAVO_PROPERTY_EXAMPLES=2000 $(BIN)/pytest -q -n 2 --dist worksteal -m hypothesis $(ARGS)
 
-siege: dev ## kill, mislead, overload and probe the real server for an hour
+siege: dev ## kill, mislead, overload and probe the real server for more than half an hour
 	@OCTAVO_PAYLOADS_TOGETHER=1 OCTAVO_PAYLOADS_WITH_POLICY=1 OCTAVO_SLOW_SIZES=2000000,600000,200000,60000,20000,6000 \
 		OCTAVO_CRASHES=300 OCTAVO_HOSTILE_CASES=300000 OCTAVO_SCHEMATHESIS_SECONDS=600 \
 		$(BIN)/pytest -q tests/e2e/test_crash.py tests/e2e/test_hostile.py \

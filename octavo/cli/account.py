@@ -212,7 +212,7 @@ def _done(settings: Settings, asked: AccountCommand) -> AccountCommandResult:
 
 def table(accounts: list[AccountRecord]) -> list[str]:
     """Return the lines of a list, of at most 80 columns."""
-    rows = [("ADDRESS", "ROLE", "STATE", "FILES", "LAST USED")]
+    rows = [("ADDRESS", "ROLE", "STATE", "STORAGE", "LAST USED")]
     rows += [
         (
             _shortened(each.address),

@@ -52,7 +52,7 @@ def parse_entity_tags(value: str) -> EntityTags:
     while at < len(text):
         found = _TAG.match(text, at)
         if found is None:
-            raise ValueError('must be "*" or a list of entity tags, each in double quotes')
+            raise ValueError("must be a list of entity tags, each in double quotes")
         tags.append(EntityTag(found[2], weak=found[1] is not None))
         at = found.end()
         after = _skip(text, at)

@@ -20,11 +20,12 @@ def render_limits(
         "memory of large requests and responses": f"{used[0]} of {settings.memory // _MIB:,} MiB",
         "  of one account or address": f"{used[1]} of {settings.memory_per_client // _MIB:,} MiB",
         "passwords being checked or waiting": (
-            f"{passwords.in_use} of {passwords.capacity}, "
-            f"and {passwords.known_capacity} of known browsers"
+            f"{passwords.in_use} of {passwords.capacity},"
+            f" and {passwords.known_capacity} more for known browsers"
         ),
         "requests of an address in a round": (
-            f"{server.requests_per_round():,} of {settings.requests_per_round_per_client:,}"
+            f"up to {server.requests_per_round():,} now,"
+            f" {settings.requests_per_round_per_client:,} while rounds are short"
         ),
     }
     if settings.http2:

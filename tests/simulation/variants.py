@@ -104,8 +104,10 @@ def table(variants: Iterable[Variant], most: int) -> Iterator[str]:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--most", type=int, default=MOST)
+    parser.add_argument("names", nargs="*", help="parts of names; all of them by default")
+    parser.add_argument(
+        "--most", type=int, default=MOST, help="schedules after which the search for one ends"
+    )
     given = parser.parse_args()
     readable_ids.install()
     chosen = [
@@ -113,6 +115,8 @@ def main() -> None:
         for each in VARIANTS
         if not given.names or any(name in each.name for name in given.names)
     ]
+    if not chosen:
+        parser.error(f"no broken service has {' or '.join(given.names)} in its name")
     for line in table(chosen, given.most):
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()

@@ -136,5 +136,8 @@ def expected_heads(if_match: str | None) -> frozenset[str]:
     except ValueError as error:
         raise InvalidRequest(errors=[("/headers/if-match", f"This {error}.")]) from None
     if tags.anything:
-        raise IfMatchRequired
+        raise IfMatchRequired(
+            "Name the head that you change by its entity tag: with *, you would overwrite what"
+            " you have not seen."
+        )
     return tags.strong

@@ -6,6 +6,7 @@ import platform
 import sys
 from typing import Any
 
+from tests.e2e.overload.siege import Bounds
 from tests.e2e.overload.table import ATTACKS
 from tests.project.source import ROOT
 
@@ -51,15 +52,17 @@ def _legend() -> str:
         of["unread streams"],
         of["pipelined requests"],
     )
-    return f"""The attacks:
+    return f"""{_bounds()}
+
+The attacks:
 
 - *nothing*: the bystander alone, whose saves take memory, too.
 - *resets*, *many resets*: HTTP/2 connections that open and reset {resets.streams} streams
   each, few or {resets.per_second} new ones a second.
 - *unread streams*: {streams.connections} HTTP/2 connections with {streams.streams} streams each,
   whose responses nobody reads.
-- *of eight addresses*: the same from eight client networks, with
-  {of["streams of eight addresses"].connections} connections.
+- *streams of eight addresses*, *resets of eight addresses*: the same from eight client networks,
+  with {of["streams of eight addresses"].connections} connections.
 - *700,000 members*, *330,000 operations*: bodies of 8 MB that have so many.
 - *pipelined requests*, *requests of a page*: {pipelined.connections} connections that repeat
   {pipelined.streams} pipelined requests of `{pipelined.path}`, or one of
@@ -72,7 +75,37 @@ def _legend() -> str:
 - *unread documents*, *unread notes*: clients that ask for something large, and do not read it.
 - *dripping bodies*, *full bodies*: clients that announce large bodies and send little, or all.
 - *400 links rewritten*, *words of long notes*, *24,000 links read*, *changesets of 7 MB*: an
-  account that moves, deletes, reads and saves as much as it may."""
+  account that moves, deletes, reads and saves as much as it may.
+- *sign-in flood*: strangers who try passwords from many addresses, while a browser that is known
+  signs in."""
+
+
+def _bounds() -> str:
+    """Return what each attack may reach."""
+    usual = Bounds()
+    others: dict[str, list[str]] = {}
+    for name, attack in ATTACKS.items():
+        said = _unusual(attack.bounds, usual)
+        if said:
+            others.setdefault(said, []).append(f"*{name}*")
+    lines = [f"- {', '.join(names)}: {said}." for said, names in others.items()]
+    return (
+        f"At most, for 99 % of the requests: health {usual.health:g} ms, saves {usual.saves:g} ms,"
+        f" and none twice as long;\nfor half of the saves {usual.typical:g} ms; memory"
+        f" {usual.memory:g} MiB; nothing refused. With other bounds:\n\n"
+    ) + "\n".join(lines)
+
+
+def _unusual(bounds: Bounds, usual: Bounds) -> str:
+    """Return how bounds differ from the usual ones."""
+    said = {
+        f"health {bounds.health:g} ms": bounds.health != usual.health,
+        f"saves {bounds.saves:g} ms": bounds.saves != usual.saves,
+        f"half of the saves {bounds.typical:g} ms": bounds.typical != usual.typical,
+        f"memory {bounds.memory:g} MiB": bounds.memory != usual.memory,
+        f"health {bounds.stall:g} ms at the longest": bounds.stall != usual.stall,
+    }
+    return ", ".join(each for each, differs in said.items() if differs)
 
 
 def _cell(measured: dict[str, Any], columns: tuple[str, ...]) -> str:
