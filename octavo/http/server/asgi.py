@@ -41,7 +41,8 @@ def asgi_scope(
         "raw_path": head.raw_path,
         "query_string": head.query,
         "root_path": "",
-        "headers": head.headers,
+        # The next request may have the same head.
+        "headers": [*head.headers],
         "client": client,
         "server": server,
         "state": dict(state),

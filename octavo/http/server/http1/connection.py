@@ -17,7 +17,7 @@ from octavo.http.server.connection_port import ServerState
 from octavo.http.server.error_boundary import contained, only
 from octavo.http.server.http1.body import NO_BODY, Body, request_body
 from octavo.http.server.http1.exchange import Http1Exchange
-from octavo.http.server.http1.head import END, parse_head, read_partial_head
+from octavo.http.server.http1.head import END, Head, parse_head, read_partial_head
 from octavo.http.server.http1.head_buffer import gather_head, skip_empty_lines, split_head
 from octavo.http.server.http1.upgrade import UpgradedStream, check_handshake
 from octavo.http.server.rejection import ClientGone, RequestRejected, body_stopped, request_too_slow
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+LONGEST_KNOWN = 2_048
+"""Bytes of a request head that is kept for the next request of its connection."""
 # The HTTP/2 preface (RFC 9113 section 3.4) parses as an HTTP/1 head.
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\n"
 
@@ -49,6 +51,7 @@ class Http1Connection:
         "_buffer",
         "_close_reason",
         "_handler",
+        "_known",
         "_network",
         "_peer",
         "_raw",
@@ -78,6 +81,7 @@ class Http1Connection:
         self._network = ""
         self._buffer = b""
         self._raw = b""
+        self._known: tuple[bytes, Head] | None = None
         self._requests = 0
         self.last_request = False
         self._scope = trio.CancelScope()
@@ -239,7 +243,13 @@ class Http1Connection:
         self._requests += 1
         self.last_request = self._requests >= self.limits.requests_per_connection
         self._raw = raw
-        head = parse_head(raw, self.limits)
+        # Clients that poll or check repeat one head.
+        known = self._known
+        if known is not None and known[0] == raw:
+            head = known[1]
+        else:
+            head = parse_head(raw, self.limits)
+            self._known = (raw, head) if len(raw) <= LONGEST_KNOWN else None
         body = request_body(head.length, self.limits) if head.length != 0 else NO_BODY
         exchange = Http1Exchange(self, head, body)
         if head.websocket and not await self._accepts_handshake(exchange):
