@@ -130,7 +130,7 @@ def test_accounts_are_listed_in_eighty_columns_and_for_programs(
     installation: Installation,
 ) -> None:
     lines = installation.done("list").splitlines()
-    assert lines[0].split() == ["ADDRESS", "ROLE", "STATE", "FILES", "LAST", "USED"]
+    assert lines[0].split() == ["ADDRESS", "ROLE", "STATE", "STORAGE", "LAST", "USED"]
     assert [line.split()[:3] for line in lines[1:]] == [
         [installation.root.address, "administrator", "enabled"],
         [installation.ann.address, "member", "enabled"],

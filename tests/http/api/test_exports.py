@@ -11,6 +11,8 @@ import pytest
 import trio
 
 from octavo.http.contract.prepared_response import BrokenContent
+from octavo.model.identity import Position, WorkspaceId
+from octavo.store import Script, Transaction
 from octavo.store.blobs import BlobKey, BlobsUnavailable
 from octavo.store.scripts import feed
 from octavo.transfers import exports, other_writes
@@ -136,8 +138,21 @@ async def test_steps_are_small_while_others_write(
     assert await reads_of_history(api) == alone < beside
 
 
-async def test_export_is_exact_at_its_position(api: NotesApi) -> None:
-    """Others write between its pieces."""
+async def test_export_is_exact_at_its_position(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others write between its pieces, once it has its position."""
+    begun = trio.Event()
+
+    def position_of(workspace_id: WorkspaceId) -> Script[Position | None]:
+        async def read(transaction: Transaction) -> Position | None:
+            found = await feed.position_of(workspace_id)(transaction)
+            begun.set()
+            return found
+
+        return read
+
+    monkeypatch.setattr(exports, "position_of", position_of)
     count = 450
     texts = {f"{number}.md": f"{number} " * 800 for number in range(count)}
     await imported(api, texts)
@@ -152,6 +167,7 @@ async def test_export_is_exact_at_its_position(api: NotesApi) -> None:
 
     async def write() -> None:
         listed = (await api.owner.get(f"{api.files}?limit=200")).json()["items"]
+        await begun.wait()
         while not ended.is_set():
             for each in listed:
                 await api.owner.put(

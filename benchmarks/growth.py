@@ -1,0 +1,173 @@
+"""How saves and reads change as an installation grows.
+
+Each figure is the rate of a grown place divided by that of a small one beside it, the median of
+alternating rounds: 1 means that growth costs nothing. A workspace of 50,000 notes is compared with
+one of 100; a workspace after 100,000 revisions with a new one; the small one while 1,000 others are
+awake with itself before, in memory of the server, too. Notes are real Markdown of 2 KB with ten
+links, edited at random places. Prints one JSON line a figure.
+
+    python benchmarks/growth.py [--quick]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+# This script's folder would hide the package http of the standard library.
+sys.path[0] = str(ROOT)
+
+import argparse  # noqa: E402
+import os  # noqa: E402
+import statistics  # noqa: E402
+import uuid  # noqa: E402
+from collections.abc import Iterator, Sequence  # noqa: E402
+from dataclasses import dataclass  # noqa: E402
+from itertools import cycle  # noqa: E402
+
+from benchmarks.clients import corpus  # noqa: E402
+from benchmarks.clients.raw import NextRequest, load  # noqa: E402
+from benchmarks.http import (  # noqa: E402
+    Service,
+    editing,
+    repeating,
+    report,
+    request,
+    service,
+)
+
+SIZE, LINKS = 2_000, 10
+CHANGESET = 500
+CLIENTS = 16
+ROUNDS = 5
+
+
+@dataclass
+class Place:
+    """A workspace, and its notes with their revisions."""
+
+    workspace: str
+    notes: list[tuple[str, str]]
+
+    def path(self, number: int) -> str:
+        return f"/api/workspaces/{self.workspace}/files/{self.notes[number][0]}"
+
+
+def filled(served: Service, count: int) -> Place:
+    """Return a new workspace of so many notes."""
+    place = Place(served.workspace(), [])
+    for begin in range(0, count, CHANGESET):
+        operations = [
+            {
+                "op": "create",
+                "fileId": str(uuid.uuid4()),
+                "path": f"Folder {number % 97}/{number}.md",
+                "text": corpus.note(SIZE, LINKS, number % 1_000),
+            }
+            for number in range(begin, min(count, begin + CHANGESET))
+        ]
+        sent = {"mutationId": str(uuid.uuid4()), "operations": operations}
+        changed = served.ask("POST", f"/api/workspaces/{place.workspace}/changesets", sent)
+        place.notes += [
+            (str(each["head"]["fileId"]), str(each["head"]["id"])) for each in changed["outcomes"]
+        ]
+    return place
+
+
+def spread(count: int) -> Sequence[int]:
+    """Return the numbers of `CLIENTS` notes, from the oldest to the newest."""
+    return [number * (count - 1) // (CLIENTS - 1) for number in range(CLIENTS)]
+
+
+def savers(served: Service, place: Place) -> list[NextRequest]:
+    """Return clients that save, each another note of the place, on top of its head."""
+    clients = []
+    for number in spread(len(place.notes)):
+        path = place.path(number)
+        found = served.ask("GET", f"{path}?content=text")
+        known = str(found["head"]["id"]).encode()
+        clients.append(editing(path, served.key, b'"%b"' % known, str(found["text"])))
+    return clients
+
+
+def readers(served: Service, place: Place) -> list[NextRequest]:
+    """Return clients that read notes of the place, each another one."""
+    return [
+        repeating(request("GET", f"{place.path(number)}?content=text", served.key))
+        for number in spread(len(place.notes))
+    ]
+
+
+WORK = {"saves": savers, "reads": readers}
+
+
+def compare(served: Service, name: str, small: Place, grown: Place, seconds: float) -> None:
+    """Report the rates of both, and the median of their ratios."""
+    for work, clients in WORK.items():
+        rates: list[tuple[float, float]] = []
+        for _ in range(ROUNDS):
+            one, other = (
+                load(served.port, clients(served, place), seconds).rate(200)
+                for place in (small, grown)
+            )
+            rates.append((one, other))
+        report(f"{name}/{work}/small", statistics.median(one for one, _ in rates), "responses/s")
+        report(
+            f"{name}/{work}/grown", statistics.median(other for _, other in rates), "responses/s"
+        )
+        report(f"{name}/{work}/ratio", statistics.median(two / one for one, two in rates), "")
+
+
+def rates_of(served: Service, place: Place, seconds: float) -> dict[str, float]:
+    """Return the median rate of each work in a place."""
+    return {
+        work: statistics.median(
+            load(served.port, clients(served, place), seconds).rate(200) for _ in range(ROUNDS)
+        )
+        for work, clients in WORK.items()
+    }
+
+
+def revise(served: Service, place: Place, count: int) -> None:
+    """Save notes of the place so many times."""
+    clients = savers(served, place)
+    load(served.port, clients, each=-(-count // len(clients)))
+
+
+def waking(served: Service, places: Sequence[Place]) -> Iterator[bytes]:
+    """Yield requests for a head in each place in turn, which keep its actor awake."""
+    for place in cycle(places):
+        tag = b'if-none-match: "%b"' % place.notes[0][1].encode()
+        yield request("GET", f"{place.path(0)}?content=text", served.key, tag)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the sizes")
+    arguments = parser.parse_args()
+    part, seconds = (10, 0.5) if arguments.quick else (1, 2.0)
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[-1]})
+    with service(cores[0]) as served:
+        report("memory/started", served.memory(), "MB")
+        small, large = filled(served, 100), filled(served, 50_000 // part)
+        compare(served, f"{len(large.notes)} notes", small, large, seconds)
+        report("memory/large workspace", served.memory(), "MB")
+        old = filled(served, 100)
+        revise(served, old, 100_000 // part)
+        compare(served, f"{100_000 // part} revisions", filled(served, 100), old, seconds)
+    with service(cores[0]) as served:
+        small = filled(served, 100)
+        before, memory = rates_of(served, small, seconds), served.memory()
+        others = [filled(served, 20) for _ in range(1_000 // part)]
+        asked = waking(served, others)
+        load(served.port, [lambda _status, _tag: next(asked)], each=len(others))
+        report("1000 awake/memory before", memory, "MB")
+        report("1000 awake/memory", served.memory(), "MB")
+        for work, rate in rates_of(served, small, seconds).items():
+            report(f"1000 awake/{work}/ratio", rate / before[work], "")
+
+
+if __name__ == "__main__":
+    main()
