@@ -35,6 +35,15 @@ CONFIGURATION = """
 [checks.negative_data_rejection]
 expected-statuses = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, 429, "5xx"]
 """
+# The server refuses longer targets before it knows the operation, as docs/http-server.md says.
+HOOKS = """
+from urllib.parse import urlencode
+import schemathesis
+
+@schemathesis.hook
+def filter_case(context, case):
+    return len(case.formatted_path + urlencode(case.query or {}, doseq=True)) < 8_000
+"""
 # It would find the key of the run in the list, and revoke it.
 LEFT_OUT = ("revokeApiKey",)
 
@@ -65,6 +74,7 @@ def test_schemathesis_finds_no_undocumented_response(
     # From a file: the operation that it is loaded from would be left out.
     (tmp_path / "openapi.json").write_bytes(document.content)
     (tmp_path / "schemathesis.toml").write_text(CONFIGURATION)
+    (tmp_path / "hooks.py").write_text(HOOKS)
     command = [
         *(str(Path(sys.executable).with_name("schemathesis")), "run"),
         *("openapi.json", "--url", octavo.url),
@@ -78,6 +88,7 @@ def test_schemathesis_finds_no_undocumented_response(
     done = subprocess.run(
         command,
         cwd=tmp_path,
+        env={**os.environ, "SCHEMATHESIS_HOOKS": "hooks"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
