@@ -1,4 +1,7 @@
-"""The texts that searches have looked at last: the next ones look at most of them again."""
+"""The texts that searches have looked at last: the next ones look at most of them again.
+
+A revision has one text and one path.
+"""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping

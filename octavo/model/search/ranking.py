@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
-from octavo.model.search.folding import folded
 from octavo.model.search.hits import Finder
 from octavo.model.search.searched_text import SearchedText
 
@@ -24,7 +23,6 @@ _HEADING = 0.5
 _NEAR = 1.0
 _NEAR_CHARACTERS = 100.0
 _MAX_HITS = 100
-_NO_TEXT = SearchedText.of("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +60,15 @@ def ranked(candidates: Iterable[Candidate], finders: Sequence[Finder]) -> list[R
 
 def _rank(candidate: Candidate, finders: Sequence[Finder]) -> Ranked:
     given = candidate.text
-    text = SearchedText.of(given) if isinstance(given, str) else given or _NO_TEXT
-    folder, _, name = candidate.path.rpartition("/")
-    fields = [
+    text = (
+        given if isinstance(given, SearchedText) else SearchedText.of(given or "", candidate.path)
+    )
+    fields = (
         (_TITLE, text.folded_title),
-        (_NAME, folded(name)),
-        (_FOLDER, folded(folder)),
+        (_NAME, text.name),
+        (_FOLDER, text.folder),
         (_HEADING, text.headings),
-    ]
+    )
     body = text.body
     usual = 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * len(body) / _USUAL_LENGTH
     score = 0.0

@@ -1,4 +1,4 @@
-"""A text as searches need it: folded, with its headings."""
+"""A text and its path as searches need them: folded, with the headings."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ MAX_HEADINGS = 100
 
 
 class SearchedText(NamedTuple):
-    """A text, and what is computed of it once for all searches that look at it.
+    """A text, and what is computed of it and its path once for all searches that look at it.
 
     Attributes:
         text: as written.
@@ -20,6 +20,8 @@ class SearchedText(NamedTuple):
         title: its first heading as written; None if it has none.
         folded_title: empty without one.
         headings: the other ones, folded, as far as the first `MAX_HEADINGS`.
+        name: the last part of the path, folded.
+        folder: the rest of the path, folded.
     """
 
     text: str
@@ -27,14 +29,18 @@ class SearchedText(NamedTuple):
     title: str | None
     folded_title: str
     headings: str
+    name: str
+    folder: str
 
     @classmethod
-    def of(cls, text: str) -> "SearchedText":
-        """Return ``text`` with what is computed of it; takes linear time."""
+    def of(cls, text: str, path: str = "") -> "SearchedText":
+        """Return ``text`` with what is computed of it and ``path``; takes linear time."""
         headings = list(islice(_headings_of(text), MAX_HEADINGS))
         title = _title(headings[0]) if headings else None
         others = folded("\n".join(headings[1:]))
-        return cls(text, folded(text), title, folded(title or ""), others)
+        folder, _, name = path.rpartition("/")
+        places = (folded(title or ""), others, folded(name), folded(folder))
+        return cls(text, folded(text), title, *places)
 
 
 def title_of(text: str) -> str | None:

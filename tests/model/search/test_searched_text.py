@@ -41,6 +41,14 @@ def test_headings_after_many_are_not_looked_at() -> None:
     assert (found[0], found[-1], len(found)) == ("h1", f"h{MAX_HEADINGS - 1}", MAX_HEADINGS - 1)
 
 
+def test_parts_of_the_path_are_folded() -> None:
+    found = SearchedText.of("", "Größe/Tea & Co/Über A.md")
+    assert (found.folder.split(), found.name.split()) == (
+        ["grosse", "tea", "co"],
+        ["uber", "a", "md"],
+    )
+
+
 def test_text_without_words_has_no_parts() -> None:
     found = SearchedText.of("")
     assert (found.body, found.title, found.folded_title, found.headings) == ("", None, "", "")
