@@ -41,6 +41,8 @@ SIZE, LINKS = 2_000, 10
 CHANGESET = 500
 CLIENTS = 16
 ROUNDS = 5
+WORKSPACES = 999
+"""With the small one, as many as one account may have."""
 
 
 @dataclass
@@ -70,9 +72,16 @@ def filled(served: Service, count: int) -> Place:
         sent = {"mutationId": str(uuid.uuid4()), "operations": operations}
         changed = served.ask("POST", f"/api/workspaces/{place.workspace}/changesets", sent)
         place.notes += [
-            (str(each["head"]["fileId"]), str(each["head"]["id"])) for each in changed["outcomes"]
+            (str(each["fileId"]), str(each["revision"]["id"])) for each in changed["changes"]
         ]
     return place
+
+
+def settle(served: Service, *places: Place) -> None:
+    """Wait until the words of the places are indexed, which happens behind the commits."""
+    for place in places:
+        while not served.ask("GET", f"/api/workspaces/{place.workspace}/search?q=a")["complete"]:
+            pass
 
 
 def spread(count: int) -> Sequence[int]:
@@ -152,21 +161,25 @@ def main() -> None:
     with service(cores[0]) as served:
         report("memory/started", served.memory(), "MB")
         small, large = filled(served, 100), filled(served, 50_000 // part)
+        settle(served, small, large)
         compare(served, f"{len(large.notes)} notes", small, large, seconds)
         report("memory/large workspace", served.memory(), "MB")
         old = filled(served, 100)
         revise(served, old, 100_000 // part)
+        settle(served, old)
         compare(served, f"{100_000 // part} revisions", filled(served, 100), old, seconds)
     with service(cores[0]) as served:
         small = filled(served, 100)
+        settle(served, small)
         before, memory = rates_of(served, small, seconds), served.memory()
-        others = [filled(served, 20) for _ in range(1_000 // part)]
+        others = [filled(served, 20) for _ in range(WORKSPACES // part)]
+        settle(served, *others)
         asked = waking(served, others)
         load(served.port, [lambda _status, _tag: next(asked)], each=len(others))
-        report("1000 awake/memory before", memory, "MB")
-        report("1000 awake/memory", served.memory(), "MB")
+        report(f"{len(others)} awake/memory before", memory, "MB")
+        report(f"{len(others)} awake/memory", served.memory(), "MB")
         for work, rate in rates_of(served, small, seconds).items():
-            report(f"1000 awake/{work}/ratio", rate / before[work], "")
+            report(f"{len(others)} awake/{work}/ratio", rate / before[work], "")
 
 
 if __name__ == "__main__":
