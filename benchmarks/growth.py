@@ -2,8 +2,8 @@
 
 Each figure is the rate of a grown place divided by that of a small one beside it, the median of
 alternating rounds: 1 means that growth costs nothing. A workspace of 50,000 notes is compared with
-one of 100; a workspace after 100,000 revisions with a new one; the small one while 1,000 others are
-awake with itself before, in memory of the server, too. Notes are real Markdown of 2 KB with ten
+one of 100; a workspace after 100,000 revisions with a new one; one in a server in which 999 others
+are awake with one in another server, in memory, too. Notes are real Markdown of 2 KB with ten
 links, edited at random places. Prints one JSON line a figure.
 
     python benchmarks/growth.py [--quick]
@@ -111,31 +111,21 @@ def readers(served: Service, place: Place) -> list[NextRequest]:
 WORK = {"saves": savers, "reads": readers}
 
 
-def compare(served: Service, name: str, small: Place, grown: Place, seconds: float) -> None:
+def compare(
+    name: str, small: tuple[Service, Place], grown: tuple[Service, Place], seconds: float
+) -> None:
     """Report the rates of both, and the median of their ratios."""
     for work, clients in WORK.items():
         rates: list[tuple[float, float]] = []
         for _ in range(ROUNDS):
             one, other = (
                 load(served.port, clients(served, place), seconds).rate(200)
-                for place in (small, grown)
+                for served, place in (small, grown)
             )
             rates.append((one, other))
         report(f"{name}/{work}/small", statistics.median(one for one, _ in rates), "responses/s")
-        report(
-            f"{name}/{work}/grown", statistics.median(other for _, other in rates), "responses/s"
-        )
+        report(f"{name}/{work}/grown", statistics.median(two for _, two in rates), "responses/s")
         report(f"{name}/{work}/ratio", statistics.median(two / one for one, two in rates), "")
-
-
-def rates_of(served: Service, place: Place, seconds: float) -> dict[str, float]:
-    """Return the median rate of each work in a place."""
-    return {
-        work: statistics.median(
-            load(served.port, clients(served, place), seconds).rate(200) for _ in range(ROUNDS)
-        )
-        for work, clients in WORK.items()
-    }
 
 
 def revise(served: Service, place: Place, count: int) -> None:
@@ -162,24 +152,23 @@ def main() -> None:
         report("memory/started", served.memory(), "MB")
         small, large = filled(served, 100), filled(served, 50_000 // part)
         settle(served, small, large)
-        compare(served, f"{len(large.notes)} notes", small, large, seconds)
+        compare(f"{len(large.notes)} notes", (served, small), (served, large), seconds)
         report("memory/large workspace", served.memory(), "MB")
-        old = filled(served, 100)
+        old, new = filled(served, 100), filled(served, 100)
         revise(served, old, 100_000 // part)
-        settle(served, old)
-        compare(served, f"{100_000 // part} revisions", filled(served, 100), old, seconds)
-    with service(cores[0]) as served:
-        small = filled(served, 100)
-        settle(served, small)
-        before, memory = rates_of(served, small, seconds), served.memory()
-        others = [filled(served, 20) for _ in range(WORKSPACES // part)]
-        settle(served, *others)
-        asked = waking(served, others)
-        load(served.port, [lambda _status, _tag: next(asked)], each=len(others))
+        settle(served, old, new)
+        compare(f"{100_000 // part} revisions", (served, new), (served, old), seconds)
+    with service(cores[0]) as few, service(cores[0]) as many:
+        alone, beside = filled(few, 100), filled(many, 100)
+        memory = many.memory()
+        others = [filled(many, 20) for _ in range(WORKSPACES // part)]
+        settle(few, alone)
+        settle(many, beside, *others)
+        asked = waking(many, others)
+        load(many.port, [lambda _status, _tag: next(asked)], each=len(others))
         report(f"{len(others)} awake/memory before", memory, "MB")
-        report(f"{len(others)} awake/memory", served.memory(), "MB")
-        for work, rate in rates_of(served, small, seconds).items():
-            report(f"{len(others)} awake/{work}/ratio", rate / before[work], "")
+        report(f"{len(others)} awake/memory", many.memory(), "MB")
+        compare(f"{len(others)} awake", (few, alone), (many, beside), seconds)
 
 
 if __name__ == "__main__":
