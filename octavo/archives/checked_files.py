@@ -5,7 +5,7 @@ the database stores, whose number the line has.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -64,10 +64,11 @@ def image_record(image: CheckedImage) -> bytes:
     return f"{json.dumps(image)}\n".encode()
 
 
-def checked_notes(files: Sequence[str]) -> Iterator[CheckedNote]:
+def checked_notes(files: Sequence[str]) -> Generator[CheckedNote]:
     """Yield the notes of files of records, in order. Raises OSError.
 
-    One note is in memory at a time, and what the caller keeps.
+    One note is in memory at a time, and what the caller keeps. A caller that may stop before the
+    end closes the generator, and with it the file that is open.
     """
     for each in files:
         with open(each, "rb") as file:
@@ -76,8 +77,8 @@ def checked_notes(files: Sequence[str]) -> Iterator[CheckedNote]:
                 yield CheckedNote(path, digest, size, file.read(length))
 
 
-def checked_images(files: Sequence[str]) -> Iterator[CheckedImage]:
-    """Yield the images of files of records, in order. Raises OSError."""
+def checked_images(files: Sequence[str]) -> Generator[CheckedImage]:
+    """Yield the images of files of records, in order, as `checked_notes` does. Raises OSError."""
     for each in files:
         with open(each, "rb") as file:
             for line in file:

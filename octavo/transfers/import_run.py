@@ -7,7 +7,7 @@ completed again finds the receipts of those that were committed, and goes on aft
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
@@ -161,9 +161,13 @@ class ImportRunner:
                 checked = await self._checked(given, folder, begun=begun)
                 commits.total = checked.size
                 await commits.record()
-                with self._services.others.importing(given.workspace_id):
-                    await commits.images(checked_images(checked.image_records))
-                    await commits.notes(checked_notes(checked.note_records))
+                with (
+                    self._services.others.importing(given.workspace_id),
+                    closing(checked_images(checked.image_records)) as images,
+                    closing(checked_notes(checked.note_records)) as notes,
+                ):
+                    await commits.images(images)
+                    await commits.notes(notes)
                 return await self._finish(given, checked, commits)
         except (NoWorkspace, ImportMissing):
             raise ImportMissing from None

@@ -1,10 +1,13 @@
 """Imports that fail: how many files came in, and what completing them again commits."""
 
+from collections.abc import Generator, Sequence
 from hashlib import sha256
+from inspect import GEN_CLOSED, getgeneratorstate
 
 import pytest
 import trio
 
+from octavo.archives.checked_files import CheckedNote, checked_notes
 from octavo.model.files.imported import archive_of, derived_id
 from octavo.model.identity import Digest
 from octavo.store import StoreUnavailable
@@ -82,6 +85,20 @@ async def interrupted(api: NotesApi, files: Files) -> Import:
     assert refusal(response) == (503, "import_incomplete")
     assert response.json()["files"] > 0
     return given
+
+
+async def test_interrupted_import_leaves_no_file_open(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Generator[CheckedNote]] = []
+
+    def noted(files: Sequence[str]) -> Generator[CheckedNote]:
+        read.append(checked_notes(files))
+        return read[-1]
+
+    monkeypatch.setattr(import_run, "checked_notes", noted)
+    await interrupted(api, {f"{number}.md": "text" for number in range(3 * NOTES_AT_ONCE)})
+    assert [getgeneratorstate(each) for each in read] == [GEN_CLOSED]
 
 
 async def test_notes_without_text_are_recognised_when_completed_again(api: NotesApi) -> None:
