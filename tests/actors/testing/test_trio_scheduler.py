@@ -14,6 +14,7 @@ import trio
 import trio._core._run as run_loop
 
 from octavo.actors.testing.trio_scheduler import (
+    TURNS_WITHOUT_IO,
     ControlledScheduler,
     controlled_scheduler,
     lift_shields,
@@ -212,6 +213,47 @@ def test_a_run_in_another_thread_is_not_affected() -> None:
     with controlled_scheduler(note) as scheduler:
         trio.run(run_another)
     assert siblings_of(scheduler.names) == ""
+
+
+async def spinning(ended: trio.Event) -> int:
+    """Count the turns of a task that is always runnable, until ``ended``."""
+    turns = 0
+    while not ended.is_set():
+        await trio.lowlevel.checkpoint()
+        turns += 1
+    return turns
+
+
+def test_io_reaches_a_run_in_each_turn() -> None:
+    async def main() -> int:
+        ended = trio.Event()
+
+        async def receive() -> None:
+            assert await receiver.recv(1) == b"x"
+            ended.set()
+
+        sender, receiver = trio.socket.socketpair()
+        with sender, receiver:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(receive)
+                await trio.lowlevel.checkpoint()
+                await sender.send(b"x")
+                return await spinning(ended)
+
+    with controlled_scheduler(as_given):
+        assert trio.run(main) < TURNS_WITHOUT_IO / 4
+
+
+def test_threads_reach_a_run_without_io() -> None:
+    async def main() -> int:
+        ended, token = trio.Event(), trio.lowlevel.current_trio_token()
+        thread = threading.Thread(target=token.run_sync_soon, args=(ended.set,))
+        thread.start()
+        thread.join()
+        return await spinning(ended)
+
+    with controlled_scheduler(as_given):
+        assert trio.run(main) < 2 * TURNS_WITHOUT_IO
 
 
 def test_a_second_controller_is_refused() -> None:
