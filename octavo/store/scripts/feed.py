@@ -165,6 +165,8 @@ def feed(
         position = await position_of(workspace_id)(transaction)
         if position is None:
             return None
+        if after >= position:
+            return FeedSlice([], texts, position, position)
         sizes = await transaction.fetch_all(_SIZES_AFTER, workspace_id, after, limit + 1)
         counted = [(row[0], row[1] if texts else 0) for row in sizes]
         end = page_end(counted, limit, max_bytes)
@@ -172,8 +174,12 @@ def feed(
         whole = texts
         if texts and counted and counted[0][0] == following:
             # A changeset is never divided: it may be more than was counted, and more than a page.
-            row = await transaction.fetch_one(_SIZE_AT, workspace_id, following)
-            whole = row is not None and row[0] <= max_bytes
+            of_first = [size for at, size in counted if at == following]
+            size = sum(of_first)
+            if len(of_first) > limit:
+                row = await transaction.fetch_one(_SIZE_AT, workspace_id, following)
+                size = size if row is None else row[0]
+            whole = size <= max_bytes
         sql = _PAGE_OF_TEXTS if whole else _PAGE_OF_HEADS
         rows = await transaction.fetch_all(sql, workspace_id, after, following)
         texts_found = [text_of(row[COUNT], row[0]) if whole else None for row in rows]

@@ -321,6 +321,21 @@ class Scripts:
         whole = await store.read_much(feed.feed(VAULT, Position(1), 1, 600, texts=True))
         assert whole is not None
         assert (len(whole.entries), whole.texts) == (5, True)
+        assert store.statements == 4
+
+    async def test_page_of_the_feed_takes_three_statements_and_one_at_its_end(
+        self, store: Counting
+    ) -> None:
+        plans = [planned(Tree(), 0, "made", *creates(5, "x" * 100))]
+        await store.write(commit_changesets(VAULT, Position(0), plans, 7))
+        for max_bytes, texts in ((600, True), (400, False)):
+            page = await store.read_much(feed.feed(VAULT, Position(0), 10, max_bytes, texts=True))
+            assert page is not None
+            assert (len(page.entries), page.texts, page.following) == (5, texts, 1)
+            assert store.statements == 3
+        end = await store.read_much(feed.feed(VAULT, Position(1), 10, 600, texts=True))
+        assert end == feed.FeedSlice([], True, Position(1), Position(1))
+        assert store.statements == 1
 
     async def test_deleted_workspace_is_gone_immediately_and_its_content_step_by_step(
         self, store: Counting
