@@ -14,11 +14,11 @@ import trio
 
 from octavo.log import Log
 
-LARGEST = 4096
+MOST_BYTES = 4096
 """Bytes that are written at once, unless a line is longer: a pipe does not mix them with the lines
 that other threads or processes write into it (PIPE_BUF of Linux).
 """
-LONGEST = 256
+MOST_LINES = 256
 """Lines that are written before their round has ended."""
 
 
@@ -36,20 +36,20 @@ class LogRounds(trio.abc.Instrument):
     def write(self, level: str, members: dict[str, object]) -> None:
         """Write one event, whose name is the member ``event``, when the round has ended."""
         self._lines.append(self._line(self._now(), level, members))
-        if len(self._lines) >= LONGEST:
+        if len(self._lines) >= MOST_LINES:
             self.flush()
 
     def flush(self) -> None:
         """Write what was gathered."""
         lines, self._lines = self._lines, []
         whole = b"".join(lines)
-        if len(whole) <= LARGEST:
+        if len(whole) <= MOST_BYTES:
             if whole:
                 self._write(whole)
             return
         begin, end = 0, 0
         for line in lines:
-            if end > begin and end + len(line) - begin > LARGEST:
+            if end > begin and end + len(line) - begin > MOST_BYTES:
                 self._write(whole[begin:end])
                 begin = end
             end += len(line)

@@ -4,7 +4,7 @@ import pytest
 import trio
 
 from octavo.log import Log, Sink
-from octavo.service.log_rounds import LARGEST, LONGEST, LogRounds, in_rounds
+from octavo.service.log_rounds import MOST_BYTES, MOST_LINES, LogRounds, in_rounds
 
 
 class Writes:
@@ -58,23 +58,23 @@ async def test_last_lines_are_written_when_the_service_fails(log: Log, stream: W
 
 async def test_long_round_does_not_keep_all_its_lines(log: Log, stream: Writes) -> None:
     with in_rounds(log) as rounds:
-        for number in range(LONGEST + 1):
+        for number in range(MOST_LINES + 1):
             rounds.write("info", {"event": str(number)})
-        assert [int(each) for some in stream.written for each in some] == [*range(LONGEST)]
+        assert [int(each) for some in stream.written for each in some] == [*range(MOST_LINES)]
 
 
 async def test_lines_are_written_in_pieces_that_a_pipe_takes_whole(
     log: Log, stream: Writes
 ) -> None:
     names = [f"{number}-{'x' * (number % 7 * 400)}" for number in range(40)]
-    names += ["y" * (LARGEST + 1), "z"]
+    names += ["y" * (MOST_BYTES + 1), "z"]
     with in_rounds(log) as rounds:
         for name in names:
             rounds.write("info", {"event": name})
     assert [each for some in stream.written for each in some] == names
     assert [
-        some for some, size in zip(stream.written, stream.sizes, strict=True) if size > LARGEST
-    ] == [["y" * (LARGEST + 1)]]
+        some for some, size in zip(stream.written, stream.sizes, strict=True) if size > MOST_BYTES
+    ] == [["y" * (MOST_BYTES + 1)]]
     assert len(stream.sizes) < len(names) / 2
 
 
