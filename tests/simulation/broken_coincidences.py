@@ -1,6 +1,6 @@
 """Services that are broken where several things coincide, or where something must be forgotten."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +15,12 @@ from octavo.actors.core.virtual_actor_cell import VirtualActorCell
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.messages import CommitFailed, Push
+from octavo.http.api.searched_texts import SearchedTexts
 from octavo.model.files import plan
+from octavo.model.files.batch import Batch
 from octavo.model.files.retention import prunable
 from octavo.model.identity import Position, WorkspaceId
+from octavo.model.search import Ranked
 from octavo.store import StoreUnavailable
 from octavo.store.scripts import changesets, history_pruning, index_removal, link_index
 from octavo.store.sqlite.transaction import SqliteTransaction
@@ -117,6 +120,42 @@ def keep_the_documents_of_purged_notes(patch: pytest.MonkeyPatch) -> None:
     )
 
 
+def keep_the_texts_of_purged_notes_in_searches(patch: pytest.MonkeyPatch) -> None:
+    """Searches hold the texts of purged notes when their actor fails before it publishes."""
+    purges, publish = Batch.purges, WorkspaceActor._publish
+
+    async def purge(self: WorkspaceActor, state: Any, batch: Batch, verdicts: Any) -> None:  # noqa: ANN401
+        await publish(self, state, batch, verdicts)
+        if purges.__get__(batch):
+            self._purged()
+
+    patch.setattr(Batch, "purges", False)
+    patch.setattr(WorkspaceActor, "_publish", purge)
+
+
+def keep_texts_that_searches_read_before_a_purge(patch: pytest.MonkeyPatch) -> None:
+    """A search that began before a purge holds the text that it has read."""
+    keep = SearchedTexts.keep
+
+    def keep_all(self: SearchedTexts, found: Iterable[Ranked], generation: int) -> None:
+        keep(self, found, self.generation)
+
+    patch.setattr(SearchedTexts, "keep", keep_all)
+
+
+def mix_up_the_texts_that_searches_hold(patch: pytest.MonkeyPatch) -> None:
+    """Searches hold the text of one note for another."""
+    keep = SearchedTexts.keep
+
+    def keep_others(self: SearchedTexts, found: Iterable[Ranked], generation: int) -> None:
+        notes = [*found]
+        others = [*notes[1:], *notes[:1]]
+        mixed = [replace(each, text=other.text) for each, other in zip(notes, others, strict=True)]
+        keep(self, mixed, generation)
+
+    patch.setattr(SearchedTexts, "keep", keep_others)
+
+
 def keep_the_keys_of_links(patch: pytest.MonkeyPatch) -> None:
     """The tables of keys keep those that a file had when it was first indexed."""
     replace_keys = link_index._replace_keys
@@ -212,6 +251,9 @@ BROKEN_COINCIDENCES: Mapping[Break, str] = {
     forget_to_wake_after_passivation: "a request .* took",
     forget_what_is_due_at_unsubscribe: r"was told .* late|is due since",
     notify_the_first_listener_alone: r"is due since",
+    keep_the_texts_of_purged_notes_in_searches: "searches hold the text",
+    keep_texts_that_searches_read_before_a_purge: "searches hold the text",
+    mix_up_the_texts_that_searches_hold: "a search found",
     keep_the_words_of_purged_notes: "fulltext_notes has .* of purged files",
     keep_the_links_of_purged_notes: "link_(index|targets|sources) has .* of purged files",
     keep_the_documents_of_purged_notes: "documents has .* of purged files",

@@ -11,12 +11,14 @@ import trio
 from octavo.actors.jobs.indexing import catch_up
 from octavo.actors.testing import History, Status
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf
+from octavo.http.api.note_search import FoundNotes
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
 from octavo.model.identity import AccountId, FileId, Position, WorkspaceId
 from octavo.model.refusal import HeadMoved
+from octavo.model.search import Ranked, parse_query
 from octavo.store import Script
 from octavo.store.scripts.feed import FeedSlice, feed
 from octavo.store.scripts.files import StoredFile
@@ -50,6 +52,8 @@ WORKSPACES = (WorkspaceId("v"), WorkspaceId("w"))
 ALL_WORKSPACES = (*WORKSPACES, SHARED, PICTURES, PIPELINES)
 PIPELINING = 0.28
 """The turns spent on pipelines, of those in no other workspace."""
+SUFFIX = "md"
+"""A word of all paths."""
 INDEXING = 0.6
 """The pipelines after which their files are indexed."""
 
@@ -77,6 +81,7 @@ class Device:
 
     Attributes:
         editor: edits them.
+        found: the notes that its searches have found.
     """
 
     name: str
@@ -98,6 +103,7 @@ class Device:
             *place, lambda receipt: self.receipts.append((PICTURES, receipt)), PICTURES
         )
         self.images = ImageUser(*place, to_pictures)
+        self.found: list[Ranked] = []
         self.pipelines = PipelineUser(*place, self.receipts)
         self._sent: list[tuple[Sent, Changeset]] = []
 
@@ -122,9 +128,11 @@ class Device:
         drawn = random.random()
         receipts = [each for each in self.receipts if each[0] in WORKSPACES]
         if drawn < 0.1:
-            await self._look(workspace_id, random)
-        elif drawn < 0.25:
+            await self._look(workspace_id, random.choice(FILES), random)
+        elif drawn < 0.2:
             await self._list(workspace_id, random)
+        elif drawn < 0.25:
+            await self._remove_what_is_found(random)
         elif drawn < 0.33:
             await self.synchronize(workspace_id, random)
         elif drawn < 0.41:
@@ -174,6 +182,35 @@ class Device:
                 what = f"{self.name} updates the {index.name}"
                 await self.asking.ask(random, update, what, *workspaces)
 
+    async def _search(self, word: str, random: Random) -> None:
+        """Search for a word that texts or paths have."""
+
+        async def find(process: Process, _: float) -> FoundNotes:
+            return await process.searches.find(parse_query(word), WORKSPACES)
+
+        with suppress(NothingDone, Unsettled):
+            what = f"{self.name} searches for {word}"
+            found = await self.asking.ask(random, find, what, *WORKSPACES)
+            self.found += found.notes
+
+    async def _remove_what_is_found(self, random: Random) -> None:
+        """Search, perhaps twice, and purge a note that may be found, meanwhile or soon after."""
+        place = self.drafts.live_file(random)
+        if random.random() < 0.5:
+            await self._search(SUFFIX, random)
+        async with trio.open_nursery() as nursery:
+            word = random.choice([SUFFIX, random.choice(FILES)])
+            nursery.start_soon(self._search, word, Random(random.getrandbits(32)))
+            if place is not None and place[0] in WORKSPACES:
+                # Perhaps until what it has found is ranked.
+                await trio.sleep(random.choice([0, 0.2, 0.2]))
+                for _ in range(2):
+                    drafted = self.drafts.removal(*place, random)
+                    if drafted is not None:
+                        await self._push(*drafted, random)
+        if place is not None:
+            await self._look(*place, random)
+
     async def push_everywhere(self, random: Random) -> None:
         """Read each workspace, and change it."""
         for workspace_id in WORKSPACES:
@@ -205,8 +242,14 @@ class Device:
                 self.drafts.learn(workspace_id, outcome.head)
         return call.entry.status is not Status.UNKNOWN
 
-    async def _look(self, workspace_id: WorkspaceId, random: Random) -> None:
-        file_id = random.choice(FILES)
+    async def _look(self, workspace_id: WorkspaceId, file_id: FileId, random: Random) -> None:
+        async def look(process: Process, limit: float) -> Revision | None:
+            head = await process.directory.ask(workspace_id, HeadOf(file_id), timeout=limit)
+            if head is not None:
+                for fault in process.searches.faults_of_held(workspace_id, [head]):
+                    self.violated(f"{self.name}, {workspace_id}: {fault}")
+            return head
+
         with self.history.record(
             self.name,
             Look(workspace_id, file_id),
@@ -216,9 +259,7 @@ class Device:
         ) as call:
             head = await self.asking.ask(
                 random,
-                lambda process, limit: process.directory.ask(
-                    workspace_id, HeadOf(file_id), timeout=limit
-                ),
+                look,
                 call.entry.operation,
                 workspace_id,
                 f"{workspace_id}/{file_id}",

@@ -53,8 +53,7 @@ class Drafts:
     ) -> tuple[Sent, Changeset]:
         """Draw a changeset, with a new identity unless one is given."""
         if mutation is None:
-            mutation = MutationId(f"{self._device}{self._mutations}")
-            self._mutations += 1
+            mutation = self._mutation()
         drawn = [
             self._operation(self._heads.get((workspace_id, file_id)), file_id, mutation, random)
             for file_id in random.sample(FILES, random.choice([1, 1, 2, 3]))
@@ -63,6 +62,31 @@ class Drafts:
         changeset = made_by_somebody(mutation, operations, random)
         intents = tuple(intent for _, intent in drawn)
         return Sent(workspace_id, mutation, changeset.fingerprint, intents), changeset
+
+    def live_file(self, random: Random) -> tuple[WorkspaceId, FileId] | None:
+        """Draw a file that is live as far as the device knows; None without one."""
+        live = sorted(place for place, head in self._heads.items() if head.state == "live")
+        return random.choice(live) if live else None
+
+    def removal(
+        self, workspace_id: WorkspaceId, file_id: FileId, random: Random
+    ) -> tuple[Sent, Changeset] | None:
+        """Draw the deletion of a live file, or the purge of a deleted one; None for others."""
+        head = self._heads.get((workspace_id, file_id))
+        if head is None or head.state == "purged":
+            return None
+        operation: ChangeOperation = PurgeFile(file_id)
+        intent = Intent("purge", file_id)
+        if head.state == "live":
+            operation = DeleteFile(file_id, frozenset({head.revision_id}))
+            intent = Intent("delete", file_id, head.mutation_id)
+        changeset = made_by_somebody(self._mutation(), (operation,), random)
+        sent = Sent(workspace_id, changeset.mutation_id, changeset.fingerprint, (intent,))
+        return sent, changeset
+
+    def _mutation(self) -> MutationId:
+        self._mutations += 1
+        return MutationId(f"{self._device}{self._mutations - 1}")
 
     def _operation(
         self, head: Revision | None, file_id: FileId, mutation: MutationId, random: Random

@@ -136,6 +136,15 @@ def faults_of_device(workspace: Kept, device: Device) -> Iterator[str]:
     for of, receipt in device.receipts:
         if of == workspace.workspace_id and not _is_kept(receipt, workspace):
             yield f"{name}: {receipt} is not kept as it was told"
+    # The content of a purged file is forgotten.
+    kept = {each.revision_id: each for each in workspace.revisions if each.path}
+    for found in device.found:
+        asked = found.candidate
+        head = kept.get(asked.revision_id)
+        if asked.workspace_id == workspace.workspace_id and head is not None:
+            seen = (asked.file_id, asked.path, note_text(found.text.text).digest)
+            if seen != (head.file_id, head.path, head.digest):
+                yield f"{name}: a search found {asked} with {found.text.text!r}, which is {head}"
 
 
 def _is_kept(receipt: Receipt, workspace: Kept) -> bool:

@@ -23,6 +23,7 @@ from tests.simulation.blob_disk import BlobDisk
 from tests.simulation.disk import Disk
 from tests.simulation.images import ProcessImages
 from tests.simulation.ledger import POISON, now
+from tests.simulation.searches import ProcessSearches
 from tests.simulation.weather import FaultSchedule
 
 
@@ -59,6 +60,7 @@ class Process(BareProcess):
         hub: sends the notices.
         audience: listens to everything.
         documents: those in memory.
+        searches: those of notes.
     """
 
     def __init__(
@@ -80,6 +82,9 @@ class Process(BareProcess):
         self._images: ProcessImages | None = None
         if blobs is not None:
             self._images = ProcessImages(self._root, self.store, blobs, faults, random, new_id)
+        self.searches = ProcessSearches(
+            self.store, Random(random.getrandbits(32)), shared=options.shared
+        )
         self.documents = inline_documents(
             limits=options.limits,
             client=client_of(new_id()),
@@ -93,7 +98,7 @@ class Process(BareProcess):
             announce=self.audience.announce,
             shared=options.shared,
             documents=self.documents,
-            purged=self._wake,
+            purged=self._purged,
         )
         rule = QuarantineRule(crashes=random.choice([1, 1, 3, 1000]), first=0.5)
         self.quarantines.rule, self.quarantines.violated = rule, options.violated
@@ -126,7 +131,8 @@ class Process(BareProcess):
         self.audience.require_announced(workspace_id, receipt.position)
         return receipt
 
-    def _wake(self) -> None:
+    def _purged(self) -> None:
+        self.searches.forget()
         if self._images is not None:
             self._images.wake()
 

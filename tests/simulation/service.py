@@ -20,7 +20,6 @@ from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS
 from octavo.actors.testing import History, current_schedule, note_fault, scenario_random
 from octavo.actors.workspace.messages import HeadOf
 from octavo.attachments.uploading import LIFETIME_SECONDS
-from octavo.documents import DocumentCache
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import WorkspaceId
 from octavo.store.scripts import index_backlog, link_view
@@ -124,7 +123,7 @@ class Service:
         self._ids = count()
         self._ends: list[str] = []
         self._rooms = count()
-        self._caches: list[DocumentCache] = []
+        self._stopped: list[Process] = []
         self._blobs = BlobDisk(self._violations.append, random.choice(SPEEDS)) if images else None
         self._disk = self._open(self._room() / "octavo.db" if folder else None)
         number = random.choice([1, 2])
@@ -166,8 +165,7 @@ class Service:
                 users.start_soon(self._suffer, nursery, name="ends of processes")
             self._weather.armed = False
             await self._come_to_rest()
-            stopped = await self._places.stop_all()
-            self._caches = [process.documents.cache for process in stopped]
+            self._stopped = await self._places.stop_all()
 
     async def judge(self) -> None:
         """Judge the finished run; raise what `judge` does."""
@@ -179,7 +177,7 @@ class Service:
             self._ledger,
             self._limits,
             self._violations,
-            self._caches,
+            self._stopped,
             self._random,
         )
 

@@ -11,7 +11,6 @@ from octavo.actors.testing import (
     Status,
     check_linearizable,
 )
-from octavo.documents import DocumentCache
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import RevisionId, WorkspaceId
 from tests.histories.feed_order import check_order
@@ -25,6 +24,7 @@ from tests.simulation.invariants import faults_of, faults_of_device, faults_of_p
 from tests.simulation.kept import Kept, KeptReceipt, feed_of, kept
 from tests.simulation.ledger import SHARED, Ledger
 from tests.simulation.pipelining import PIPELINES, faults_of_pipelines
+from tests.simulation.process import Process
 from tests.simulation.retention_faults import faults_of_retention
 from tests.simulation.sent_faults import faults_of_sent
 from tests.simulation.specification import (
@@ -55,13 +55,13 @@ async def judge(
     ledger: Ledger,
     limits: DocumentLimits,
     violations: Sequence[str],
-    caches: Sequence[DocumentCache],
+    stopped: Sequence[Process],
     random: Random,
 ) -> None:
     """Judge a finished run; ``violations`` are those found while it was running.
 
     ``names`` are the existing workspaces, ``ledger`` has what was written into documents, whose
-    limits are ``limits``; ``caches`` are those of the processes at the end.
+    limits are ``limits``; ``stopped`` are the processes that ran at the end.
     ``random`` decides about the pruning.
 
     Raises `Violated`, and `OrderViolated` and `NotLinearizable` of the kit.
@@ -89,8 +89,10 @@ async def judge(
             continue
         found += await faults_of_documents(disk, each, ledger, devices, limits)
     found += await faults_of_purged(disk, everything, ledger)
-    for cache in caches:
-        found += faults_of_cache(cache, everything)
+    for process in stopped:
+        found += faults_of_cache(process.documents.cache, everything)
+        for each in everything:
+            found += process.searches.faults_of_held(each.workspace_id, each.heads.values())
     found += await faults_of_indexes(disk, everything)
     if found:
         raise Violated(found)

@@ -75,7 +75,8 @@ class WorkspaceActor(Actor[_Message]):
         shared: True when other processes change the store; the state is then refreshed before
             each batch.
         documents: the documents of notes and the work on them.
-        purged: called when contents of purged files are left to remove; must not block.
+        purged: called when files were purged, or may have been: their contents are left to remove,
+            and nothing may hold them; must not block.
         storage: limits the storage of the owners; None for no limits.
     """
 
@@ -145,8 +146,6 @@ class WorkspaceActor(Actor[_Message]):
         except StoreUnavailable as error:
             # The write may have been committed: the next batch reads the store first.
             self._state = None
-            # If it was committed, the contents of purged files are left to remove.
-            self._purged()
             for envelope in batch:
                 envelope.refuse(CommitFailed(error))
 
@@ -187,7 +186,12 @@ class WorkspaceActor(Actor[_Message]):
                     script = commit_changesets(
                         self._id, state.position, batch.plans, now, to_store, texts
                     )
-                    await self._store.write(script)
+                    try:
+                        await self._store.write(script)
+                    finally:
+                        # Also when it is unknown whether it was committed.
+                        if batch.purges:
+                            self._purged()
                 elif to_store:
                     await self._store.write(store_documents(self._id, state.position, to_store))
             except PositionMoved:
@@ -250,8 +254,6 @@ class WorkspaceActor(Actor[_Message]):
                 pending.reply_receipt(receipt)
         if moved:
             self._announce(self._id, state.position)
-            if "purged" in {each.outcome for plan in batch.plans for each in plan.changes}:
-                self._purged()
         await self._refuse(verdicts.refused)
 
     async def _refuse(self, refused: Sequence[tuple[PendingPush, DomainError]]) -> None:

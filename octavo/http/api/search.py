@@ -7,10 +7,10 @@ from typing import Annotated
 from pydantic import Field
 
 from octavo.accounts.caller import Caller
-from octavo.actors.jobs.indexing import catch_up
 from octavo.http.api.access import Access
 from octavo.http.api.fields import FolderPath, QueryText
 from octavo.http.api.metering import METERED, Metering
+from octavo.http.api.note_search import FoundNotes, NoteSearch, Where
 from octavo.http.api.searched_texts import SearchedTexts
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.call import Call
@@ -33,14 +33,12 @@ from octavo.model.search import (
     Ranked,
     finders_of,
     parse_query,
-    ranked,
     snippets_of,
 )
 from octavo.model.usage import Amount
-from octavo.store import Store, StoreUnavailable
+from octavo.store import Store
 from octavo.store.fair_turns import FairThreads
-from octavo.store.scripts.index_backlog import WORDS
-from octavo.store.scripts.searching import Candidates, candidates, workspaces_of
+from octavo.store.scripts.searching import workspaces_of
 from octavo.store.scripts.workspaces import chosen_of
 
 MAX_THREADS = 2
@@ -132,10 +130,9 @@ class SearchOperations:
         self, store: Store, access: Access, metering: Metering, texts: SearchedTexts
     ) -> None:
         self._store = store
-        self._texts = texts
         self._metering = metering
         self._access = access
-        self._threads = FairThreads(MAX_THREADS)
+        self._notes = NoteSearch(store, texts, FairThreads(MAX_THREADS).run)
 
     @operation(
         id="searchWorkspace",
@@ -197,17 +194,9 @@ class SearchOperations:
             terms = parse_query(query.q)
         except InvalidQuery as error:
             raise InvalidRequest(errors=[("/query/q", str(error))]) from None
-        try:
-            complete = await catch_up(self._store, WORDS, workspaces)
-        except StoreUnavailable:
-            # A read-only store, such as on a full disk: the existing index is searched.
-            complete = False
         within = call.principal_as(Caller).confinement
-        generation = self._texts.generation
-        script = candidates(workspaces, terms, query.path, within, _heads(query), self._texts.known)
-        found = await self._store.read_much(script)
-        best, results = await self._threads.run(partial(_rank, found, terms, query.limit, complete))
-        self._texts.keep(best, generation)
+        where = Where(workspaces, query.path, within, _heads(query))
+        results = await self._notes.find(terms, where, partial(_results, terms, query.limit))
         await self._metering.count(call, _amount_of(results))
         return results
 
@@ -226,17 +215,13 @@ def _amount_of(results: SearchResults) -> Amount:
     return Amount(sum(len(text.encode()) for text in texts))
 
 
-def _rank(
-    found: Candidates, query: Query, limit: int, complete: bool
-) -> tuple[list[Ranked], SearchResults]:
+def _results(query: Query, limit: int, found: FoundNotes) -> SearchResults:
     finders = finders_of(query)
-    best = ranked(found.candidates, finders)
-    results = SearchResults(
-        items=[_result(each, finders) for each in best[:limit]],
-        more=found.more or len(best) > limit,
-        complete=complete,
+    return SearchResults(
+        items=[_result(each, finders) for each in found.notes[:limit]],
+        more=found.more or len(found.notes) > limit,
+        complete=found.complete,
     )
-    return best, results
 
 
 def _result(found: Ranked, finders: Sequence[Finder]) -> SearchResult:

@@ -6,6 +6,8 @@ from unittest.mock import Mock
 import pytest
 import trio
 
+from octavo.actors.core import OutcomeUnknown
+from octavo.actors.testing import Fault, FaultPlan
 from octavo.actors.workspace.messages import CommitFailed, HeadOf, NoWorkspace
 from octavo.actors.workspace.planning import INLINE_TEXT_BYTES
 from octavo.model.files.changeset import DeleteFile, PurgeFile, RestoreFile
@@ -112,6 +114,20 @@ async def test_receipt_outlives_the_actor() -> None:
     async with serving(store) as rig:
         assert await rig.push(note("a", "a.md"), mutation="once") == first
         assert isinstance(await rig.refusal(edit("stale", text="x")), HeadMoved)
+    store.close()
+
+
+async def test_purge_is_told_when_the_actor_fails_after_its_commit() -> None:
+    store = open_inline()
+    await create_workspace(store)
+    async with serving(store) as rig:
+        await rig.push(note("a", "a.md"))
+        await rig.push(DeleteFile(FileId("a"), frozenset({"r0"})))
+    faults = FaultPlan(0, [Fault("crash", "workspace.committed", times=1)])
+    async with serving(store, faults=faults) as rig:
+        with pytest.raises(OutcomeUnknown):
+            await rig.push(PurgeFile(FileId("a")))
+        assert rig.purged == ["r"]
     store.close()
 
 

@@ -1,0 +1,86 @@
+"""Search notes: what is found is ranked in a thread, with texts that earlier searches have read."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple, Protocol, TypeVar
+
+from octavo.actors.jobs.indexing import catch_up
+from octavo.http.api.searched_texts import SearchedTexts
+from octavo.model.files.confinement import Confinement
+from octavo.model.identity import WorkspaceId
+from octavo.model.search import ANY_HEAD, HeadFilter, Query, Ranked, finders_of, ranked
+from octavo.store import Store, StoreUnavailable
+from octavo.store.scripts.index_backlog import WORDS
+from octavo.store.scripts.searching import candidates
+
+R = TypeVar("R")
+
+
+class RunInThread(Protocol):
+    """Runs a function where it holds up nobody, and returns its result."""
+
+    def __call__(self, sync_fn: Callable[[], R], /) -> Awaitable[R]: ...  # noqa: D102
+
+
+class Where(NamedTuple):
+    """Which notes are searched; see `octavo.store.scripts.searching.candidates`."""
+
+    workspaces: Sequence[WorkspaceId]
+    folder: str | None = None
+    within: Confinement | None = None
+    heads: HeadFilter = ANY_HEAD
+
+
+class FoundNotes(NamedTuple):
+    """What a search found.
+
+    Attributes:
+        notes: the notes, best first.
+        more: whether there are others that match, which were not looked at.
+        complete: whether the index had all changes.
+    """
+
+    notes: list[Ranked]
+    more: bool
+    complete: bool
+
+
+class NoteSearch:
+    """Searches notes.
+
+    Args:
+        store: the store of files.
+        texts: holds those that searches have looked at.
+        run: ranking takes tens of milliseconds of the processor.
+    """
+
+    def __init__(self, store: Store, texts: SearchedTexts, run: RunInThread) -> None:
+        self._store = store
+        self._texts = texts
+        self._run = run
+
+    async def find(self, query: Query, where: Where, show: Callable[[FoundNotes], R]) -> R:
+        """Return what ``show`` makes of the notes that match, where they are ranked.
+
+        Changes that are not indexed yet are indexed before. Nothing else changes, and it may be
+        cancelled at any time. Raises `StoreUnavailable`.
+        """
+        try:
+            complete = await catch_up(self._store, WORDS, where.workspaces)
+        except StoreUnavailable:
+            # A read-only store, such as on a full disk: the existing index is searched.
+            complete = False
+        generation = self._texts.generation
+        script = candidates(
+            where.workspaces, query, where.folder, where.within, where.heads, self._texts.known
+        )
+        found = await self._store.read_much(script)
+
+        def rank() -> tuple[list[Ranked], R]:
+            best = ranked(found.candidates, finders_of(query))
+            return best, show(FoundNotes(best, found.more, complete))
+
+        best, shown = await self._run(rank)
+        self._texts.keep(best, generation)
+        return shown
