@@ -4,8 +4,8 @@
 `document_cache` those kept in memory. Nothing here blocks or reads a store.
 """
 
-from octavo.documents.document_batch import DocumentBatch
+from octavo.documents.document_batch import CheckText, DocumentBatch
 from octavo.documents.document_cache import DocumentCache
 from octavo.documents.live_document import LiveDocument
 
-__all__ = ["DocumentBatch", "DocumentCache", "LiveDocument"]
+__all__ = ["CheckText", "DocumentBatch", "DocumentCache", "LiveDocument"]

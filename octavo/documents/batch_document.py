@@ -12,6 +12,7 @@ from octavo.model.documents.initial_document import initial
 from octavo.model.documents.limits import Growth
 from octavo.model.documents.update_check import CheckedUpdate
 from octavo.model.identity import ContentId, Epoch
+from octavo.model.text_bounds import TextBounds
 
 _BYTES_OF_AN_EDIT = 64
 _PIECES_OF_AN_EDIT = 3
@@ -34,6 +35,7 @@ class BatchDocument:
         since: the updates of devices that were applied to the base.
         written: whether edits of the server followed them; it can't be rebuilt then.
         epoch_next: the epoch that may follow this one.
+        bounds: those of the text, if it was checked.
     """
 
     live: LiveDocument
@@ -50,6 +52,7 @@ class BatchDocument:
     since: tuple[bytes, ...] = ()
     written: bool = False
     epoch_next: Epoch | None = None
+    bounds: TextBounds | None = None
 
     @classmethod
     def loaded(
@@ -65,14 +68,23 @@ class BatchDocument:
     @classmethod
     def from_cache(cls, cached: CachedDocument) -> "BatchDocument":
         """Return a document taken from the cache."""
-        live, stored, text, content_id, facts, growth, foreign = cached
+        live, stored, text, content_id, facts, growth, foreign, bounds = cached
         size = len(stored.state)
-        return cls(live, text, content_id, stored, size, facts, growth, foreign, True, stored)
+        taken = cls(live, text, content_id, stored, size, facts, growth, foreign, True, stored)
+        taken.bounds = bounds
+        return taken
 
     def to_cache(self, stored: StoredDocument) -> CachedDocument:
         """Return the entry for the cache, given the document as it is stored now."""
         return CachedDocument(
-            self.live, stored, self.text, self.content_id, self.facts, self.growth, self.foreign
+            self.live,
+            stored,
+            self.text,
+            self.content_id,
+            self.facts,
+            self.growth,
+            self.foreign,
+            self.bounds,
         )
 
     def rebase(self, client: int) -> None:
@@ -108,6 +120,7 @@ class BatchDocument:
         edits = edits_between(self.text, text)
         self.live.edit(edits)
         self.text, self.content_id, self.written = text, content_id, True
+        self.bounds = None
         self.epoch_next = Epoch(content_id)
         self.growth = self.growth.grown(_PIECES_OF_AN_EDIT * len(edits))
         for edit in edits:

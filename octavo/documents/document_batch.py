@@ -1,8 +1,8 @@
 """The documents that a batch of changesets reads and changes, before they are stored."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Self
+from typing import Protocol, Self
 
 from octavo.documents.batch_document import BatchDocument
 from octavo.documents.document_cache import DocumentCache
@@ -13,9 +13,19 @@ from octavo.model.documents.update_check import check_update
 from octavo.model.files.content import NoteContent, NoteText, note_text
 from octavo.model.identity import ContentId, Epoch, FileId, WorkspaceId
 from octavo.model.refusal import DocumentMalformed, DocumentTooLarge, DomainError, EpochMismatch
+from octavo.model.text_bounds import TextBounds
 
-CheckText = Callable[[str], None]
-"""Raises a `DomainError` for a text that no note may have."""
+
+class CheckText(Protocol):
+    """Raises a `DomainError` for a text that no note may have."""
+
+    def __call__(
+        self, text: str, before: str = "", bounds: TextBounds | None = None
+    ) -> TextBounds | None:
+        """Check ``text``; return what the next text that evolves from it is checked with.
+
+        ``bounds`` is what was returned for ``before``, from which ``text`` has evolved.
+        """
 
 
 class DocumentBatch:
@@ -179,8 +189,9 @@ class DocumentBatch:
         if text == document.text and vector == checked.state_vector:
             return None
         content = note_text(text)
-        self._check_text(text)
+        bounds = self._check_text(text, document.text, document.bounds)
         document.applied(text, update, checked, epoch_next)
+        document.bounds = bounds
         if document.bound > self._limits.state:
             document.bound = len(live.state())
             if document.bound > self._limits.state:

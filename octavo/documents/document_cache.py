@@ -8,6 +8,7 @@ from octavo.model.documents.document import StoredDocument
 from octavo.model.documents.facts import DocumentFacts
 from octavo.model.documents.limits import Growth
 from octavo.model.identity import ContentId, FileId, WorkspaceId
+from octavo.model.text_bounds import TextBounds
 
 MAX_BYTES = 64 * 1024 * 1024
 _ENTRY_BYTES = 4096
@@ -25,6 +26,7 @@ class CachedDocument(NamedTuple):
         facts: what is known of its content, in addition to its state vector.
         growth: the estimated cost of loading it.
         foreign: whether it may contain updates of devices.
+        bounds: those of the text, if it was checked.
     """
 
     live: LiveDocument
@@ -34,6 +36,7 @@ class CachedDocument(NamedTuple):
     facts: DocumentFacts
     growth: Growth
     foreign: bool
+    bounds: TextBounds | None = None
 
 
 class DocumentCache:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from octavo.model.refusal import UnrenderableNote
+from octavo.model.text_bounds import TextBounds, changed_lines
 
 LIMITS: Mapping[str, int] = MappingProxyType(
     {
@@ -78,19 +79,43 @@ def check_renderable(text: str) -> None:
     The error names the limit, one of `LIMITS`. Takes microseconds for an ordinary note, and
     linear time for any text. `octavo.render.note.render_note` renders an accepted text in seconds.
     """
-    size = len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
-    if size > LIMITS["length"]:
-        raise _refusal("length", size)
+    check_changed(text)
+
+
+def check_changed(
+    text: str, before: str = "", bounds: TextBounds | None = None
+) -> TextBounds | None:
+    """Check a text like `check_renderable`; of one that has changed, its new lines alone.
+
+    Args:
+        text: the text.
+        before: the text that it has evolved from.
+        bounds: what this returned for ``before``.
+
+    Returns:
+        The bounds with which the next text is checked; None if they are not known, so that it has
+        to be counted as a whole.
+    """
+    if 4 * len(text) > LIMITS["length"]:
+        size = len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+        if size > LIMITS["length"]:
+            raise _refusal("length", size)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
+    elif bounds is not None and "\r" not in before:
+        changed = _counted(f"\n{changed_lines(before, text)}\n")
+        if changed is not None and _are_small(joined := bounds.joined(changed), text):
+            return joined
     text = f"\n{text}\n"
-    if _is_small(text):
-        return
+    counted = _counted(text)
+    if counted is not None and _are_small(counted, text):
+        return counted
     if _first_over(_found(text)) is None:
-        return
+        return None
     over = _first_over(_found(_without_code(text)))
     if over is not None:
         raise _refusal(*over)
+    return None
 
 
 def _refusal(limit: str, found: int) -> UnrenderableNote:
@@ -106,18 +131,27 @@ def _refusal(limit: str, found: int) -> UnrenderableNote:
     return UnrenderableNote(detail, limit=limit, maximum=maximum, found=found)
 
 
-def _is_small(text: str) -> bool:
-    """Return whether a few counts prove that a text is within all limits."""
-    if len(text) > LIMITS["line_length"]:
-        return False
-    lines = text.count("\n")
+def _counted(text: str) -> TextBounds | None:
+    """Count a text that begins and ends with a line feed; None if it has many lines or signs."""
     data = text.encode(errors="surrogatepass")
-    if lines > _FEW or len(data) - len(data.translate(None, _SIGNS)) > _FEW:
-        return False
-    if "|" in text and _columns(text) * lines > _FEW:
-        return False
-    depth = _depth(text)
-    return depth <= LIMITS["nesting"] and depth * lines <= 2 * _FEW
+    lines, signs = data.count(b"\n"), len(data) - len(data.translate(None, _SIGNS))
+    if lines > _FEW or signs > _FEW:
+        return None
+    # Any line of dashes may be the second line of a table with one column.
+    return TextBounds(lines, signs, _depth(text), _columns(text) if b"|" in data else 1)
+
+
+def _are_small(bounds: TextBounds, text: str) -> bool:
+    """Return whether ``bounds`` prove that ``text`` is within all limits."""
+    lines, signs, levels, columns = bounds
+    return (
+        len(text) <= LIMITS["line_length"]
+        and lines <= _FEW
+        and signs <= _FEW
+        and columns * lines <= _FEW
+        and levels <= LIMITS["nesting"]
+        and levels * lines <= 2 * _FEW
+    )
 
 
 def _found(text: str) -> Iterator[tuple[str, int]]:

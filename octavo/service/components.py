@@ -32,7 +32,7 @@ from octavo.model.accounts.session import DAY, SessionLife
 from octavo.model.documents.initial_document import client_of
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import AccountId, Position, WorkspaceId
-from octavo.render.limits import check_renderable
+from octavo.render.limits import check_changed
 from octavo.restoration.restorations import Restorations
 from octavo.restoration.undo import ProgramUndo
 from octavo.service.archives import Archives, add_archives
@@ -209,7 +209,7 @@ def add_components(
     # The client id of this process's edits must be unique: neither another process nor an earlier
     # run may have used it, also when the installation was restored from a backup.
     cache = DocumentCache(client_of(new_id()))
-    documents = DocumentServices(cache, check_renderable, _document_limits(settings), Threads())
+    documents = DocumentServices(cache, check_changed, _document_limits(settings), Threads())
     attachments = add_attachments(root, settings, store, folders, meter, storage)
     directory = root.add(
         workspaces(

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from octavo.actors.workspace.document_services import DocumentServices
 from octavo.documents import DocumentCache
 from octavo.model.documents.limits import DocumentLimits
+from octavo.model.text_bounds import TextBounds
 
 CLIENT = 0x0C7A40
 LIMITS = DocumentLimits()
@@ -22,4 +23,8 @@ def inline_documents(
     check_text: Callable[[str], None] = accept,
 ) -> DocumentServices:
     """Documents in a cache of their own."""
-    return DocumentServices(DocumentCache(client, max_bytes), check_text, limits)
+
+    def check(text: str, before: str = "", bounds: TextBounds | None = None) -> None:
+        check_text(text)
+
+    return DocumentServices(DocumentCache(client, max_bytes), check, limits)

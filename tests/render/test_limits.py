@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from octavo.model.refusal import UnrenderableNote
 from octavo.render import limits
-from octavo.render.limits import LIMITS, MEANINGS, check_renderable
+from octavo.render.limits import LIMITS, MEANINGS, check_changed, check_renderable
 from octavo.render.parser import parse
 from tests.fakes.pathological_notes import limit_of, nested, readmes, table
 
@@ -172,7 +172,8 @@ def marked(text: str) -> str:
 @given(SIGNS, st.integers(1, 400))
 def test_text_cleared_by_the_cheap_counts_exceeds_no_limit(text: str, times: int) -> None:
     whole = marked(text * times)
-    if limits._is_small(whole):
+    bounds = limits._counted(whole)
+    if bounds is not None and limits._are_small(bounds, whole):
         found = dict(limits._found(whole))
         assert all(figure <= LIMITS[limit] for limit, figure in found.items())
 
@@ -202,3 +203,54 @@ def test_parser_finds_no_more_than_was_counted(text: str, times: int) -> None:
     assert lines <= found["nested_lines"]
     cells = sum(token.type in ("td_open", "th_open") for token in tokens)
     assert cells <= found["table_cells"]
+
+
+PIECES = st.sampled_from(["a", "\n", "- ", "> ", "|", "|-|-|\n", "[", "*", "\r\n", "\t", "é"])
+MARKUP = st.lists(PIECES, max_size=12).map("".join)
+
+
+@given(MARKUP, st.lists(st.tuples(st.floats(0, 1), st.integers(0, 9), MARKUP), max_size=6))
+def test_changed_text_is_checked_like_a_whole_one(
+    text: str, edits: list[tuple[float, int, str]]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "_FEW", 12)
+        low = {"nesting": 3, "lines": 12, "links": 12, "delimiters": 12, "nested_lines": 24}
+        patch.setattr(limits, "LIMITS", {**LIMITS, **low, "table_cells": 12})
+        bounds = None
+        if limit_of(text) is None:
+            bounds = check_changed(text)
+        for place, deleted, inserted in edits:
+            at = int(place * len(text))
+            changed = text[:at] + inserted + text[at + deleted :]
+            if limit_of(changed) is not None:
+                with pytest.raises(UnrenderableNote) as refused:
+                    check_changed(changed, text, bounds)
+                assert refused.value.limit == limit_of(changed)
+                continue
+            bounds = check_changed(changed, text, bounds)
+            text = changed
+            whole = check_changed(text)
+            if bounds is not None and whole is not None:
+                assert all(bound >= count for bound, count in zip(bounds, whole, strict=True))
+
+
+def test_changed_line_is_counted_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "- a line of prose\n" * 5_000
+    bounds = check_changed(text)
+    assert bounds is not None
+    counted: list[str] = []
+    depth = limits._depth
+
+    def noted(part: str) -> int:
+        counted.append(part)
+        return depth(part)
+
+    monkeypatch.setattr(limits, "_depth", noted)
+    changed = f"{text[:50_000]}[more](a.md){text[50_000:]}"
+    again = check_changed(changed, text, bounds)
+    assert again is not None
+    assert again.levels == bounds.levels
+    assert [len(part) < 60 for part in counted] == [True]
+    with pytest.raises(UnrenderableNote, match="31 levels"):
+        check_changed("> " * 30 + changed, changed, again)

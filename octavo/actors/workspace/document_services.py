@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from octavo.actors.workspace.messages import FollowTexts
-from octavo.documents import DocumentBatch, DocumentCache
+from octavo.documents import CheckText, DocumentBatch, DocumentCache
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import WorkspaceId
 from octavo.store.fair_turns import FairThreads
@@ -57,7 +57,7 @@ class DocumentServices:
     """
 
     cache: DocumentCache
-    check_text: Callable[[str], None]
+    check_text: CheckText
     limits: DocumentLimits = field(default_factory=DocumentLimits)
     offload: Offload = inline_offload
 

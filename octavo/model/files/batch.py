@@ -94,7 +94,7 @@ class Batch:
     @property
     def purges(self) -> bool:
         """Whether a plan purges a file."""
-        return any(change.outcome == "purged" for plan in self.plans for change in plan.changes)
+        return "purged" in [change.outcome for plan in self.plans for change in plan.changes]
 
     def _newly_attached(self, changeset: Changeset) -> set[ObjectId]:
         """Return the uploads that a changeset attaches; raises `UploadMissing` for a second use."""
