@@ -27,9 +27,11 @@ from itertools import accumulate  # noqa: E402
 
 import trio  # noqa: E402
 
+from benchmarks.clients.corpus import note  # noqa: E402
+from benchmarks.clients.devices import edit_together  # noqa: E402
 from benchmarks.http import Service, report, service  # noqa: E402
-from octavo.client import Client, Create, NoteDocument, Update, WorkspaceClient  # noqa: E402
-from octavo.model.identity import FileId, Position  # noqa: E402
+from octavo.client import Client, Create, Update, WorkspaceClient  # noqa: E402
+from octavo.model.identity import Position  # noqa: E402
 
 LONG = 100_000
 SHORT = 2_000
@@ -77,40 +79,19 @@ def percentiles(name: str, seconds: Sequence[float]) -> None:
 # Saves
 
 
-async def devices(
-    port: int, key: str, place: tuple[str, str], count: int, seconds: float
-) -> list[float]:
-    """Edit one note on this many devices; return how long each save took, in seconds."""
-    took: list[float] = []
-    async with client_of(port, key) as client:
-        workspace = client.workspace(place[0])
-        opened = [await NoteDocument.open(workspace, FileId(place[1])) for _ in range(count)]
-        end = trio.current_time() + seconds
-        async with trio.open_nursery() as nursery:
-            for number, document in enumerate(opened):
-                nursery.start_soon(edit, document, random.Random(number), end, took)
-    return took
-
-
-async def edit(document: NoteDocument, rng: random.Random, end: float, took: list[float]) -> None:
-    while (began := trio.current_time()) < end:
-        document.insert(rng.randrange(LONG // 2), "some words ")
-        await document.save()
-        took.append(trio.current_time() - began)
-
-
 async def saves(served: Service, count: int, processes: int, seconds: float) -> None:
+    # Devices count in characters here, and documents in bytes.
+    text = note(LONG, LONG // 200, 1).encode("ascii", "ignore").decode()
     async with client_of(served.port, served.key) as client:
         workspace = await client.create_workspace("Saves")
-        made = await workspace.create("note.md", "A line of a note, so long.\n" * (LONG // 27))
+        made = await workspace.create("note.md", text)
     share = [count // processes + (number < count % processes) for number in range(processes)]
     spent = cpu(served.pid)
     found: list[float] = []
 
     async def run(devices_here: int) -> None:
-        asked = json.dumps(
-            [served.port, served.key, [workspace.id, made.file_id], devices_here, seconds]
-        )
+        path = f"/api/workspaces/{workspace.id}/files/{made.file_id}"
+        asked = json.dumps([served.port, served.key, path, devices_here, seconds])
         command = [sys.executable, __file__, "--devices", asked]
         done = await trio.run_process(command, capture_stdout=True)
         found.extend(json.loads(done.stdout))
@@ -227,8 +208,7 @@ def main() -> None:
     parser.add_argument("--devices", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.devices:
-        port, key, place, count, seconds = json.loads(arguments.devices)
-        print(json.dumps(trio.run(devices, port, key, tuple(place), count, seconds)))
+        print(json.dumps(trio.run(edit_together, *json.loads(arguments.devices))))
         return
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, set(cores[1:] or cores))

@@ -127,8 +127,11 @@ def plan_all(
     return verdicts
 
 
-INLINE_BYTES = 65_536
-"""Bytes of documents and updates that are processed or read without a separate thread."""
+INLINE_BYTES = 131_072
+"""Bytes of documents that are processed or read without a separate thread, counted once for each
+save: half a millisecond."""
+INLINE_CACHED_BYTES = 1_048_576
+"""Bytes of documents in memory from which updates are taken without a separate thread."""
 INLINE_TEXT_BYTES = 262_144
 """Bytes of new texts that are planned without a separate thread, and compressed by the writer."""
 
@@ -268,9 +271,10 @@ class Planner:
             prepared = compressed_texts(batch.plans) if long else {}
             return PlannedBatch(batch, verdicts, documents.changed(), documents, prepared)
 
-        much = bool(saves) and loading.size + sum(map(size_of, saves)) > INLINE_BYTES
+        work_on = len(saves) * loading.size + sum(map(size_of, saves)) if saves else 0
         long = sum([each.size for each in waiting]) > INLINE_TEXT_BYTES or bool(texts)
-        return await self._documents.offload(work) if much or long else work()
+        much = work_on > INLINE_BYTES or long
+        return await self._documents.offload(work) if much else work()
 
     async def documents(
         self, state: WorkspaceState, queries: Sequence[MissingUpdate | FollowTexts]
@@ -297,7 +301,7 @@ class Planner:
             ]
             return ReadDocuments(updates, to_store, batch)
 
-        much = loading.size > INLINE_BYTES
+        much = loading.size > (INLINE_BYTES if loading.stored else INLINE_CACHED_BYTES)
         found = await self._documents.offload(work) if much else work()
         unread = not loading.read and any(isinstance(each, FollowTexts) for each in queries)
         unfixed = any(each.followed is None for each in loading.stored.values())
