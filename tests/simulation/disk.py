@@ -23,6 +23,7 @@ from octavo.store.transaction import T
 from tests.simulation.weather import FaultSchedule
 
 ANN = AccountId("ann")
+_OFF = "the machine has lost its power"
 
 
 class Disk(InlineStore):
@@ -30,7 +31,7 @@ class Disk(InlineStore):
 
     Attributes:
         committed: the position of each workspace in the newest commit.
-        off: whether it was closed.
+        off: whether the machine has lost its power, or it was closed.
     """
 
     def __init__(self, path: Path | None, faults: FaultSchedule) -> None:
@@ -58,18 +59,24 @@ class Disk(InlineStore):
     async def read(self, script: Script[T]) -> T:
         """See `InlineStore`."""
         try:
-            return await super().read(script)
+            found = await super().read(script)
         except sqlite3.ProgrammingError:
             # The caller waits beyond the end of its process.
             if self.off:
-                raise StoreUnavailable("the machine has lost its power") from None
+                raise StoreUnavailable(_OFF) from None
             raise
+        if self.off:
+            raise StoreUnavailable(_OFF)
+        return found
 
     async def wait_for_a_commit(self) -> None:
         """Return soon after the next commit."""
         await self._lot.park()
 
     async def _reach(self, point: str) -> None:
+        if self.off and point == "store.before_commit":
+            # Of a process that is killed, a task may have gone on to here.
+            raise StoreUnavailable(_OFF, outcome_unknown=True)
         if point == "store.after_commit":
             self._note()
         await self._weather.reach(point, "store")
@@ -95,9 +102,10 @@ class Disk(InlineStore):
             yield name, columns, cursor.fetchall()
 
     def copied(self, folder: Path) -> Path | None:
-        """Copy the files as they are now, as after a power failure."""
+        """Lose the power: copy the files as they are now. Nothing is committed here any more."""
         if self._path is None:
             return None
+        self.off = True
         for file in sorted(self._path.parent.glob(f"{self._path.name}*")):
             if not file.name.endswith("-shm"):
                 shutil.copyfile(file, folder / file.name)

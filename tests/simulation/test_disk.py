@@ -1,12 +1,15 @@
 """What scenarios rely on of a disk."""
 
 import sqlite3
+from pathlib import Path
 from random import Random
 
 import pytest
 
+from octavo.model.identity import WorkspaceId
 from octavo.store import StoreUnavailable, Transaction
-from tests.simulation.disk import Disk
+from octavo.store.scripts.workspaces import create
+from tests.simulation.disk import ANN, Disk
 from tests.simulation.weather import FaultSchedule
 
 
@@ -23,6 +26,22 @@ async def test_disk_without_power_can_not_be_read() -> None:
     disk.close()
     with pytest.raises(StoreUnavailable, match="lost its power"):
         await disk.read(count)
+
+
+async def test_nothing_is_committed_without_power(tmp_path: Path) -> None:
+    disk = Disk(tmp_path / "octavo.db", FaultSchedule(Random(0)))
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    copy = disk.copied(folder)
+    with pytest.raises(StoreUnavailable, match="lost its power") as lost:
+        await disk.write(create(WorkspaceId("v"), "Vault", ANN, 0))
+    assert lost.value.outcome_unknown
+    with pytest.raises(StoreUnavailable, match="lost its power"):
+        await disk.read(count)
+    disk.close()
+    copied = Disk(copy, FaultSchedule(Random(0)))
+    assert await copied.read(count) == 0
+    copied.close()
 
 
 async def test_disk_with_power_reports_mistakes_of_its_user() -> None:
