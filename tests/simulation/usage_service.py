@@ -128,7 +128,9 @@ class _Run:
         if lost:
             self._sights.append("lost")
         oldest = trio.current_time() - INTERVAL_SECONDS - DELAYS
-        if not process.writes.failed and any(each.at < oldest for each in lost):
+        # Time may leap over any interval when it passes early.
+        punctual = not process.writes.failed and not current_schedule().early_time
+        if punctual and any(each.at < oldest for each in lost):
             raise AssertionError("counts are lost that are older than some seconds")
 
     async def judge(self) -> None:
