@@ -135,7 +135,7 @@ BROKEN_RESTORATIONS: Mapping[Break, str] = {
     go_on_as_who_began: "does not end",
     need_no_permission: "might not write any more",
     keep_silent_about_what_stays_deleted: "and is not named",
-    count_what_stays_deleted: "are said to have returned",
+    count_what_stays_deleted: "are said to have returned|and is not named",
     make_room_for_what_stays_deleted: "was overwritten",
     give_no_former_path_back: "its former path is free",
 }
