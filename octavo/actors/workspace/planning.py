@@ -127,11 +127,16 @@ def plan_all(
     return verdicts
 
 
-INLINE_BYTES = 131_072
+INLINE_BYTES = 65_536
 """Bytes of documents that are processed or read without a separate thread, counted once for each
-save: half a millisecond."""
+save or query, with what the batch may add to them."""
+INLINE_UPDATE_BYTES = 4096
+"""Bytes of the updates of a batch that are merged without a separate thread: each of their structs
+may take as long as a thousand characters."""
 INLINE_CACHED_BYTES = 1_048_576
-"""Bytes of documents in memory from which updates are taken without a separate thread."""
+"""The same as `INLINE_BYTES`, of documents in memory from which updates are taken alone."""
+BYTES_OF_A_SAVE = 1024
+"""What merging any update costs, in bytes of a document."""
 INLINE_TEXT_BYTES = 262_144
 """Bytes of new texts that are planned without a separate thread, and compressed by the writer."""
 
@@ -271,9 +276,10 @@ class Planner:
             prepared = compressed_texts(batch.plans) if long else {}
             return PlannedBatch(batch, verdicts, documents.changed(), documents, prepared)
 
-        work_on = len(saves) * loading.size + sum(map(size_of, saves)) if saves else 0
-        long = sum([each.size for each in waiting]) > INLINE_TEXT_BYTES or bool(texts)
-        much = work_on > INLINE_BYTES or long
+        written, updates = sum([each.size for each in waiting]), sum(map(size_of, saves))
+        work_on = len(saves) * (loading.size + written + BYTES_OF_A_SAVE) if saves else 0
+        long = written > INLINE_TEXT_BYTES or bool(texts)
+        much = work_on > INLINE_BYTES or updates > INLINE_UPDATE_BYTES or long
         return await self._documents.offload(work) if much else work()
 
     async def documents(
@@ -301,7 +307,8 @@ class Planner:
             ]
             return ReadDocuments(updates, to_store, batch)
 
-        much = loading.size > (INLINE_BYTES if loading.stored else INLINE_CACHED_BYTES)
+        most = INLINE_BYTES if loading.stored else INLINE_CACHED_BYTES
+        much = loading.size * len(queries) > most
         found = await self._documents.offload(work) if much else work()
         unread = not loading.read and any(isinstance(each, FollowTexts) for each in queries)
         unfixed = any(each.followed is None for each in loading.stored.values())
