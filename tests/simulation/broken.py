@@ -203,7 +203,7 @@ BROKEN: Mapping[Break, str] = {
     ignore_the_fence: "duplicate position|and its receipt tells|before it was committed",
     lose_the_take_back: (
         "not linearizable|, live at .*, reads|is (not )?legal|without a fault"
-        "|bytes, and .* are counted"
+        "|bytes, and .* are counted|is not kept as it was told"
     ),
     trust_what_was_known_before_a_failure: "not linearizable|announced|not legal|is due since",
     forget_what_shrinks: "bytes, and .* are counted",
