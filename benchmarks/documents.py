@@ -1,4 +1,4 @@
-"""Documents, copies and search: what the typed client achieves with the whole service.
+"""Documents, copies and search, with the whole service: devices are bare, others the typed client.
 
 Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The server has one core; the
 clients, in processes of their own, have the others. The client is in Python: ``server cpu`` is the

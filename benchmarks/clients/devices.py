@@ -1,7 +1,7 @@
 """Devices that edit one note together, and do little else: the server is to be the limit.
 
 Each inserts a few words, sends them as an update, and applies what it lacks, as the typed client
-does; that also compares texts after each save, which takes longer than the server does.
+does. That also compares texts of the whole note after each save.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pycrdt import Doc, Text
 
 from octavo.model.documents.initial_document import ROOT
 
-MOST = 1 << 20
+MOST_BYTES = 1 << 20
+"""That are received at once."""
 WORDS = "some words "
 
 
@@ -49,7 +50,7 @@ class _Connection:
         return dict(json.loads(content))
 
     async def _more(self) -> bytes:
-        received = await self._stream.receive_some(MOST)
+        received = await self._stream.receive_some(MOST_BYTES)
         if not received:
             raise SystemExit("the server closed the connection")
         return bytes(received)

@@ -70,9 +70,8 @@ class BatchDocument:
         """Return a document taken from the cache."""
         live, stored, text, content_id, facts, growth, foreign, bounds = cached
         size = len(stored.state)
-        taken = cls(live, text, content_id, stored, size, facts, growth, foreign, True, stored)
-        taken.bounds = bounds
-        return taken
+        known = (live, text, content_id, stored, size, facts, growth, foreign, True, stored)
+        return cls(*known, bounds=bounds)
 
     def to_cache(self, stored: StoredDocument) -> CachedDocument:
         """Return the entry for the cache, given the document as it is stored now."""

@@ -33,7 +33,7 @@ class TextBounds(NamedTuple):
 def changed_lines(old: str, new: str) -> str:
     """Return lines of ``new`` that include all those which ``old`` does not have.
 
-    They begin and end with a line feed, except at the begin and the end of ``new``.
+    They begin and end with a line feed, except at the beginning and the end of ``new``.
     """
     prefix = common_prefix(old, new)
     suffix = common_suffix(old, new, prefix)

@@ -95,6 +95,8 @@ def check_changed(
     Returns:
         The bounds with which the next text is checked; None if they are not known, so that it has
         to be counted as a whole.
+
+    Raises `UnrenderableNote`, as `check_renderable` does.
     """
     if 4 * len(text) > LIMITS["length"]:
         size = len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))

@@ -8,9 +8,8 @@ order; trio itself patches the two names used here when it runs under Hypothesis
 tasks back by returning them to the run queue. Only this module of the package and
 `cancellation_order` use trio's private names; `lift_shields` is here because it does.
 
-In each turn, the run loop asks the operating system for I/O, which took a thirteenth of the time of
-simulated services that have none. A run without I/O asks in one of `TURNS_WITHOUT_IO` turns while
-tasks are runnable, so that threads and signals reach it.
+In each turn, the run loop asks the operating system for I/O. A run without I/O asks in one of
+`TURNS_WITHOUT_IO` turns while tasks are runnable, so that threads and signals reach it.
 
 The hook applies to one thread: a trio run in another thread continues to use trio's own generator.
 """

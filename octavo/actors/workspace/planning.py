@@ -131,8 +131,8 @@ INLINE_BYTES = 65_536
 """Bytes of documents that are processed or read without a separate thread, counted once for each
 save or query, with what the batch may add to them."""
 INLINE_UPDATE_BYTES = 4096
-"""Bytes of the updates of a batch that are merged without a separate thread: each of their structs
-may take as long as a thousand characters."""
+"""Bytes of the updates of a batch that are merged without a separate thread: a few of them may be a
+struct, which may conflict with many others."""
 INLINE_CACHED_BYTES = 1_048_576
 """The same as `INLINE_BYTES`, of documents in memory from which updates are taken alone."""
 BYTES_OF_A_SAVE = 1024
