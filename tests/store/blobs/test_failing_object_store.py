@@ -114,6 +114,7 @@ async def test_completion_that_is_not_acknowledged_is_reported(
     with trio.fail_after(10), pytest.raises(BlobsUnavailable):
         await blobs.put(key(1), folder / "large")
     faulty.fault = None
+    blobs = store(folder, PATIENT)
     await blobs.put(key(1), folder / "large")
     assert await content(blobs, key(1)) == bytes(LARGE)
 
@@ -210,7 +211,7 @@ async def test_unreachable_store_is_reported(monkeypatch: pytest.MonkeyPatch, fo
 async def test_object_that_was_removed_between_two_requests_is_missing(
     faulty: FaultyObjectStore, folder: Path
 ) -> None:
-    blobs = store(folder)
+    blobs = store(folder, PATIENT)
     await blobs.put(key(1), folder / "large")
     reading = blobs.read(key(1))
     async for _ in reading:
