@@ -42,6 +42,7 @@ from octavo.service.engine import StoreEngine
 from octavo.service.entropy import elapsed, new_entropy, new_id, now
 from octavo.service.legal import Legal
 from octavo.service.mail import mail_delivery
+from octavo.service.notice_streams import NoticeStreams
 from octavo.service.publishing import Publishing, add_publishing
 from octavo.service.restorations import add_restorations
 from octavo.service.retention import all_kept, retention_job
@@ -75,6 +76,7 @@ class Components:
     audit: Audit
     workspaces: Workspaces
     hub: NoticeHub[Frame]
+    streams: NoticeStreams
     meter: UsageMeter
     storage: StorageRoom
     sweeper: SweepingJob
@@ -117,6 +119,7 @@ def add_components(
     else:
         store = engine.store
     hub = NoticeHub(changed_frame)
+    streams = NoticeStreams(hub)
     activity = Activity(store)
     audit = server_audit(store, log_audit)
     life = SessionLife(settings.session_idle_days * DAY, settings.session_absolute_days * DAY)
@@ -160,7 +163,7 @@ def add_components(
         await indexer.run()
 
     async def notices(worker: WorkerContext) -> None:
-        await hub.run()
+        await streams.run()
 
     async def sweep(worker: WorkerContext) -> None:
         await sweeper.run()
@@ -245,6 +248,7 @@ def add_components(
         audit=audit,
         workspaces=directory,
         hub=hub,
+        streams=streams,
         meter=meter,
         storage=storage,
         sweeper=sweeper,

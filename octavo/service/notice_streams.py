@@ -1,20 +1,21 @@
 """Serve notice streams: every accepted WebSocket listens to the notice hub."""
 
-from dataclasses import dataclass
-
 import trio
 
 from octavo.actors.notice_hub import NoticeHub
 from octavo.http.api.notices import StreamCaller
-from octavo.ws import Frame, ServerWebSocket, serve_websocket
-from octavo.ws.notice_stream import MAX_MESSAGE, SUBPROTOCOL, NoticeStream
+from octavo.ws import Frame, ServerWebSocket, WebSockets
+from octavo.ws.notice_stream import MAX_MESSAGE, NoticeStream
+from octavo.ws.shared_timer import SharedTimer
+
+CHECKED_EVERY = 10.0
+"""Seconds between two checks of a stream's authorization, besides the immediate notifications."""
 
 
-@dataclass(frozen=True, slots=True)
 class NoticeStreams:
     """The notice streams of all callers.
 
-    Attributes:
+    Args:
         hub: announces the positions of workspaces.
         check_every: seconds between two checks of a stream's authorization, besides the immediate
             notifications.
@@ -22,10 +23,26 @@ class NoticeStreams:
         ping_interval: seconds between pings; None sends none.
     """
 
-    hub: NoticeHub[Frame]
-    check_every: float = 10.0
-    close_time: float = 5.0
-    ping_interval: float | None = 30.0
+    def __init__(
+        self,
+        hub: NoticeHub[Frame],
+        *,
+        check_every: float = CHECKED_EVERY,
+        close_time: float = 5.0,
+        ping_interval: float | None = 30.0,
+    ) -> None:
+        self._hub = hub
+        self._checks = SharedTimer(check_every, NoticeStream.recheck_access)
+        self._sockets = WebSockets(
+            max_message_size=MAX_MESSAGE, close_time=close_time, ping_interval=ping_interval
+        )
+
+    async def run(self) -> None:
+        """Deliver notices, keep the streams alive and check them, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._hub.run)
+            nursery.start_soon(self._sockets.run)
+            nursery.start_soon(self._checks.run)
 
     async def serve(
         self,
@@ -33,15 +50,13 @@ class NoticeStreams:
         caller_state: StreamCaller,
         *,
         stopping: trio.Event,
-        request_id: str,
     ) -> None:
         """Serve one stream until the client leaves, loses its access, or the server stops.
 
         Args:
-            stream: begins with the request for the WebSocket; it is closed in any case.
+            stream: begins with the first frame; it is closed in any case.
             caller_state: the caller, and the checks of what the caller may still receive.
-            stopping: closes the stream with 1001.
-            request_id: repeated in the response to the request.
+            stopping: closes the stream with 1001; the same for all streams.
 
         When cancelled, the socket is closed immediately, without a close frame.
         """
@@ -49,20 +64,11 @@ class NoticeStreams:
         async def listen(connection: ServerWebSocket) -> None:
             await NoticeStream(
                 connection,
-                self.hub,
+                self._hub,
                 account_id=caller_state.caller.account_id,
                 workspace_access=caller_state.workspace_access,
                 still_valid=caller_state.still_valid,
-                check_every=self.check_every,
+                checks=self._checks,
             ).run()
 
-        await serve_websocket(
-            stream,
-            listen,
-            subprotocol=SUBPROTOCOL,
-            stopping=stopping,
-            max_message_size=MAX_MESSAGE,
-            close_time=self.close_time,
-            ping_interval=self.ping_interval,
-            headers=[(b"x-request-id", request_id.encode())],
-        )
+        await self._sockets.serve(stream, listen, stopping=stopping)

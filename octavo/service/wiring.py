@@ -85,7 +85,6 @@ from octavo.service.components import Components
 from octavo.service.deferred import Deferred, DeferredApplication
 from octavo.service.entropy import elapsed, jitter, new_entropy, new_id, now
 from octavo.service.legal import Legal
-from octavo.service.notice_streams import NoticeStreams
 from octavo.store.fair_turns import working_for
 from octavo.ws.notice_stream import SUBPROTOCOL
 
@@ -164,7 +163,7 @@ def wire_application(
         authenticator,
         store,
         subprotocol=SUBPROTOCOL,
-        serve=NoticeStreams(parts.hub).serve,
+        serve=parts.streams.serve,
         new_id=new_id,
         log_request=log_request,
         public_url=public_url,

@@ -34,15 +34,20 @@ def message_frame(message: str | bytes) -> Frame:
     return Frame(struct.pack("!BBQ", _FIN | opcode, 127, size) + payload)
 
 
+def control_frame(opcode: int, payload: bytes) -> bytes:
+    """Return a server's control frame (RFC 6455 section 5.5), of at most 125 bytes."""
+    return struct.pack("!BB", _FIN | opcode, len(payload)) + payload
+
+
 def close_frame(code: int, reason: str = "") -> bytes:
     """Return a server's close frame (RFC 6455 section 5.5.1).
 
     Code 1005 means no code and is not sent. A reason is truncated to the size of a control frame.
     """
     if code == 1005:
-        return b"\x88\x00"
+        return control_frame(_CLOSE, b"")
     truncated = reason.encode()[:123].decode(errors="ignore").encode()
-    return struct.pack("!BBH", 0x88, 2 + len(truncated), code) + truncated
+    return control_frame(_CLOSE, code.to_bytes(2, "big") + truncated)
 
 
 def is_close(frame: bytes) -> bool:

@@ -1,45 +1,58 @@
 """Server pings, which detect dead peers."""
 
-import struct
-from dataclasses import dataclass
+import math
 from itertools import count
 
 import trio
-from trio_websocket import ConnectionClosed, WebSocketConnection
 
-from octavo.ws.websocket_stream_adapter import WebSocketStreamAdapter
+from octavo.ws.connection import ServerWebSocket
+from octavo.ws.shared_timer import SharedTimer
 
 NO_PONG = 1011
 
 
-@dataclass(frozen=True, slots=True)
 class KeepAlive:
-    """Pings ``interval`` seconds after each pong; closes after ``pong_time`` without a pong.
+    """Pings each connection ``interval`` seconds after its last pong; closes it without a pong.
 
-    While reading is paused because too many messages wait for the handler, pongs are not read and
-    do not count as missing.
+    A pong may take ``pong_time`` seconds. While the handler of a connection does not receive, its
+    pongs are not read and do not count as missing.
+
+    Args:
+        interval: in seconds; None sends no pings.
+        pong_time: in seconds.
     """
 
-    stream: WebSocketStreamAdapter
-    interval: float
-    pong_time: float
+    def __init__(self, interval: float | None, pong_time: float) -> None:
+        self._next = SharedTimer(math.inf if interval is None else interval, self._ping)
+        self._missing = SharedTimer(pong_time, self._miss)
+        self._numbers = count()
 
-    async def run(self, socket: WebSocketConnection) -> None:
-        """Ping until the connection is closed.
+    async def run(self) -> None:
+        """Ping until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._next.run)
+            nursery.start_soon(self._missing.run)
 
-        When cancelled, half a ping may have been sent, and the connection is unusable.
-        """
-        for number in count():
-            await trio.sleep(self.interval)
-            pauses = self.stream.pauses
-            if self.stream.paused:
-                continue
-            try:
-                with trio.move_on_after(self.pong_time):
-                    await socket.ping(struct.pack("!Q", number))
-                    continue
-            except ConnectionClosed:
-                return
-            if not self.stream.paused and self.stream.pauses == pauses:
-                await self.stream.refuse(NO_PONG, "no pong in time")
-                return
+    def watch(self, connection: ServerWebSocket) -> None:
+        """Ping a connection until it is left."""
+        self._next.set(connection)
+
+    def leave(self, connection: ServerWebSocket) -> None:
+        """Ping a connection no more."""
+        self._next.clear(connection)
+        self._missing.clear(connection)
+
+    def pong_received(self, connection: ServerWebSocket) -> None:
+        """Record that a connection has answered its last ping."""
+        if self._missing.clear(connection):
+            self._next.set(connection)
+
+    def _ping(self, connection: ServerWebSocket) -> None:
+        connection.ping(next(self._numbers).to_bytes(8, "big"))
+        self._missing.set(connection)
+
+    def _miss(self, connection: ServerWebSocket) -> None:
+        if connection.is_waiting:
+            connection.refuse(NO_PONG, "no pong in time")
+        else:
+            self._next.set(connection)

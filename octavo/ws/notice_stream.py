@@ -18,11 +18,16 @@ from octavo.store import StoreUnavailable
 from octavo.store.scripts.workspaces import WorkspaceAccess
 from octavo.ws.connection import ServerWebSocket
 from octavo.ws.frames import Frame, message_frame
+from octavo.ws.shared_timer import SharedTimer
 
 SUBPROTOCOL = "octavo.notices.v1"
 MAX_MESSAGE = 4096
 """Maximum size in bytes of a message from the client."""
 MAX_SUBSCRIPTIONS = 1000
+SENT_IN_A_ROW = 32
+"""Notices that a slow device is sent before the stream looks for messages."""
+GLANCE = 0.001
+"""Seconds that the stream waits for messages of a device for which notices are due."""
 PROTOCOL_ERROR, UNSUPPORTED, POLICY, TRY_LATER = 1002, 1003, 1008, 1013
 _ID = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 
@@ -59,9 +64,21 @@ class NoticeStream:
         workspace_access: returns, for each existing workspace, whether the account is a member, and
             the position of the workspace.
         still_valid: returns whether the session or key is still valid.
-        check_every: seconds between checks of session and memberships, in addition to those that
-            the hub requests.
+        checks: calls `recheck_access` at intervals, in addition to the hub.
     """
+
+    __slots__ = (
+        "_check_due",
+        "_checks",
+        "_connection",
+        "_hub",
+        "_sent",
+        "_still_valid",
+        "_unsent",
+        "_withheld",
+        "_workspace_access",
+        "account_id",
+    )
 
     def __init__(
         self,
@@ -71,14 +88,14 @@ class NoticeStream:
         account_id: AccountId,
         workspace_access: ReadAccess,
         still_valid: StillValid,
-        check_every: float,
+        checks: SharedTimer["NoticeStream"],
     ) -> None:
         self.account_id = account_id
         self._connection = connection
         self._hub = hub
         self._workspace_access = workspace_access
         self._still_valid = still_valid
-        self._check_every = check_every
+        self._checks = checks
         # The subscriptions, with the latest position sent for each.
         self._sent: dict[WorkspaceId, Position] = {}
         # The positions still to be sent; None: the workspace is gone.
@@ -86,20 +103,27 @@ class NoticeStream:
         # The latest positions of subscriptions that are being set up: whether the account is a
         # member, and may know of them, is being looked up.
         self._withheld: dict[WorkspaceId, Position] = {}
-        self._wake = trio.Event()
-        self._check = trio.Event()
+        self._check_due = False
 
     async def run(self) -> None:
         """Serve the device. Raises `ConnectionGone`. Cancellation drops the subscriptions."""
         self._hub.enter(self)
+        self._checks.set(self)
         try:
             await self._send(type="hello", protocol=SUBPROTOCOL)
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._send_due)
-                nursery.start_soon(self._check_periodically)
-                await self._receive()
-                nursery.cancel_scope.cancel(reason="the device disconnected")
+            # One task for everything: a listener that waits takes little memory.
+            while not self._check_due or await self._check():
+                await self._send_due()
+                message = None
+                if self._unsent:
+                    with trio.move_on_after(GLANCE):
+                        message = await self._connection.receive_or_wake()
+                else:
+                    message = await self._connection.receive_or_wake()
+                if message is not None and not await self._answer(message):
+                    return
         finally:
+            self._checks.clear(self)
             for workspace_id in self._sent:
                 self._hub.unsubscribe(workspace_id, self)
             self._hub.leave(self)
@@ -116,39 +140,37 @@ class NoticeStream:
         elif not self._unsent and self._connection.offer_frame(frame):
             self._sent[workspace_id] = position
         else:
-            self._unsent[workspace_id] = position
-            self._wake.set()
+            self._send_later(workspace_id, position)
 
     def gone(self, workspace_id: WorkspaceId) -> None:
         """Notify the device that the workspace is gone."""
         sent = self._sent.pop(workspace_id, None)
         # While the subscription is being set up, the look-up decides what the device may know.
         if sent is not None and sent != _PENDING:
-            self._unsent[workspace_id] = None
-            self._wake.set()
+            self._send_later(workspace_id, None)
 
     def recheck_access(self) -> None:
-        """Check session and memberships now."""
-        self._check.set()
+        """Check session and memberships before anything else is done."""
+        self._check_due = True
+        self._connection.wake()
 
-    # Concurrent tasks.
+    # What the device asks for; each returns whether the stream goes on.
 
-    async def _receive(self) -> None:
-        async for message in self._connection:
-            if isinstance(message, bytes):
-                await self._connection.close(UNSUPPORTED, "Messages must be text, in JSON.")
-                return
-            request = _read(message)
-            if request is None:
-                await self._connection.close(
-                    PROTOCOL_ERROR, 'Send {"type": "subscribe", "workspaceId": "…"}.'
-                )
-                return
-            workspace_id = WorkspaceId(request.workspace_id)
-            if request.type == "unsubscribe":
-                self._drop(workspace_id)
-            elif not await self._subscribe(workspace_id):
-                return
+    async def _answer(self, message: str | bytes) -> bool:
+        if isinstance(message, bytes):
+            await self._connection.close(UNSUPPORTED, "Messages must be text, in JSON.")
+            return False
+        request = _read(message)
+        if request is None:
+            await self._connection.close(
+                PROTOCOL_ERROR, 'Send {"type": "subscribe", "workspaceId": "…"}.'
+            )
+            return False
+        workspace_id = WorkspaceId(request.workspace_id)
+        if request.type == "unsubscribe":
+            self._drop(workspace_id)
+            return True
+        return await self._subscribe(workspace_id)
 
     async def _subscribe(self, workspace_id: WorkspaceId) -> bool:
         if len(self._sent) >= MAX_SUBSCRIPTIONS and workspace_id not in self._sent:
@@ -180,36 +202,40 @@ class NoticeStream:
         await self._send(type="subscribed", workspaceId=workspace_id, position=position)
         return True
 
-    async def _send_due(self) -> None:
-        while True:
-            await self._wake.wait()
-            self._wake = trio.Event()
-            while self._unsent:
-                workspace_id, position = next(iter(self._unsent.items()))
-                del self._unsent[workspace_id]
-                if position is None:
-                    await self._send(type="gone", workspaceId=workspace_id, reason="deleted")
-                elif position > self._sent.get(workspace_id, position):
-                    self._sent[workspace_id] = position
-                    await self._connection.send_frame(changed_frame(workspace_id, position))
+    # What is due
 
-    async def _check_periodically(self) -> None:
-        while True:
-            with trio.move_on_after(self._check_every):
-                await self._check.wait()
-            self._check = trio.Event()
-            try:
-                if not await self._still_valid():
-                    await self._connection.close(
-                        POLICY, "The session or key has ended: sign in again."
-                    )
-                    return
-                if not await self._check_workspaces():
-                    await self._connection.close(POLICY, "A membership has ended.")
-                    return
-            except StoreUnavailable:
-                # Unknown at present; the next check decides.
-                continue
+    def _send_later(self, workspace_id: WorkspaceId, position: Position | None) -> None:
+        if not self._unsent:
+            self._connection.wake()
+        self._unsent[workspace_id] = position
+
+    async def _send_due(self) -> None:
+        for _ in range(SENT_IN_A_ROW):
+            if not self._unsent or self._check_due:
+                return
+            workspace_id, position = next(iter(self._unsent.items()))
+            del self._unsent[workspace_id]
+            if position is None:
+                await self._send(type="gone", workspaceId=workspace_id, reason="deleted")
+            elif position > self._sent.get(workspace_id, position):
+                self._sent[workspace_id] = position
+                await self._connection.send_frame(changed_frame(workspace_id, position))
+
+    async def _check(self) -> bool:
+        """Check session and memberships; return whether the stream goes on."""
+        self._check_due = False
+        self._checks.set(self)
+        try:
+            if not await self._still_valid():
+                await self._connection.close(POLICY, "The session or key has ended: sign in again.")
+                return False
+            if not await self._check_workspaces():
+                await self._connection.close(POLICY, "A membership has ended.")
+                return False
+        except StoreUnavailable:
+            # Unknown at present; the next check decides.
+            return True
+        return True
 
     async def _check_workspaces(self) -> bool:
         """Send missed notices; return False when a membership has ended."""
@@ -231,7 +257,6 @@ class NoticeStream:
             elif access.position > sent and self._unsent.get(workspace_id) is None:
                 # Committed by a process that died before it published the change.
                 self._unsent[workspace_id] = access.position
-                self._wake.set()
         return True
 
     def _drop(self, workspace_id: WorkspaceId) -> None:

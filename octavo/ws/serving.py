@@ -1,163 +1,116 @@
-"""Serve one WebSocket, from its parsed request to the end of the connection."""
+"""Serve the WebSockets of a server, each from its first frame to the end of the connection."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 import outcome
 import trio
-from trio_websocket import ConnectionClosed, WebSocketConnection, wrap_server_stream
 
 from octavo.ws.connection import ConnectionGone, ServerWebSocket
 from octavo.ws.keep_alive import KeepAlive
-from octavo.ws.websocket_stream_adapter import MAX_WAITING, Closing, WebSocketStreamAdapter
 
 Handler = Callable[[ServerWebSocket], Awaitable[None]]
 
 NORMAL = 1000
 GOING_AWAY = 1001
 INTERNAL_ERROR = 1011
-LINGER_AT_STOP = 1.0
-"""Seconds that a stopping server waits for a peer that does not close after a close frame."""
+STOPPED_PER_TURN = 32
+"""Connections that are closed before the loop yields to other tasks."""
 
 
-async def serve_websocket(
-    stream: trio.abc.Stream,
-    handler: Handler,
-    *,
-    subprotocol: str | None,
-    stopping: trio.Event,
-    max_message_size: int,
-    close_time: float,
-    ping_interval: float | None = None,
-    pong_time: float = 20.0,
-    headers: Sequence[tuple[bytes, bytes]] = (),
-) -> None:
-    """Accept the request that ``stream`` begins with, run ``handler``, and close.
+class WebSockets:
+    """The open WebSockets of a server, which one task keeps alive and stops.
 
     Args:
-        stream: begins with the whole request. It is closed at the end in any case. Its sends must
-            have a deadline of their own.
-        handler: receives the connection; `ConnectionGone` may propagate from it. It detects a
-            disconnect only by receiving or sending, so one of its tasks should always receive.
-        subprotocol: one of those that the request offers, or None.
-        stopping: closes the connection with 1001. The handler has until the end of the close to
-            return; then it is cancelled.
         max_message_size: maximum size in bytes of a message.
-        close_time: seconds for the closing handshake; also for sending the response to the request.
+        close_time: seconds for the closing handshake.
         ping_interval: seconds between pings; None sends none.
         pong_time: seconds for the peer to respond to a ping.
-        headers: added to the response to the request.
-
-    The close code is 1000 when the handler returned, 1011 when it raised or no pong arrived, and
-    1002, 1007 or 1009 when the peer violated the protocol or a limit. A request that is not a
-    WebSocket handshake (RFC 6455 section 4.2.1) is refused, and the handler is not run. No
-    extensions are negotiated, so nothing is compressed.
-
-    Raises what the handler raised, unwrapped from groups that contain nothing else. When cancelled,
-    the socket is closed immediately, without a close frame.
     """
-    adapter = WebSocketStreamAdapter(stream, max_message_size)
-    pings = None if ping_interval is None else KeepAlive(adapter, ping_interval, pong_time)
-    session = _Session(adapter, handler, stopping, close_time, pings)
-    result = await outcome.acapture(session.run, subprotocol, list(headers))
-    try:
-        await session.linger()
-    finally:
-        try:
-            await trio.aclose_forcefully(stream)
-        finally:
-            # Unwrapped last, so that a cancellation meanwhile does not hide the exception.
-            if isinstance(result, outcome.Error):
-                raise _cause(result.error)
-
-
-class _Session:
-    """The state that the tasks of one connection share."""
 
     def __init__(
         self,
-        stream: WebSocketStreamAdapter,
-        handler: Handler,
-        stopping: trio.Event,
+        *,
+        max_message_size: int,
         close_time: float,
-        pings: KeepAlive | None,
+        ping_interval: float | None = None,
+        pong_time: float = 20.0,
     ) -> None:
-        self._stream = stream
-        self._handler = handler
-        self._stopping = stopping
+        self._max_message_size = max_message_size
         self._close_time = close_time
-        self._pings = pings
-        self._connection: ServerWebSocket | None = None
+        self._keep_alive = KeepAlive(ping_interval, pong_time)
+        self._open: dict[ServerWebSocket, None] = {}
+        self._stopping: trio.Event | None = None
+        self._used = trio.Event()
 
-    async def run(self, subprotocol: str | None, headers: list[tuple[bytes, bytes]]) -> None:
-        async with trio.open_nursery() as reading:
-            socket = await self._accept(reading, subprotocol, headers)
-            if socket is not None:
-                self._connection = connection = ServerWebSocket(
-                    socket, self._stream, self._close_time
-                )
-                result = await outcome.acapture(self._handle, connection, socket)
-                failed = isinstance(result, outcome.Error)
-                try:
-                    await connection.close(INTERNAL_ERROR if failed else NORMAL)
-                finally:
-                    result.unwrap()
-            reading.cancel_scope.cancel()
+    async def run(self) -> None:
+        """Ping, and close with 1001 when the server stops; until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._keep_alive.run)
+            await self._used.wait()
+            assert self._stopping is not None
+            await self._stopping.wait()
+            for count, connection in enumerate(tuple(self._open), start=1):
+                connection.stop(GOING_AWAY)
+                if count % STOPPED_PER_TURN == 0:
+                    await trio.lowlevel.checkpoint()
 
-    async def linger(self) -> None:
-        """Wait for the peer to close, within the close time."""
-        if self._connection is not None:
-            deadline = self._connection.close_by
-            if self._stopping.is_set():
-                # Everything was sent; some libraries keep the socket open while the process waits.
-                deadline = min(deadline, trio.current_time() + LINGER_AT_STOP)
-            with trio.CancelScope(deadline=deadline):
-                await self._stream.linger()
+    async def serve(
+        self, stream: trio.abc.Stream, handler: Handler, *, stopping: trio.Event
+    ) -> None:
+        """Run ``handler`` on a stream that begins with the first frame, and close.
 
-    async def _accept(
-        self,
-        reading: trio.Nursery,
-        subprotocol: str | None,
-        headers: list[tuple[bytes, bytes]],
-    ) -> WebSocketConnection | None:
-        handshake = self._stream.handshake
-        handshake.deadline = trio.current_time() + self._close_time
-        with handshake:
+        Args:
+            stream: closed at the end in any case. Its sends must have a deadline of their own.
+            handler: receives the connection; `ConnectionGone` may propagate from it. It detects a
+                disconnect only by receiving or sending, so one of its tasks should always receive.
+            stopping: set when the server stops, the same for all of its connections. Closes the
+                connection with 1001. The handler has until the end of the close to return; then it
+                is cancelled.
+
+        The close code is 1000 when the handler returned, 1011 when it raised or no pong arrived,
+        and 1002, 1007 or 1009 when the peer violated the protocol or a limit. No extensions are
+        supported, so nothing is compressed.
+
+        Raises what the handler raised, unwrapped from groups that contain nothing else. When
+        cancelled, the socket is closed immediately, without a close frame.
+        """
+        connection = ServerWebSocket(
+            stream, self._max_message_size, self._close_time, self._keep_alive.pong_received
+        )
+        self._add(connection, stopping)
+        try:
+            result = await outcome.acapture(_handle, handler, connection)
+        finally:
+            del self._open[connection]
+            self._keep_alive.leave(connection)
+        try:
+            failed = isinstance(result, outcome.Error)
+            await connection.finish(INTERNAL_ERROR if failed else NORMAL, stopping)
+        finally:
             try:
-                request = await wrap_server_stream(
-                    reading,
-                    self._stream,
-                    message_queue_size=MAX_WAITING + 1,
-                    max_message_size=self._stream.max_message_size,
-                )
-                socket = await request.accept(subprotocol=subprotocol, extra_headers=headers)
-            except ConnectionClosed:
-                return None
-            self._stream.open(lambda: _reason(socket))
-            return socket
-        return None
+                await trio.aclose_forcefully(stream)
+            finally:
+                # Unwrapped last, so that a cancellation meanwhile does not hide the exception.
+                if isinstance(result, outcome.Error):
+                    raise _cause(result.error)
 
-    async def _handle(self, connection: ServerWebSocket, socket: WebSocketConnection) -> None:
-        async with trio.open_nursery() as closing, trio.open_nursery() as watching:
-            watching.start_soon(self._close_on_stop, connection, closing)
-            if self._pings is not None:
-                watching.start_soon(self._pings.run, socket)
-            try:
-                await self._handler(connection)
-            except* ConnectionGone:
-                pass
-            # A close in progress continues: it belongs to the outer nursery.
-            watching.cancel_scope.cancel()
-
-    async def _close_on_stop(self, connection: ServerWebSocket, closing: trio.Nursery) -> None:
-        await self._stopping.wait()
-        connection.limit_close()
-        closing.cancel_scope.deadline = connection.close_by
-        closing.start_soon(connection.close, GOING_AWAY)
+    def _add(self, connection: ServerWebSocket, stopping: trio.Event) -> None:
+        if self._stopping is None:
+            self._stopping = stopping
+            self._used.set()
+        assert stopping is self._stopping, "connections of another server"
+        self._open[connection] = None
+        self._keep_alive.watch(connection)
+        if stopping.is_set():
+            connection.stop(GOING_AWAY)
 
 
-def _reason(socket: WebSocketConnection) -> Closing:
-    closed = socket.closed
-    return Closing() if closed is None else Closing(closed.code, closed.reason or "")
+async def _handle(handler: Handler, connection: ServerWebSocket) -> None:
+    with connection.handling:
+        try:
+            await handler(connection)
+        except* ConnectionGone:
+            pass
 
 
 def _cause(error: BaseException) -> BaseException:

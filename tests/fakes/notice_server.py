@@ -182,9 +182,12 @@ async def caller_state(
         )
         access = Access(store)
         root = Supervisor("test")
+        streams = NoticeStreams(
+            hub, check_every=check_every, close_time=close_time, ping_interval=None
+        )
 
         async def tell(_: WorkerContext) -> None:
-            await hub.run()
+            await streams.run()
 
         root.add(WorkerSpec("notices", tell))
         directory = root.add(
@@ -199,9 +202,6 @@ async def caller_state(
         )
         records: list[RequestRecord] = []
         authenticator = SessionOrKey(credentials, origin=ORIGIN)
-        streams = NoticeStreams(
-            hub, check_every=check_every, close_time=close_time, ping_interval=None
-        )
         stream = NoticeSocket(
             authenticator,
             store,

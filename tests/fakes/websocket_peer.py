@@ -9,8 +9,11 @@ from typing import Any
 
 import outcome
 import trio
+from trio.testing import MemoryReceiveStream, MemorySendStream
 
-from octavo.ws import ServerWebSocket, serve_websocket
+from octavo.ws import ServerWebSocket, WebSockets
+
+MemoryStream = trio.StapledStream[MemorySendStream, MemoryReceiveStream]
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
 MASK = b"\x12\x34\x56\x78"
@@ -109,14 +112,11 @@ class Peer:
         return int.from_bytes(payload[:2], "big")
 
 
-class Replay(trio.abc.HalfCloseableStream):
-    """What an HTTP server hands over: first the bytes already read, then the socket."""
+class Upgraded(trio.abc.HalfCloseableStream):
+    """What an HTTP server hands over: a stream whose sends have a deadline."""
 
-    def __init__(
-        self, stream: trio.abc.HalfCloseableStream, read: bytes = b"", send_time: float = 5
-    ) -> None:
+    def __init__(self, stream: trio.abc.HalfCloseableStream, send_time: float = 5) -> None:
         self.stream = stream
-        self.read = read
         self.send_time = send_time
         self.closed = trio.Event()
 
@@ -131,10 +131,6 @@ class Replay(trio.abc.HalfCloseableStream):
         await self.stream.wait_send_all_might_not_block()
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
-        if self.read:
-            await trio.lowlevel.checkpoint()
-            read, self.read = self.read, b""
-            return read
         return await self.stream.receive_some(max_bytes)
 
     async def send_eof(self) -> None:
@@ -145,12 +141,20 @@ class Replay(trio.abc.HalfCloseableStream):
         await self.stream.aclose()
 
 
+class Immediate(Upgraded):
+    """A connection in memory that also sends without waiting."""
+
+    def __init__(self, stream: MemoryStream, peer: MemoryStream) -> None:
+        super().__init__(stream)
+        self.peer = peer
+
+    def send_now(self, data: bytes) -> int:
+        self.peer.receive_stream.put_data(data)
+        return len(data)
+
+
 Handler = Callable[[ServerWebSocket], Awaitable[None]]
-OPTIONS: dict[str, Any] = {
-    "subprotocol": SUBPROTOCOL,
-    "max_message_size": 1 << 20,
-    "close_time": 5.0,
-}
+OPTIONS: dict[str, Any] = {"max_message_size": 1 << 20, "close_time": 5.0}
 
 
 async def echo(connection: ServerWebSocket) -> None:
@@ -168,18 +172,11 @@ class Server:
     done: trio.abc.ReceiveChannel[outcome.Maybe[None]]
     streams: list[trio.SocketStream] = field(default_factory=list)
 
-    async def connect(self, head: bytes = HEAD, *more: bytes) -> Peer:
-        """Open a connection, write the request and ``more`` in one packet."""
-        stream = await trio.open_tcp_stream("127.0.0.1", self.port)
-        self.streams.append(stream)
-        await stream.send_all(head + b"".join(more))
-        return Peer(stream)
-
     async def open(self) -> Peer:
         """Open a WebSocket."""
-        peer = await self.connect()
-        assert (await peer.head()).startswith(b"HTTP/1.1 101 ")
-        return peer
+        stream = await trio.open_tcp_stream("127.0.0.1", self.port)
+        self.streams.append(stream)
+        return Peer(stream)
 
 
 @asynccontextmanager
@@ -194,16 +191,19 @@ async def served(
     ended: list[outcome.Maybe[None]] = []
     report, done = trio.open_memory_channel[outcome.Maybe[None]](1000)
 
+    sockets = WebSockets(**{**OPTIONS, **options})
+
     async def hand_over(stream: trio.SocketStream) -> None:
-        read = bytes(await stream.receive_some())
-        result = await outcome.acapture(
-            _serve, Replay(stream, read, send_time), handler, stopping, {**OPTIONS, **options}
-        )
+        result = await outcome.acapture(_serve, Upgraded(stream, send_time))
         ended.append(result)
         report.send_nowait(result)
 
+    async def _serve(stream: trio.abc.Stream) -> None:
+        await sockets.serve(stream, handler, stopping=stopping)
+
     with trio.fail_after(20):
         async with trio.open_nursery() as nursery:
+            nursery.start_soon(sockets.run)
             [listener] = await trio.open_tcp_listeners(0, host="127.0.0.1")
             nursery.start_soon(trio.serve_listeners, hand_over, [listener])
             port = listener.socket.getsockname()[1]
@@ -214,9 +214,3 @@ async def served(
                 for stream in server.streams:
                     stream.socket.close()
             nursery.cancel_scope.cancel()
-
-
-async def _serve(
-    stream: trio.abc.Stream, handler: Handler, stopping: trio.Event, options: dict[str, Any]
-) -> None:
-    await serve_websocket(stream, handler, stopping=stopping, **options)

@@ -135,8 +135,7 @@ def tell_everything_again(patch: pytest.MonkeyPatch) -> None:
     ) -> None:
         if workspace_id in self._sent:
             self._sent[workspace_id] = Position(position - 1)
-            self._unsent[workspace_id] = position
-            self._wake.set()
+            self._send_later(workspace_id, position)
 
     patch.setattr(NoticeStream, "changed", changed)
 

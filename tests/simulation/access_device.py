@@ -93,6 +93,7 @@ class DeviceSocket:
         self._sending = trio.Lock()
         self._inbox: deque[str] = deque()
         self._some = trio.Event()
+        self._woken = False
         self._left = False
 
     # The device.
@@ -116,17 +117,23 @@ class DeviceSocket:
 
     # The service.
 
-    def __aiter__(self) -> "DeviceSocket":
-        return self
-
-    async def __anext__(self) -> str:
-        while not self._inbox and not self._ended:
+    async def receive_or_wake(self) -> str | None:
+        """Return the next message, or None after `wake`."""
+        while not (self._inbox or self._woken or self._ended):
             self._some = trio.Event()
             await self._some.wait()
         if self._ended:
-            raise StopAsyncIteration
+            raise ConnectionGone(1006, "")
         await trio.lowlevel.checkpoint()
+        if self._woken:
+            self._woken = False
+            return None
         return self._inbox.popleft()
+
+    def wake(self) -> None:
+        """Let the service look for what is due."""
+        self._woken = True
+        self._some.set()
 
     async def send_frame(self, frame: Frame) -> None:
         """Send a frame, as soon as the device takes it."""

@@ -29,11 +29,12 @@ from octavo.model.documents.initial_document import client_of
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.service.account_services import announce_members, workspace_gone
 from octavo.service.components import Components, relay_notifications
-from octavo.service.notice_streams import NoticeStreams
+from octavo.service.notice_streams import CHECKED_EVERY
 from octavo.store import StoreUnavailable
 from octavo.store.scripts.workspaces import WorkspaceAccess
 from octavo.ws import ConnectionGone, Frame, ServerWebSocket
 from octavo.ws.notice_stream import SUBPROTOCOL, NoticeStream, changed_frame
+from octavo.ws.shared_timer import SharedTimer
 from tests.fakes.identity_fixture import CHEAP, IdentityFixture, hash_inline
 from tests.fakes.inline_documents import inline_documents
 from tests.simulation.access_device import DeviceSocket, Stream
@@ -77,6 +78,7 @@ class AccessProcess(BareProcess):
         self._scopes: dict[trio.CancelScope, None] = {}
         self._stopping = False
         self._hub: NoticeHub[Frame] = NoticeHub(changed_frame)
+        self._checks = SharedTimer(CHECKED_EVERY, NoticeStream.recheck_access)
         self._root.add(WorkerSpec("notices", self._run_hub))
         self.listening: ListeningStore | None = None
         if channel is not None:
@@ -167,7 +169,6 @@ class AccessProcess(BareProcess):
             caller_state: StreamCaller,
             *,
             stopping: trio.Event,
-            request_id: str,
         ) -> None:
             told.opened = True
 
@@ -187,7 +188,7 @@ class AccessProcess(BareProcess):
                 account_id=AccountId(told.account_id),
                 workspace_access=access_to,
                 still_valid=still_valid,
-                check_every=NoticeStreams(self._hub).check_every,
+                checks=self._checks,
             )
             try:
                 await notices.run()
@@ -222,7 +223,9 @@ class AccessProcess(BareProcess):
         told.end(0)
 
     async def _run_hub(self, worker: WorkerContext) -> None:
-        await self._hub.run()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._hub.run)
+            nursery.start_soon(self._checks.run)
 
 
 @contextmanager
@@ -249,7 +252,8 @@ class _Exchange:
     async def respond(self, *_: object) -> None:
         await trio.lowlevel.checkpoint()
 
-    def take_stream(self) -> DeviceSocket:
+    async def accept_websocket(self, *_: object) -> DeviceSocket:
+        await trio.lowlevel.checkpoint()
         return self._socket
 
 

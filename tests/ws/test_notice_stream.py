@@ -24,6 +24,7 @@ from octavo.ws.notice_stream import (
     NoticeStream,
     changed_frame,
 )
+from octavo.ws.shared_timer import SharedTimer
 from tests.fakes.notice_server import (
     FROM_HERE,
     NOBODYS,
@@ -507,10 +508,7 @@ class _Waiting:
         self._asked = [json.dumps(asked)]
         self.received: list[dict[str, object]] = []
 
-    def __aiter__(self) -> "_Waiting":
-        return self
-
-    async def __anext__(self) -> str:
+    async def receive_or_wake(self) -> str:
         if not self._asked:
             await trio.sleep_forever()
         return self._asked.pop()
@@ -559,7 +557,7 @@ async def test_workspace_that_changes_while_it_is_looked_up_is_told_by_the_resul
         account_id=AccountId("ann"),
         workspace_access=look_up,
         still_valid=still_valid,
-        check_every=math.inf,
+        checks=SharedTimer(math.inf, NoticeStream.recheck_access),
     )
     async with trio.open_nursery() as nursery:
         nursery.start_soon(hub.run)

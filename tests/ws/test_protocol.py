@@ -12,7 +12,6 @@ from tests.fakes.websocket_peer import (
     BINARY,
     CLOSE,
     CONTINUATION,
-    HEAD,
     PING,
     PONG,
     TEXT,
@@ -194,65 +193,3 @@ async def test_whatever_follows_a_close_is_ignored(more: bytes) -> None:
         peer = await server.open()
         await peer.send(close(1000) + more)
         assert await peer.frames() == [(CLOSE, b"\x03\xe8")]
-
-
-@pytest.mark.parametrize(
-    "early", [b"", frame(TEXT, b"early"), frame(TEXT, b"early")[:3]], ids=["none", "whole", "part"]
-)
-async def test_frames_in_the_packet_of_the_request_get_a_reply(early: bytes) -> None:
-    message = frame(TEXT, b"early")
-    async with served() as server:
-        peer = await server.connect(HEAD, early)
-        head = await peer.head()
-        assert b"sec-websocket-extensions" not in head.lower()
-        assert b"sec-websocket-protocol: octavo.test\r\n" in head.lower()
-        assert b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" in head
-        await peer.send(message[len(early) :])
-        assert await peer.frame() == (TEXT, b"early")
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (b"host: notes.example", b"host: a..example"),
-        (b"host: notes.example", b"host: " + b"a" * 64 + b".example"),
-        (b"host: notes.example", b"host: xn--a.example"),
-        (b"other, octavo.test", b"\xc3\xa9, octavo.test"),
-        (b"permessage-deflate", b"\xff"),
-        (b"upgrade: ", b"cookie: a=\xc3\xa9\r\nupgrade: "),
-        (b"upgrade: ", b"cookie: " + b"x" * 20000 + b"\r\nupgrade: "),
-    ],
-)
-async def test_request_with_odd_headers_is_accepted(old: bytes, new: bytes) -> None:
-    async with served() as server:
-        peer = await server.connect(HEAD.replace(old, new))
-        assert (await peer.head()).startswith(b"HTTP/1.1 101 ")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "status"),
-    [
-        (b"sec-websocket-version: 13", b"sec-websocket-version: 8", b"426"),
-        (b"sec-websocket-key", b"x-key", b"400"),
-        (b"upgrade: websocket", b"upgrade: h2c", b"400"),
-        (b"connection: Upgrade", b"connection: close", b"400"),
-        (b"GET", b"PUT", b"400"),
-        (b"GET /notices HTTP/1.1", b"nonsense", b"400"),
-    ],
-)
-async def test_request_that_is_no_handshake_is_refused_immediately(
-    old: bytes, new: bytes, status: bytes
-) -> None:
-    async with served() as server:
-        peer = await server.connect(HEAD.replace(old, new))
-        assert (await peer.head()).split()[1] == status
-        with pytest.raises(EOFError):
-            await peer.exactly(1)
-        (await server.done.receive()).unwrap()
-
-
-@pytest.mark.parametrize("head", [HEAD[:-2], b"x" * 70000], ids=["cut-off", "endless"])
-async def test_endless_request_is_given_up(head: bytes) -> None:
-    async with served(close_time=0.05) as server:
-        await server.connect(head)
-        (await server.done.receive()).unwrap()

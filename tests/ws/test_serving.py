@@ -12,19 +12,19 @@ import pytest
 import trio
 from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
-from octavo.ws import ConnectionGone, ServerWebSocket, message_frame, serve_websocket
-from octavo.ws.serving import LINGER_AT_STOP
+from octavo.ws import ConnectionGone, ServerWebSocket, WebSockets, message_frame
+from octavo.ws.connection import LINGER_AT_STOP
 from tests.fakes.websocket_peer import (
     BINARY,
     CLOSE,
-    HEAD,
     OPTIONS,
     PING,
     PONG,
     TEXT,
     Handler,
+    Immediate,
     Peer,
-    Replay,
+    Upgraded,
     close,
     echo,
     frame,
@@ -52,24 +52,32 @@ class Talk:
 
 
 @asynccontextmanager
-async def talking(handler: Handler = echo, **options: Any) -> AsyncIterator[Talk]:  # noqa: ANN401
+async def talking(
+    handler: Handler = echo,
+    *,
+    immediate: bool = True,
+    **options: Any,  # noqa: ANN401
+) -> AsyncIterator[Talk]:
+    """Serve one connection; ``immediate``: its stream sends without waiting if it can."""
     client, socket = memory_stream_pair()
     talk = Talk(Peer(client), trio.Event(), trio.CancelScope())
-    replay = Replay(socket, HEAD)
+    stream = Immediate(socket, client) if immediate else Upgraded(socket)
+    sockets = WebSockets(**{**OPTIONS, **options})
 
     async def serve() -> None:
         talk.result = await outcome.acapture(_serve)
-        assert replay.closed.is_set()
+        assert stream.closed.is_set()
         talk.over.set()
 
     async def _serve() -> None:
         with talk.scope:
-            await serve_websocket(replay, handler, stopping=talk.stopping, **{**OPTIONS, **options})
+            await sockets.serve(stream, handler, stopping=talk.stopping)
 
     with trio.fail_after(1000):
         async with trio.open_nursery() as nursery:
+            nursery.start_soon(sockets.run)
             nursery.start_soon(serve)
-            assert (await talk.peer.head()).startswith(b"HTTP/1.1 101 ")
+            await wait_all_tasks_blocked()
             yield talk
             nursery.cancel_scope.cancel()
 
@@ -225,7 +233,6 @@ async def test_iteration_ends_with_the_connection(autojump_clock: MockClock) -> 
 
 async def test_handler_that_closes_notifies_the_peer(autojump_clock: MockClock) -> None:
     async def refuse(connection: ServerWebSocket) -> None:
-        assert connection.subprotocol == "octavo.test"
         with pytest.raises(ValueError, match="1006"):
             await connection.close(1006)
         await connection.close(1008, "signed out")
@@ -261,20 +268,32 @@ async def test_stop_waits_a_moment_for_a_peer_that_acknowledges_but_stays(
         assert await talk.ended() == LINGER_AT_STOP
 
 
-@pytest.mark.parametrize("handler", [echo, wait_forever])
+@pytest.mark.parametrize(
+    ("handler", "immediate"), [(echo, True), (echo, False), (wait_forever, True)]
+)
 @pytest.mark.parametrize(
     "response",
     [b"", frame(PING) * 3, frame(TEXT, b"x")[:-1], frame(BINARY, length=1 << 40), frame(3)],
     ids=["silent", "pings", "half-a-frame", "endless-frame", "broken"],
 )
 async def test_stop_ends_in_time_whatever_the_peer_sends(
-    handler: Handler, response: bytes, autojump_clock: MockClock
+    handler: Handler, immediate: bool, response: bytes, autojump_clock: MockClock
 ) -> None:
-    async with talking(handler) as talk:
+    async with talking(handler, immediate=immediate) as talk:
         talk.stopping.set()
         assert await talk.peer.frame() == (CLOSE, b"\x03\xe9")
         await talk.peer.send(response)
         assert await talk.ended() == OPTIONS["close_time"]
+
+
+async def test_stop_is_told_at_the_end_by_a_handler_that_never_receives(
+    autojump_clock: MockClock,
+) -> None:
+    async with talking(wait_forever, immediate=False) as talk:
+        talk.stopping.set()
+        assert await talk.peer.frame() == (CLOSE, b"\x03\xe9")
+        assert trio.current_time() == OPTIONS["close_time"]
+        await talk.ended()
 
 
 async def test_stop_gives_the_handler_until_the_end_of_the_close(
@@ -301,27 +320,8 @@ async def test_cancelled_serving_ends_immediately(autojump_clock: MockClock) -> 
         assert await talk.peer.frames() == []
 
 
-async def test_ping_and_close_are_handled_while_the_handler_receives_no_message(
+async def test_what_the_handler_does_not_receive_is_left_in_the_socket(
     autojump_clock: MockClock,
-) -> None:
-    async def busy(connection: ServerWebSocket) -> None:
-        await trio.sleep(10)
-        assert [await connection.receive() for _ in range(20)] == ["x"] * 20
-        with pytest.raises(ConnectionGone):
-            await connection.receive()
-
-    async with talking(busy) as talk:
-        await talk.peer.send(frame(TEXT, b"x") * 20 + frame(PING, b"?") + close(1001))
-        assert await talk.peer.frame() == (PONG, b"?")
-        assert await talk.peer.frame() == (CLOSE, b"\x03\xe9")
-        assert trio.current_time() == 0
-        await talk.peer.stream.aclose()
-        await talk.ended()
-
-
-@pytest.mark.parametrize(("message", "held"), [(frame(TEXT), 64), (frame(BINARY, b"*" * 1000), 11)])
-async def test_unreceived_messages_are_left_in_the_socket(
-    message: bytes, held: int, autojump_clock: MockClock
 ) -> None:
     taken = []
 
@@ -329,22 +329,64 @@ async def test_unreceived_messages_are_left_in_the_socket(
         await trio.sleep(10)
         taken.extend([message async for message in connection])
 
-    async with talking(take_late, max_message_size=10_000) as talk:
-        await talk.peer.send(message * held + frame(PING))
-        await wait_all_tasks_blocked()
-        await talk.peer.send(message * 200 + close(1000))
-        assert await talk.peer.frame() == (PONG, b"")
+    async with talking(take_late, max_message_size=10) as talk:
+        await talk.peer.send(frame(TEXT, b"x") * 200 + frame(PING, b"?") + close(1001))
+        assert await talk.peer.frame() == (PONG, b"?")
         assert trio.current_time() == 10
-        assert await talk.peer.close_code() == 1000
+        assert await talk.peer.frame() == (CLOSE, b"\x03\xe9")
+        await talk.peer.stream.aclose()
         await talk.ended()
-    assert len(taken) == held + 200
+    assert taken == ["x"] * 200
 
 
+async def test_wake_interrupts_the_wait_and_loses_no_message(autojump_clock: MockClock) -> None:
+    received: list[str | bytes | None] = []
+    connections = []
+
+    async def take(connection: ServerWebSocket) -> None:
+        connections.append(connection)
+        while True:
+            received.append(await connection.receive_or_wake())
+
+    async with talking(take) as talk:
+        await wait_all_tasks_blocked()
+        [connection] = connections
+        connection.wake()
+        connection.wake()
+        await wait_all_tasks_blocked()
+        assert received == [None]
+        # Half a message is kept; a wake comes before the messages that have arrived.
+        await talk.peer.send(frame(TEXT, b"half")[:-1])
+        await wait_all_tasks_blocked()
+        connection.wake()
+        await talk.peer.send(frame(TEXT, b"half")[-1:] + frame(TEXT, b"more"))
+        await wait_all_tasks_blocked()
+        assert received == [None, None, "half", "more"]
+
+
+async def test_one_message_after_another_lets_others_run(autojump_clock: MockClock) -> None:
+    taken = 0
+
+    async def take(connection: ServerWebSocket) -> None:
+        nonlocal taken
+        async for _ in connection:
+            taken += 1
+
+    async with talking(take) as talk:
+        await talk.peer.send(frame(PONG) * 100 + frame(TEXT, b"x") * 100)
+        passes = 0
+        while taken < 100:
+            await trio.lowlevel.checkpoint()
+            passes += 1
+        assert passes >= 200
+
+
+@pytest.mark.parametrize("immediate", [True, False])
 async def test_pings_are_sent_at_their_interval_and_each_expects_its_pong(
-    autojump_clock: MockClock,
+    immediate: bool, autojump_clock: MockClock
 ) -> None:
     gone = Gone()
-    async with talking(gone, ping_interval=30, pong_time=10) as talk:
+    async with talking(gone, immediate=immediate, ping_interval=30, pong_time=10) as talk:
         for number in range(3):
             opcode, payload = await talk.peer.frame()
             assert (opcode, trio.current_time()) == (PING, 30 * (number + 1))
@@ -463,8 +505,7 @@ async def test_stream_that_cannot_be_half_closed_is_closed_after_the_close_frame
 ) -> None:
     client, socket = memory_stream_pair()
     peer = Peer(client)
-    await peer.send(HEAD + frame(3))
-    await serve_websocket(Whole(socket), echo, stopping=trio.Event(), **OPTIONS)
-    await peer.head()
+    await peer.send(frame(3))
+    await WebSockets(**OPTIONS).serve(Whole(socket), echo, stopping=trio.Event())
     assert await peer.close_code() == 1002
     assert trio.current_time() == 0

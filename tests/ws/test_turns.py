@@ -9,31 +9,31 @@ import outcome
 import trio
 from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
-from octavo.ws import ServerWebSocket, serve_websocket
+from octavo.ws import ServerWebSocket, WebSockets
 from tests.fakes.websocket_peer import (
     CLOSE,
-    HEAD,
     OPTIONS,
     PING,
     PONG,
     TEXT,
     Handler,
+    Immediate,
+    MemoryStream,
     Peer,
-    Replay,
     close,
     echo,
     frame,
 )
 
 
-class Paced(Replay):
+class Paced(Immediate):
     """A connection whose client has as many turns as it was given."""
 
     turns = 0
     taken = 0
 
-    def __init__(self, stream: trio.abc.HalfCloseableStream) -> None:
-        super().__init__(stream, HEAD)
+    def __init__(self, stream: MemoryStream, peer: MemoryStream) -> None:
+        super().__init__(stream, peer)
         self.given = trio.Event()
 
     def may_begin(self) -> bool:
@@ -67,18 +67,20 @@ class Talk:
 @asynccontextmanager
 async def talking(handler: Handler = echo) -> AsyncIterator[Talk]:
     client, socket = memory_stream_pair()
-    talk = Talk(Peer(client), Paced(socket))
+    talk = Talk(Peer(client), Paced(socket, client))
+
+    sockets = WebSockets(**OPTIONS)
 
     async def serve() -> None:
         talk.result = await outcome.acapture(_serve)
 
     async def _serve() -> None:
-        await serve_websocket(talk.paced, handler, stopping=talk.stopping, **OPTIONS)
+        await sockets.serve(talk.paced, handler, stopping=talk.stopping)
 
     with trio.fail_after(1000):
         async with trio.open_nursery() as nursery:
+            nursery.start_soon(sockets.run)
             nursery.start_soon(serve)
-            assert (await talk.peer.head()).startswith(b"HTTP/1.1 101 ")
             yield talk
             nursery.cancel_scope.cancel()
 

@@ -71,9 +71,8 @@ class ServeStream(Protocol):
         caller_state: StreamCaller,
         *,
         stopping: trio.Event,
-        request_id: str,
     ) -> None:
-        """Accept the request that ``stream`` begins with; return when it is closed."""
+        """Serve ``stream``, which begins with the first frame; return when it is closed."""
 
 
 class NoticeOperations:
@@ -201,9 +200,7 @@ class NoticeSocket:
         extension = extension_of(context.scope)
         if extension is None:
             raise NoticesUnavailable
-        await self._serve(
-            extension.take_stream(),
-            caller_state,
-            stopping=extension.stopping,
-            request_id=context.request_id,
+        stream = await extension.accept_websocket(
+            self._subprotocol, [(b"x-request-id", context.request_id.encode())]
         )
+        await self._serve(stream, caller_state, stopping=extension.stopping)

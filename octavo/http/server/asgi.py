@@ -1,6 +1,6 @@
 """The types of ASGI 3.0, the scope of a request, and the server's extension of it."""
 
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import Any, Protocol
 
 import trio
@@ -109,11 +109,15 @@ class Extension(Protocol):
     def abort(self) -> None:
         """Cut the response off, as for a client that does not read it."""
 
-    def take_stream(self) -> trio.abc.HalfCloseableStream:
-        """Take over the connection of a WebSocket request, from its first byte.
+    async def accept_websocket(
+        self, subprotocol: str | None, headers: Sequence[tuple[bytes, bytes]] = ()
+    ) -> trio.abc.HalfCloseableStream:
+        """Accept a WebSocket request, and return the connection from the first frame on.
 
-        The server sends nothing more, and closes the connection when the application returns.
-        Raises `InvalidResponse` for any other request, and after a response has started.
+        The response has ``subprotocol``, one of those that the request offers, and ``headers``. The
+        server sends nothing more, and closes the connection when the application returns. Raises
+        `InvalidResponse` for any other request and after a response has started, and `ClientGone`.
+        Cancellation may truncate the response.
         """
 
 

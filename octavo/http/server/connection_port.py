@@ -81,4 +81,4 @@ class ConnectionPort(Protocol):
         """Close the connection without waiting for the client."""
 
     def take_over(self) -> trio.abc.HalfCloseableStream:
-        """Return the rest of the connection as a stream."""
+        """Return the rest of the connection, after the request head, as a stream."""

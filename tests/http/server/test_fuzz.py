@@ -17,7 +17,7 @@ import trio
 
 from octavo.http.server.asgi import Receive, Scope, Send
 from octavo.http.server.http2.frames import PREFACE, SETTINGS, frame
-from octavo.ws import ServerWebSocket, serve_websocket
+from octavo.ws import ServerWebSocket, WebSockets
 from tests.fakes.http_server import QUICK, Client, Server, lifespan, serving
 from tests.fakes.request_mutation import mutate
 from tests.fakes.strict_client import (
@@ -62,14 +62,9 @@ async def socket(scope: Scope) -> None:
             await connection.send(message)
 
     exchange = scope["extensions"]["octavo"]
-    await serve_websocket(
-        exchange.take_stream(),
-        echo,
-        subprotocol=None,
-        stopping=exchange.stopping,
-        max_message_size=1000,
-        close_time=2,
-    )
+    sockets = WebSockets(max_message_size=1000, close_time=2)
+    stream = await exchange.accept_websocket(None)
+    await sockets.serve(stream, echo, stopping=exchange.stopping)
 
 
 async def respond(scope: Scope, receive: Receive, send: Send) -> None:

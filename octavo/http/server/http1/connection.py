@@ -223,11 +223,13 @@ class Http1Connection:
             self.deadline = min(self.deadline, deadline)
 
     def take_over(self) -> trio.abc.HalfCloseableStream:
-        """Return the rest of the connection as a stream that begins with the request head."""
-        replayed, self._buffer = self._raw + self._buffer, b""
+        """Return the rest of the connection, after the request head, as a stream."""
+        received, self._buffer = self._buffer, b""
         self.request_deadline = math.inf
         self.request = None
-        return UpgradedStream(self, replayed)
+        # The head is of no use any more, for as long as the stream lasts.
+        self._raw, self._known = b"", None
+        return UpgradedStream(self, received)
 
     # The request loop.
 

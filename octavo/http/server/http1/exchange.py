@@ -4,7 +4,7 @@ The application runs in the connection's task and uses its socket directly. Unre
 with the client, and a slow client blocks the application's ``send``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 
 import trio
@@ -13,6 +13,7 @@ from octavo.http.server.asgi import Event
 from octavo.http.server.connection_port import ConnectionPort
 from octavo.http.server.http1.body import Body
 from octavo.http.server.http1.head import Head, Headers
+from octavo.http.server.http1.upgrade import handshake_response
 from octavo.http.server.limits import WRITE_SIZE
 from octavo.http.server.rejection import ClientGone, RequestRejected
 from octavo.http.server.request_id import choose_request_id
@@ -116,18 +117,25 @@ class Http1Exchange:
         """Set when the service stops; long-lived requests must end within the grace time."""
         return self._connection.server.stopping
 
-    def take_stream(self) -> trio.abc.HalfCloseableStream:
-        """Take over the connection of a WebSocket request, from its first byte.
+    async def accept_websocket(
+        self, subprotocol: str | None, headers: Sequence[tuple[bytes, bytes]] = ()
+    ) -> trio.abc.HalfCloseableStream:
+        """Accept a WebSocket request, and return the connection from the first frame on.
 
-        The stream replays the request head and what followed it. The server sends nothing more and
-        closes the connection when the application returns. Raises `InvalidResponse` for any other
-        request, and after a response has started.
+        See `Extension.accept_websocket`.
         """
         if not self.head.websocket or self._progress is not _ExchangeState.REQUEST:
-            raise InvalidResponse("only a WebSocket request without a response can be taken over")
+            raise InvalidResponse("only a WebSocket request without a response can be accepted")
+        response = handshake_response(self.head, subprotocol, headers)
         self._progress = _ExchangeState.TAKEN_OVER
         self.close = self.done = True
-        return self._connection.take_over()
+        stream = self._connection.take_over()
+        try:
+            await self._connection.send(response)
+        except ClientGone:
+            self.gone = True
+            raise
+        return stream
 
     @property
     def rejected(self) -> tuple[int, str] | None:

@@ -1,7 +1,9 @@
-"""Check WebSocket handshakes, and expose the connection as a stream."""
+"""Check and accept WebSocket handshakes, and expose the connection as a stream."""
 
 import base64
 import binascii
+import hashlib
+from collections.abc import Sequence
 
 import trio
 
@@ -9,6 +11,10 @@ from octavo.http.server.connection_port import StreamPort
 from octavo.http.server.http1.head import Head
 from octavo.http.server.limits import READ_SIZE, WRITE_SIZE
 from octavo.http.server.rejection import ClientGone, RequestRejected, malformed
+from octavo.http.server.response import FixedHeaders
+
+_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+"""Proves that the server understood the handshake (RFC 6455 section 1.3)."""
 
 
 def check_handshake(head: Head) -> None:
@@ -35,16 +41,44 @@ def _is_nonce(key: bytes) -> bool:
         return False
 
 
+def handshake_response(
+    head: Head, subprotocol: str | None, headers: Sequence[tuple[bytes, bytes]]
+) -> bytes:
+    """Return the response that accepts a checked handshake (RFC 6455 section 4.2.2).
+
+    Args:
+        head: that of the request.
+        subprotocol: one of those that it offers, or None.
+        headers: more of the response; names in lower case.
+
+    Raises `InvalidResponse` for an invalid header.
+    """
+    [key] = [value for name, value in head.headers if name == b"sec-websocket-key"]
+    accepted = base64.b64encode(hashlib.sha1(key + _GUID, usedforsecurity=False).digest())
+    lines = [
+        b"HTTP/1.1 101 Switching Protocols",
+        b"upgrade: websocket",
+        b"connection: upgrade",
+        b"sec-websocket-accept: " + accepted,
+    ]
+    if subprotocol is not None:
+        lines.append(b"sec-websocket-protocol: " + subprotocol.encode("latin-1"))
+    more = FixedHeaders(headers)
+    return b"\r\n".join(lines) + b"\r\n" + more.lines + b"\r\n"
+
+
 class UpgradedStream(trio.abc.HalfCloseableStream):
-    """The rest of a connection as a stream, which begins with ``replayed``.
+    """The rest of a connection as a stream, which begins with ``received``.
 
     Reads have no deadline. A send that exceeds its deadline closes the connection and cancels the
     waiting task.
     """
 
-    def __init__(self, line: StreamPort, replayed: bytes) -> None:
+    __slots__ = ("_closed", "_line", "_received")
+
+    def __init__(self, line: StreamPort, received: bytes) -> None:
         self._line = line
-        self._replayed = replayed
+        self._received = received
         self._closed = False
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
@@ -52,11 +86,11 @@ class UpgradedStream(trio.abc.HalfCloseableStream):
         await trio.lowlevel.checkpoint_if_cancelled()
         self._check_open()
         size = READ_SIZE if max_bytes is None else max_bytes
-        if not self._replayed:
-            self._replayed = await self._line.receive()
+        if not self._received:
+            self._received = await self._line.receive()
         else:
             await trio.lowlevel.cancel_shielded_checkpoint()
-        data, self._replayed = self._replayed[:size], self._replayed[size:]
+        data, self._received = self._received[:size], self._received[size:]
         return data
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 import trio
@@ -109,9 +109,11 @@ class Http2Exchange:
         """Set when the service stops."""
         return self._connection.handler.stopping
 
-    def take_stream(self) -> trio.abc.HalfCloseableStream:
+    async def accept_websocket(
+        self, subprotocol: str | None, headers: Sequence[tuple[bytes, bytes]] = ()
+    ) -> trio.abc.HalfCloseableStream:
         """Raise `InvalidResponse`: WebSockets use connections of their own."""
-        raise InvalidResponse("only a WebSocket request without a response can be taken over")
+        raise InvalidResponse("only a WebSocket request without a response can be accepted")
 
     @property
     def rejected(self) -> tuple[int, str] | None:

@@ -13,7 +13,8 @@ import trio_websocket
 from octavo.http.server.asgi import Application, Receive, Scope, Send
 from octavo.http.server.limits import Limits
 from octavo.http.server.network_turns import NetworkTurns
-from octavo.ws import ConnectionGone, Handler, ServerWebSocket, serve_websocket
+from octavo.http.server.response import InvalidResponse
+from octavo.ws import ConnectionGone, Handler, ServerWebSocket, WebSockets
 from tests.fakes.http_server import QUICK, Client, Server, routed, serving
 from tests.fakes.websocket_peer import (
     BINARY,
@@ -37,19 +38,16 @@ MAX = 1 << 20
 PATIENT = replace(QUICK, write_time=60, tick=0.5)
 
 
-def websocket(handler: Handler, close_time: float) -> Application:
+def websocket(handler: Handler, close_time: float) -> tuple[WebSockets, Application]:
+    sockets = WebSockets(max_message_size=MAX, close_time=close_time)
+
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
         exchange = scope["extensions"]["octavo"]
-        await serve_websocket(
-            exchange.take_stream(),
-            handler,
-            subprotocol=SUBPROTOCOL if SUBPROTOCOL in scope["subprotocols"] else None,
-            stopping=exchange.stopping,
-            max_message_size=MAX,
-            close_time=close_time,
-        )
+        offered = scope["subprotocols"]
+        stream = await exchange.accept_websocket(SUBPROTOCOL if SUBPROTOCOL in offered else None)
+        await sockets.serve(stream, handler, stopping=exchange.stopping)
 
-    return application
+    return sockets, application
 
 
 class Place:
@@ -69,15 +67,20 @@ class Place:
     ) -> AsyncIterator[Server]:
         """Serve ``handler`` at /notices; the server still works afterwards, unless stopped."""
         trust = self._authority
-        routes = {"/notices": websocket(handler, close_time), "/refused": refuse_socket}
-        async with serving(
-            routed(routes),
-            limits,
-            grace=grace,
-            certificate=None if trust is None else trust.certificate,
-            tls=None if trust is None else trust.context("http/1.1"),
-        ) as server:
+        sockets, application = websocket(handler, close_time)
+        async with (
+            trio.open_nursery() as nursery,
+            serving(
+                routed({"/notices": application, "/refused": refuse_socket}),
+                limits,
+                grace=grace,
+                certificate=None if trust is None else trust.certificate,
+                tls=None if trust is None else trust.context("http/1.1"),
+            ) as server,
+        ):
+            nursery.start_soon(sockets.run)
             yield server
+            nursery.cancel_scope.cancel()
             if not server.shutdown.is_set():
                 assert await server.is_well()
 
@@ -319,6 +322,56 @@ async def test_stop_with_many_clients_some_not_reading_ends_in_time(
                 await trio.aclose_forcefully(peer.stream)
             await server.ended.wait()
         assert flood.ended == len(deaf)
+
+
+async def test_accepted_handshake_has_what_the_protocol_asks_for_and_no_extension() -> None:
+    async def accept(scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = scope["extensions"]["octavo"]
+        for header in [(b"x-a", b"1\r\nx-b: 2"), (b"connection", b"close")]:
+            with pytest.raises(InvalidResponse):
+                await exchange.accept_websocket(None, [header])
+        await exchange.accept_websocket(SUBPROTOCOL, [(b"x-request-id", b"mine")])
+        with pytest.raises(InvalidResponse):
+            await exchange.accept_websocket(None)
+
+    async with serving(routed({"/notices": accept})) as server, server.client() as client:
+        await client.send(HEAD)
+        assert await client.rest() == (
+            b"HTTP/1.1 101 Switching Protocols\r\n"
+            b"upgrade: websocket\r\n"
+            b"connection: upgrade\r\n"
+            # The example of RFC 6455 section 1.3.
+            b"sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
+            b"sec-websocket-protocol: octavo.test\r\n"
+            b"x-request-id: mine\r\n\r\n"
+        )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"host: notes.example", b"host: a..example"),
+        (b"host: notes.example", b"host: " + b"a" * 64 + b".example"),
+        (b"host: notes.example", b"host: xn--a.example"),
+        (b"other, octavo.test", b"\xc3\xa9, octavo.test"),
+        (b"permessage-deflate", b"\xff"),
+        (b"upgrade: ", b"cookie: a=\xc3\xa9\r\nupgrade: "),
+    ],
+)
+async def test_handshake_with_odd_headers_is_accepted(place: Place, old: bytes, new: bytes) -> None:
+    async with place.serving() as server, opened(server, head=HEAD.replace(old, new)) as peer:
+        await peer.send(frame(PING, b"?"))
+        assert await peer.frame() == (PONG, b"?")
+
+
+@pytest.mark.parametrize(
+    "key", [b"", b"x", b"dGhlIHNhbXBsZSBub25jZQ", b"dGhlIHNhbXBsZSBub25jZWQ=", b"\xff" * 24]
+)
+async def test_handshake_with_an_invalid_key_is_refused(place: Place, key: bytes) -> None:
+    async with place.serving() as server, server.client() as client:
+        refusal = await client.ask(HEAD.replace(b"dGhlIHNhbXBsZSBub25jZQ==", key))
+        assert refusal.status == 400
+        assert await client.is_closed()
 
 
 async def test_path_without_a_websocket_sends_a_foreign_client_its_response(
