@@ -109,10 +109,11 @@ class NoticeHub(Generic[F]):
 
     async def _notify(self, workspace_id: WorkspaceId, position: Position) -> None:
         frame = self._encode(workspace_id, position)
-        for count, listener in enumerate(list(self._listeners.get(workspace_id, ())), start=1):
-            # It may have unsubscribed while other tasks ran.
-            if listener in self._listeners.get(workspace_id, ()):
-                listener.changed(workspace_id, position, frame)
-            if count % NOTIFIED_PER_TURN == 0:
-                await trio.lowlevel.checkpoint()
-        await trio.lowlevel.checkpoint()
+        listeners = tuple(self._listeners.get(workspace_id, ()))
+        for begin in range(0, len(listeners), NOTIFIED_PER_TURN):
+            # Some may have unsubscribed while other tasks ran.
+            subscribed = self._listeners.get(workspace_id, ())
+            for listener in listeners[begin : begin + NOTIFIED_PER_TURN]:
+                if listener in subscribed:
+                    listener.changed(workspace_id, position, frame)
+            await trio.lowlevel.checkpoint()
