@@ -114,6 +114,7 @@ class ServerWebSocket:
         "_refused",
         "_rest",
         "_send_now",
+        "_sending",
         "_stream",
         "_torn",
         "_turns",
@@ -150,6 +151,7 @@ class ServerWebSocket:
         self._woken = False
         self._ping = b""
         self._lock = trio.StrictFIFOLock()
+        self._sending = False
         # Sent before anything else: the end of a frame, and frames that could not be sent at once.
         self._rest = b""
         # A send failed or was cancelled: part of a frame may have been sent, so nothing can follow.
@@ -185,7 +187,7 @@ class ServerWebSocket:
         Returns False if it was not sent, or only in part; the next send completes it first. Callers
         then send only their latest message later. Also returns False when the connection is gone.
         """
-        if self._rest or self._closing is not None or self._lock.locked() or self._torn:
+        if self._sending or self._rest or self._torn or self._closing is not None:
             return False
         try:
             sent = self._send_now(frame)
@@ -420,6 +422,7 @@ class ServerWebSocket:
     async def _put(self, frame: bytes) -> None:
         """Send the rest and ``frame``, while the lock is held. Raises `ConnectionGone`."""
         data, self._rest = self._rest + frame, b""
+        self._sending = True
         try:
             await self._stream.send_all(data)
         except _GONE:
@@ -428,11 +431,13 @@ class ServerWebSocket:
         except BaseException:
             self._torn = True
             raise
+        finally:
+            self._sending = False
 
     def _send_soon(self, data: bytes) -> None:
         """Send what the socket accepts now; the task that receives sends the rest."""
         sent = 0
-        if not self._lock.locked():
+        if not self._sending:
             if self._torn:
                 return
             if not self._rest:

@@ -1,7 +1,7 @@
 """One process that serves workspaces, their members and the streams of their notices."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -204,13 +204,14 @@ class AccessProcess(BareProcess):
             log_request=_unlogged,
             public_url=ORIGIN,
         )
+        exchange = _Exchange(socket)
         scope = {
             "type": "websocket",
             "path": PATH,
             "client": ("192.0.2.1", 1),
             "headers": [*headers, (b"origin", ORIGIN.encode())],
             "subprotocols": [SUBPROTOCOL],
-            "extensions": {EXTENSION: _Exchange(socket), "websocket.http.response": {}},
+            "extensions": {EXTENSION: exchange, "websocket.http.response": {}},
         }
         with self.connected() as scope_of_process:
             if self._stopping:
@@ -218,6 +219,8 @@ class AccessProcess(BareProcess):
             self._scopes[scope_of_process] = None
             try:
                 await endpoint(scope, _never, _refused)
+                if exchange.serve is not None:
+                    await exchange.serve()
             finally:
                 del self._scopes[scope_of_process]
         told.end(0)
@@ -248,13 +251,13 @@ class _Exchange:
     def __init__(self, socket: DeviceSocket) -> None:
         self._socket = socket
         self.stopping = trio.Event()
+        self.serve: Callable[[], Awaitable[None]] | None = None
 
     async def respond(self, *_: object) -> None:
         await trio.lowlevel.checkpoint()
 
-    async def accept_websocket(self, *_: object) -> DeviceSocket:
-        await trio.lowlevel.checkpoint()
-        return self._socket
+    def upgrade(self, serve: Callable[[DeviceSocket], Awaitable[None]], *_: object) -> None:
+        self.serve = partial(serve, self._socket)
 
 
 async def _never() -> AsgiEvent:

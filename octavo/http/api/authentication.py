@@ -30,6 +30,7 @@ from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentDue, LegalDocumen
 from octavo.model.accounts.token import digest_of, is_operator_token
 
 _BEARER = b"bearer "
+_CREDENTIALS = frozenset({b"authorization", b"cookie", b"origin"})
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -91,6 +92,11 @@ class SessionOrKey:
         if caller is None:
             raise NotSignedIn
         return caller
+
+
+def credential_headers(headers: Sequence[Header]) -> list[Header]:
+    """Return those of ``headers`` that `SessionOrKey.identify` looks at."""
+    return [each for each in headers if each[0] in _CREDENTIALS]
 
 
 class OperatorTokens:

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 import trio
 
 from octavo.accounts.caller import Caller
-from octavo.http.api.authentication import SessionOrKey
+from octavo.http.api.authentication import SessionOrKey, credential_headers
 from octavo.http.api.store_problems import store_problem
 from octavo.http.contract.call import Call, client_of
 from octavo.http.contract.memory_budget import MemoryBudget
@@ -20,8 +20,8 @@ from octavo.http.contract.problems import (
     WrongOrigin,
 )
 from octavo.http.contract.request_context import RequestContext
-from octavo.http.contract.request_log import RequestLog
-from octavo.http.server.asgi import Receive, Scope, Send, extension_of
+from octavo.http.contract.request_log import RequestLog, RequestRecord
+from octavo.http.server.asgi import Extension, Receive, Scope, Send, extension_of
 from octavo.http.server.client_network import client_network
 from octavo.http.server.request_id import RULE
 from octavo.model.accounts.access_limits import READ
@@ -139,31 +139,30 @@ class NoticeSocket:
         context = RequestContext(
             scope, receive, send, self._new_id, MemoryBudget(), WEBSOCKET_EVENTS
         )
-        caller_state: StreamCaller | None = None
+        opened = False
         try:
-            try:
-                caller_state = await self._admit(context)
-            except Problem as problem:
-                context.refused(problem.code)
-                refusal = prepared_problem(problem, context.request_id, self._public_url)
-                await context.writer.send(refusal)
-                return
-            await self._open(context, caller_state)
+            extension, caller_state = await self._admit(context)
+            self._open(extension, caller_state, context)
+            opened = True
+        except Problem as problem:
+            context.refused(problem.code)
+            refusal = prepared_problem(problem, context.request_id, self._public_url)
+            await context.writer.send(refusal)
         except Exception:
             context.refused(InternalError.code)
             raise
         finally:
-            record = context.record()._replace(operation=NoticeOperations.OPERATION)
-            if caller_state is not None:
-                record = record._replace(status=101, principal=caller_state.caller.name)
-            self._log_request(record)
+            if not opened:
+                self._log_request(_record(context))
 
-    async def _admit(self, context: RequestContext) -> StreamCaller:
+    async def _admit(self, context: RequestContext) -> tuple[Extension, StreamCaller]:
         if not context.accepted:
             raise InvalidRequest(RULE)
-        if extension_of(context.scope) is None:
+        extension = extension_of(context.scope)
+        if extension is None:
             raise NoticesUnavailable
-        headers = context.scope["headers"]
+        # Only they are kept, for as long as the stream lasts.
+        headers = credential_headers(context.scope["headers"])
         # Authentication may wait as well: for the client, not for whom the task served before.
         working_for.set(client_network(client_of(context.scope)))
         try:
@@ -194,13 +193,29 @@ class NoticeSocket:
                 return False
             return again.account_id == caller.account_id
 
-        return StreamCaller(caller, workspace_access, still_valid)
+        return extension, StreamCaller(caller, workspace_access, still_valid)
 
-    async def _open(self, context: RequestContext, caller_state: StreamCaller) -> None:
-        extension = extension_of(context.scope)
-        if extension is None:
-            raise NoticesUnavailable
-        stream = await extension.accept_websocket(
-            self._subprotocol, [(b"x-request-id", context.request_id.encode())]
-        )
-        await self._serve(stream, caller_state, stopping=extension.stopping)
+    def _open(
+        self, extension: Extension, caller_state: StreamCaller, context: RequestContext
+    ) -> None:
+        began = trio.current_time()
+        record = _record(context)._replace(status=101, principal=caller_state.caller.name)
+
+        async def serve(stream: trio.abc.HalfCloseableStream) -> None:
+            failure = None
+            try:
+                await self._serve(stream, caller_state, stopping=stopping)
+            except Exception:
+                failure = InternalError.code
+                raise
+            finally:
+                lasted = record.duration + trio.current_time() - began
+                self._log_request(record._replace(duration=lasted, failure=failure))
+
+        stopping = extension.stopping
+        headers = [(b"x-request-id", context.request_id.encode())]
+        extension.upgrade(serve, self._subprotocol, headers)
+
+
+def _record(context: RequestContext) -> RequestRecord:
+    return context.record()._replace(operation=NoticeOperations.OPERATION)

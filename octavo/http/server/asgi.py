@@ -66,6 +66,10 @@ def asgi_scope(
 EXTENSION = "octavo"
 
 
+ServeUpgraded = Callable[[trio.abc.HalfCloseableStream], Awaitable[None]]
+"""Serves a connection that is used for another protocol from now on."""
+
+
 class Extension(Protocol):
     """A request as the server sees it: ``scope["extensions"]["octavo"]``.
 
@@ -109,15 +113,19 @@ class Extension(Protocol):
     def abort(self) -> None:
         """Cut the response off, as for a client that does not read it."""
 
-    async def accept_websocket(
-        self, subprotocol: str | None, headers: Sequence[tuple[bytes, bytes]] = ()
-    ) -> trio.abc.HalfCloseableStream:
-        """Accept a WebSocket request, and return the connection from the first frame on.
+    def upgrade(
+        self,
+        serve: ServeUpgraded,
+        subprotocol: str | None = None,
+        headers: Sequence[tuple[bytes, bytes]] = (),
+    ) -> None:
+        """Accept a WebSocket request, as soon as the application has returned.
 
-        The response has ``subprotocol``, one of those that the request offers, and ``headers``. The
-        server sends nothing more, and closes the connection when the application returns. Raises
-        `InvalidResponse` for any other request and after a response has started, and `ClientGone`.
-        Cancellation may truncate the response.
+        The response has ``subprotocol``, one of those that the request offers, and ``headers``.
+        Then ``serve`` is called with the connection from the first frame on, in the context of the
+        application, and the connection is closed when it returns. Nothing else of the request is
+        kept meanwhile. Raises `InvalidResponse` for any other request, after a response has
+        started, and for invalid headers.
         """
 
 

@@ -17,12 +17,6 @@ class StreamPort(Protocol):
     async def send(self, data: bytes) -> None:
         """Send all of ``data``, at most `WRITE_SIZE` bytes. Raises `ClientGone`."""
 
-    def send_now(self, data: bytes) -> int:
-        """Send what the socket accepts without blocking; return the number of bytes.
-
-        Raises `ClientGone`.
-        """
-
     async def send_end(self) -> None:
         """Shut down the sending side. Raises `ClientGone`."""
 
@@ -79,6 +73,3 @@ class ConnectionPort(Protocol):
 
     def abort(self) -> None:
         """Close the connection without waiting for the client."""
-
-    def take_over(self) -> trio.abc.HalfCloseableStream:
-        """Return the rest of the connection, after the request head, as a stream."""

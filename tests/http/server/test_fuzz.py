@@ -9,6 +9,7 @@ import os
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import h2.config
 import h2.connection
@@ -63,8 +64,7 @@ async def socket(scope: Scope) -> None:
 
     exchange = scope["extensions"]["octavo"]
     sockets = WebSockets(max_message_size=1000, close_time=2)
-    stream = await exchange.accept_websocket(None)
-    await sockets.serve(stream, echo, stopping=exchange.stopping)
+    exchange.upgrade(partial(sockets.serve, handler=echo, stopping=exchange.stopping))
 
 
 async def respond(scope: Scope, receive: Receive, send: Send) -> None:

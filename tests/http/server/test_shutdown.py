@@ -139,10 +139,13 @@ async def test_upgraded_stream_is_notified_of_the_stop() -> None:
 
     async def take(scope: Scope, receive: Receive, send: Send) -> None:
         exchange = scope["extensions"]["octavo"]
-        stream = await exchange.accept_websocket(None)
-        taken.set()
-        await exchange.stopping.wait()
-        await stream.send_all(b"told")
+
+        async def tell(stream: trio.abc.Stream) -> None:
+            taken.set()
+            await exchange.stopping.wait()
+            await stream.send_all(b"told")
+
+        exchange.upgrade(tell)
 
     async with serving(routed({"/ws": take}), PATIENT, grace=30) as server:
         async with server.client() as client:
@@ -154,14 +157,16 @@ async def test_upgraded_stream_is_notified_of_the_stop() -> None:
 
 
 async def test_upgraded_stream_begins_after_the_head() -> None:
-    async def repeat(scope: Scope, receive: Receive, send: Send) -> None:
-        stream = await scope["extensions"]["octavo"].accept_websocket(None)
+    async def take(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["extensions"]["octavo"].upgrade(repeat)
+
+    async def repeat(stream: trio.abc.Stream) -> None:
         received = b""
         while not received.endswith(b"end"):
             received += await stream.receive_some(7)
         await stream.send_all(received)
 
-    async with serving(routed({"/ws": repeat})) as server, server.client() as client:
+    async with serving(routed({"/ws": take})) as server, server.client() as client:
         await client.send(UPGRADE + b"early")
         await client.send(b" and late end")
         response = await client.rest()

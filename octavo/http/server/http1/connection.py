@@ -7,6 +7,7 @@ checks, and each connection has one cancel scope.
 import logging
 import math
 import select
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import trio
@@ -19,7 +20,7 @@ from octavo.http.server.http1.body import NO_BODY, Body, request_body
 from octavo.http.server.http1.exchange import Http1Exchange
 from octavo.http.server.http1.head import END, Head, parse_head, read_partial_head
 from octavo.http.server.http1.head_buffer import gather_head, skip_empty_lines, split_head
-from octavo.http.server.http1.upgrade import UpgradedStream, check_handshake
+from octavo.http.server.http1.upgrade import Upgrade, UpgradedStream, check_handshake
 from octavo.http.server.rejection import ClientGone, RequestRejected, body_stopped, request_too_slow
 from octavo.http.server.transport import MAX_EAGER, Transport
 from octavo.http.server.watchdog import CloseReason, ConnectionState
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from octavo.http.server.proxies import Peer
 
 _log = logging.getLogger(__name__)
+_FAILED = "the application failed in request %s"
 
 LONGEST_KNOWN = 2_048
 """Bytes of a request head that is kept for the next request of its connection."""
@@ -58,6 +60,7 @@ class Http1Connection:
         "_requests",
         "_scope",
         "_transport",
+        "_upgrade",
         "_watchdog",
         "deadline",
         "descriptor",
@@ -82,6 +85,7 @@ class Http1Connection:
         self._buffer = b""
         self._raw = b""
         self._known: tuple[bytes, Head] | None = None
+        self._upgrade: Upgrade | None = None
         self._requests = 0
         self.last_request = False
         self._scope = trio.CancelScope()
@@ -109,7 +113,11 @@ class Http1Connection:
                     if not raw:
                         return
                     if not await self._serve(raw):
-                        return
+                        break
+                if self._upgrade is not None:
+                    # A WebSocket lasts: nothing of its request is kept.
+                    raw, self._raw, self._known = b"", b"", None
+                    await self._serve_upgraded(self._upgrade)
             except RequestRejected as rejection:
                 await self._reject(rejection)
             except ClientGone:
@@ -172,10 +180,6 @@ class Http1Connection:
             finally:
                 self.write_deadline = math.inf
 
-    def send_now(self, data: bytes) -> int:
-        """Send what the socket accepts without blocking; return the number of bytes."""
-        return self._transport.send_now(data)
-
     async def receive(self) -> bytes:
         """Wait for bytes without a deadline."""
         return await self._transport.receive()
@@ -222,15 +226,6 @@ class Http1Connection:
         if self.state in (ConnectionState.HEAD, ConnectionState.DRAIN):
             self.deadline = min(self.deadline, deadline)
 
-    def take_over(self) -> trio.abc.HalfCloseableStream:
-        """Return the rest of the connection, after the request head, as a stream."""
-        received, self._buffer = self._buffer, b""
-        self.request_deadline = math.inf
-        self.request = None
-        # The head is of no use any more, for as long as the stream lasts.
-        self._raw, self._known = b"", None
-        return UpgradedStream(self, received)
-
     # The request loop.
 
     async def _serve(self, raw: bytes) -> bool:
@@ -258,13 +253,26 @@ class Http1Connection:
             return False
         await self._respond(exchange)
         self.request_deadline = math.inf
+        if self._upgrade is not None:
+            return False
         if not (exchange.close or self.server.is_stopping) and (
             body.complete or await self._drain(body)
         ):
             return True
-        if not exchange.taken_over:
-            await self._linger(expecting=not body.complete)
+        await self._linger(expecting=not body.complete)
         return False
+
+    async def _serve_upgraded(self, upgrade: Upgrade) -> None:
+        # Without a client, who serves the connection finds it broken, as at any other time.
+        with suppress(ClientGone):
+            await self.send(upgrade.response)
+        received, self._buffer = self._buffer, b""
+        try:
+            await upgrade.serve(UpgradedStream(self, self._transport.send_now, received))
+        except BaseException as error:  # noqa: BLE001  # the border of the connection
+            failure = contained(error)
+            if not only(failure, ClientGone):
+                _log.error(_FAILED, upgrade.request_id, exc_info=failure)
 
     async def _read_head(self) -> bytes:
         """Wait for a complete head; return ``b""`` when the client closes the connection first."""
@@ -333,9 +341,10 @@ class Http1Connection:
             failure = contained(error)
         done = exchange.done
         if failure is not None and not (exchange.gone and only(failure, ClientGone)):
-            _log.error(
-                "the application failed in request %s", exchange.request_id, exc_info=failure
-            )
+            _log.error(_FAILED, exchange.request_id, exc_info=failure)
+        elif exchange.upgraded is not None:
+            self._upgrade = exchange.upgraded
+            done = True
         elif not (done or exchange.gone):
             _log.error(
                 "the application ended request %s without a complete response", exchange.request_id

@@ -9,11 +9,11 @@ from enum import Enum, auto
 
 import trio
 
-from octavo.http.server.asgi import Event
+from octavo.http.server.asgi import Event, ServeUpgraded
 from octavo.http.server.connection_port import ConnectionPort
 from octavo.http.server.http1.body import Body
 from octavo.http.server.http1.head import Head, Headers
-from octavo.http.server.http1.upgrade import handshake_response
+from octavo.http.server.http1.upgrade import Upgrade, handshake_response
 from octavo.http.server.limits import WRITE_SIZE
 from octavo.http.server.rejection import ClientGone, RequestRejected
 from octavo.http.server.request_id import choose_request_id
@@ -39,7 +39,10 @@ class _ExchangeState(Enum):
     SENDING = auto()  # a write is in progress: if interrupted, the response is truncated
     BODY = auto()  # the head was sent
     DONE = auto()  # the response was sent
-    TAKEN_OVER = auto()  # the application took the connection over
+    UPGRADED = auto()  # the response of an upgrade follows the return of the application
+
+
+_UNSENT = (_ExchangeState.REQUEST, _ExchangeState.HEAD, _ExchangeState.UPGRADED)
 
 
 class Http1Exchange:
@@ -47,7 +50,7 @@ class Http1Exchange:
 
     The application finds it as ``scope["extensions"]["octavo"]``. ``disconnected`` is set when
     the client disconnects; ``close`` is whether the connection ends after the response; ``done``
-    is whether the response was sent completely, or the connection was taken over.
+    is whether the response was sent completely; ``upgraded`` is what follows instead.
     """
 
     __slots__ = (
@@ -70,6 +73,7 @@ class Http1Exchange:
         "rejection",
         "request_id",
         "request_id_accepted",
+        "upgraded",
     )
 
     def __init__(self, connection: ConnectionPort, head: Head, body: Body) -> None:
@@ -82,6 +86,7 @@ class Http1Exchange:
         self.gone = False
         self.rejection: RequestRejected | None = None
         self.disconnected: trio.Event | None = None
+        self.upgraded: Upgrade | None = None
         self._progress = _ExchangeState.REQUEST
         self._status = 0
         self._headers: Iterable[tuple[bytes, bytes]] = ()
@@ -97,8 +102,7 @@ class Http1Exchange:
 
     def allow(self, seconds: float) -> None:
         """Set the deadline of the whole request to ``seconds`` from now."""
-        if not self.taken_over:
-            self._connection.allow(seconds)
+        self._connection.allow(seconds)
 
     def progressed_at(self) -> float:
         """Return when the client last took 64 KiB of the response; now while none wait for it."""
@@ -117,25 +121,18 @@ class Http1Exchange:
         """Set when the service stops; long-lived requests must end within the grace time."""
         return self._connection.server.stopping
 
-    async def accept_websocket(
-        self, subprotocol: str | None, headers: Sequence[tuple[bytes, bytes]] = ()
-    ) -> trio.abc.HalfCloseableStream:
-        """Accept a WebSocket request, and return the connection from the first frame on.
-
-        See `Extension.accept_websocket`.
-        """
+    def upgrade(
+        self,
+        serve: ServeUpgraded,
+        subprotocol: str | None = None,
+        headers: Sequence[tuple[bytes, bytes]] = (),
+    ) -> None:
+        """Accept a WebSocket request; see `Extension.upgrade`."""
         if not self.head.websocket or self._progress is not _ExchangeState.REQUEST:
-            raise InvalidResponse("only a WebSocket request without a response can be accepted")
+            raise InvalidResponse("only a WebSocket request without a response can be upgraded")
         response = handshake_response(self.head, subprotocol, headers)
-        self._progress = _ExchangeState.TAKEN_OVER
-        self.close = self.done = True
-        stream = self._connection.take_over()
-        try:
-            await self._connection.send(response)
-        except ClientGone:
-            self.gone = True
-            raise
-        return stream
+        self.upgraded = Upgrade(response, serve, self.request_id)
+        self._progress = _ExchangeState.UPGRADED
 
     @property
     def rejected(self) -> tuple[int, str] | None:
@@ -147,13 +144,8 @@ class Http1Exchange:
 
     @property
     def started(self) -> bool:
-        """True once a byte of the response was sent, or the connection was taken over."""
-        return self._progress not in (_ExchangeState.REQUEST, _ExchangeState.HEAD)
-
-    @property
-    def taken_over(self) -> bool:
-        """True once the connection was taken over."""
-        return self._progress is _ExchangeState.TAKEN_OVER
+        """True once a byte of the response was sent."""
+        return self._progress not in _UNSENT
 
     # ASGI.
 

@@ -3,10 +3,12 @@
 import base64
 import binascii
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import trio
 
+from octavo.http.server.asgi import ServeUpgraded
 from octavo.http.server.connection_port import StreamPort
 from octavo.http.server.http1.head import Head
 from octavo.http.server.limits import READ_SIZE, WRITE_SIZE
@@ -67,6 +69,20 @@ def handshake_response(
     return b"\r\n".join(lines) + b"\r\n" + more.lines + b"\r\n"
 
 
+class Upgrade(NamedTuple):
+    """What follows an accepted handshake.
+
+    Attributes:
+        response: accepts it.
+        serve: serves the connection from the first frame on.
+        request_id: that of the request.
+    """
+
+    response: bytes
+    serve: ServeUpgraded
+    request_id: str
+
+
 class UpgradedStream(trio.abc.HalfCloseableStream):
     """The rest of a connection as a stream, which begins with ``received``.
 
@@ -74,10 +90,11 @@ class UpgradedStream(trio.abc.HalfCloseableStream):
     waiting task.
     """
 
-    __slots__ = ("_closed", "_line", "_received")
+    __slots__ = ("_closed", "_line", "_received", "_send_now")
 
-    def __init__(self, line: StreamPort, received: bytes) -> None:
+    def __init__(self, line: StreamPort, send_now: Callable[[bytes], int], received: bytes) -> None:
         self._line = line
+        self._send_now = send_now
         self._received = received
         self._closed = False
 
@@ -113,9 +130,10 @@ class UpgradedStream(trio.abc.HalfCloseableStream):
         Used to send one message to many clients. Raises `trio.BrokenResourceError` when the client
         is gone.
         """
-        self._check_open()
+        if self._closed:
+            raise trio.ClosedResourceError
         try:
-            return self._line.send_now(data)
+            return self._send_now(data)
         except ClientGone as error:
             raise trio.BrokenResourceError from error
 
@@ -146,7 +164,7 @@ class UpgradedStream(trio.abc.HalfCloseableStream):
         self._check_open()
 
     async def aclose(self) -> None:
-        """Do nothing: the connection closes when the application returns."""
+        """Do nothing: the connection closes when whoever serves it returns."""
         self._closed = True
         await trio.lowlevel.checkpoint()
 

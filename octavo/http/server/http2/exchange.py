@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from octavo.http.server.asgi import Event, Scope
+from octavo.http.server.asgi import Event, Scope, ServeUpgraded
 from octavo.http.server.error_boundary import contained, only
 from octavo.http.server.http1.head import Headers, PartialHead
 from octavo.http.server.http2.frames import FRAME_SIZE
@@ -109,11 +109,14 @@ class Http2Exchange:
         """Set when the service stops."""
         return self._connection.handler.stopping
 
-    async def accept_websocket(
-        self, subprotocol: str | None, headers: Sequence[tuple[bytes, bytes]] = ()
-    ) -> trio.abc.HalfCloseableStream:
+    def upgrade(
+        self,
+        serve: ServeUpgraded,
+        subprotocol: str | None = None,
+        headers: Sequence[tuple[bytes, bytes]] = (),
+    ) -> None:
         """Raise `InvalidResponse`: WebSockets use connections of their own."""
-        raise InvalidResponse("only a WebSocket request without a response can be accepted")
+        raise InvalidResponse("only a WebSocket request without a response can be upgraded")
 
     @property
     def rejected(self) -> tuple[int, str] | None:

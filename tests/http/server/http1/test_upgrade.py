@@ -4,6 +4,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import trio
@@ -43,9 +44,8 @@ def websocket(handler: Handler, close_time: float) -> tuple[WebSockets, Applicat
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
         exchange = scope["extensions"]["octavo"]
-        offered = scope["subprotocols"]
-        stream = await exchange.accept_websocket(SUBPROTOCOL if SUBPROTOCOL in offered else None)
-        await sockets.serve(stream, handler, stopping=exchange.stopping)
+        serve = partial(sockets.serve, handler=handler, stopping=exchange.stopping)
+        exchange.upgrade(serve, SUBPROTOCOL if SUBPROTOCOL in scope["subprotocols"] else None)
 
     return sockets, application
 
@@ -324,15 +324,34 @@ async def test_stop_with_many_clients_some_not_reading_ends_in_time(
         assert flood.ended == len(deaf)
 
 
+async def leave(stream: trio.abc.HalfCloseableStream) -> None:
+    await trio.lowlevel.checkpoint()
+
+
+async def test_application_that_fails_after_its_upgrade_sends_a_500(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def fail(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["extensions"]["octavo"].upgrade(leave)
+        raise LookupError("a bug of the application")
+
+    async with serving(routed({"/notices": fail})) as server, server.client() as client:
+        assert (await client.ask(HEAD)).status == 500
+        assert await client.is_closed()
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+
+
 async def test_accepted_handshake_has_what_the_protocol_asks_for_and_no_extension() -> None:
     async def accept(scope: Scope, receive: Receive, send: Send) -> None:
         exchange = scope["extensions"]["octavo"]
         for header in [(b"x-a", b"1\r\nx-b: 2"), (b"connection", b"close")]:
             with pytest.raises(InvalidResponse):
-                await exchange.accept_websocket(None, [header])
-        await exchange.accept_websocket(SUBPROTOCOL, [(b"x-request-id", b"mine")])
+                exchange.upgrade(leave, None, [header])
+        exchange.upgrade(leave, SUBPROTOCOL, [(b"x-request-id", b"mine")])
         with pytest.raises(InvalidResponse):
-            await exchange.accept_websocket(None)
+            exchange.upgrade(leave)
+        with pytest.raises(InvalidResponse):
+            await refuse_socket(scope, receive, send)
 
     async with serving(routed({"/notices": accept})) as server, server.client() as client:
         await client.send(HEAD)
