@@ -47,6 +47,7 @@ SIZE, LINKS = 2_000, 10
 """Of a note, in characters: real Markdown with links and code."""
 TEXT = corpus.note(SIZE, LINKS, 0)
 ROUNDS = 5
+LISTENERS = 1_000
 
 
 def report(name: str, value: float, unit: str) -> None:
@@ -389,6 +390,47 @@ def against_floor(served: Service, least: Floor) -> None:
         )
 
 
+def told_by_floor(served: Service, least: Floor) -> None:
+    """Compare the notices of one writer's saves to many listeners."""
+    workspace = served.workspace()
+    file_id, _ = served.note(workspace, "note")
+    path = f"/api/workspaces/{workspace}/files/{file_id}"
+    tag = [least.note("told", TEXT)]
+    listeners = (
+        Listeners(least.port, None, "", LISTENERS),
+        Listeners(served.port, served.key, workspace, LISTENERS),
+    )
+
+    def write_to_floor() -> None:
+        load(least.port, [editing("/notes/told", "none", tag[0], TEXT)], 2.0)
+        with socket.create_connection(("127.0.0.1", least.port)) as client:
+            client.sendall(request("GET", "/notes/told", "none"))
+            tag[0] = client.recv(65536).partition(b"etag: ")[2].partition(b"\r")[0]
+
+    def write_to_octavo() -> None:
+        revision = str(served.ask("GET", path)["head"]["id"])
+        load(served.port, [saving(served, workspace, file_id, revision)], 2.0)
+
+    rates: list[list[float]] = []
+    for _ in range(ROUNDS):
+        rates.append([])
+        for listening, write in zip(listeners, (write_to_floor, write_to_octavo), strict=True):
+            writer = threading.Thread(target=write)
+            writer.start()
+            began = time.perf_counter()
+            heard = listening.listen(2.0)
+            rates[-1].append(heard / (time.perf_counter() - began))
+            writer.join()
+            # What was still under way.
+            listening.listen(0.5)
+    name = f"floor/notices/{LISTENERS}"
+    report(f"{name}/floor", statistics.median(one for one, _ in rates), "notices/s")
+    report(f"{name}/octavo", statistics.median(other for _, other in rates), "notices/s")
+    report(f"{name}/ratio", statistics.median(other / one for one, other in rates), "")
+    for each in listeners:
+        each.close()
+
+
 def sixteen(sent: bytes) -> Clients:
     return lambda: [repeating(sent)] * 16
 
@@ -463,6 +505,7 @@ def main() -> None:
         if wanted("floor") and not arguments.quick:
             with floor(cores[0]) as least:
                 against_floor(served, least)
+                told_by_floor(served, least)
         if wanted("saves"):
             saves(served, (16,) if arguments.quick else (1, 16, 64), seconds)
         if wanted("reads"):

@@ -9,9 +9,12 @@ import time
 
 
 class Listeners:
-    """Sockets that are subscribed to one workspace."""
+    """Sockets that are subscribed to one workspace.
 
-    def __init__(self, port: int, key: str, workspace: str, count: int) -> None:
+    ``key`` is an API key; without one, they listen to all that `benchmarks/servers/floor.py` has.
+    """
+
+    def __init__(self, port: int, key: str | None, workspace: str, count: int) -> None:
         self._poller = select.epoll()
         self._sockets: dict[int, socket.socket] = {}
         self.arrivals: list[tuple[float, int]] = []
@@ -19,21 +22,23 @@ class Listeners:
         mask = b"\0\0\0\0"
         frame = bytes([0x81, 0x80 | len(message)]) + mask + message
         request = (
-            b"GET /api/sync/notices HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\n"
+            b"GET %b HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\n"
             b"upgrade: websocket\r\nsec-websocket-version: 13\r\n"
             b"sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
-            b"sec-websocket-protocol: octavo.notices.v1\r\n"
-            b"authorization: Bearer " + key.encode() + b"\r\n\r\n"
-        )
+        ) % (b"/notices" if key is None else b"/api/sync/notices")
+        if key is not None:
+            request += b"sec-websocket-protocol: octavo.notices.v1\r\n"
+            request += b"authorization: Bearer %b\r\n" % key.encode()
         for _ in range(count):
             client = socket.create_connection(("127.0.0.1", port))
-            client.sendall(request)
+            client.sendall(request + b"\r\n")
             received = b""
-            while b'"hello"' not in received:
+            while (b"\r\n\r\n" if key is None else b'"hello"') not in received:
                 received += client.recv(4096)
-            client.sendall(frame)
-            while b'"subscribed"' not in received:
-                received += client.recv(4096)
+            if key is not None:
+                client.sendall(frame)
+                while b'"subscribed"' not in received:
+                    received += client.recv(4096)
             client.setblocking(False)
             self._sockets[client.fileno()] = client
             self._poller.register(client.fileno(), select.EPOLLIN)

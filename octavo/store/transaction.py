@@ -165,3 +165,21 @@ class Transaction(Protocol):
 
 
 Script = Callable[[Transaction], Awaitable[T]]
+
+_SINGLE = "single_statement"
+_Marked = TypeVar("_Marked", bound=Callable[..., Awaitable[Any]])
+
+
+def single_statement(script: _Marked) -> _Marked:
+    """Mark a script that reads with one statement at most, whatever it finds.
+
+    A statement is a transaction of its own, so a server needs no BEGIN and no COMMIT around it,
+    each of which is a round trip. There, a second statement raises `StatementInvalid`.
+    """
+    setattr(script, _SINGLE, True)
+    return script
+
+
+def is_single_statement(script: Script[T]) -> bool:
+    """Return whether ``script`` was marked with `single_statement`."""
+    return getattr(script, _SINGLE, False)

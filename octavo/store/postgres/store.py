@@ -17,7 +17,7 @@ from octavo.store.postgres.listening import Messages, listening
 from octavo.store.postgres.migrating import migrate
 from octavo.store.postgres.requirements import check_database, opening_failure
 from octavo.store.postgres.transaction import PostgresTransaction
-from octavo.store.transaction import Script, T, Transaction
+from octavo.store.transaction import Script, T, Transaction, is_single_statement
 
 CONNECTIONS = 10
 # How long a call waits for a connection.
@@ -117,6 +117,8 @@ class PostgresStore:
             async with asyncio.timeout(WRITE_SECONDS):
                 for number in count(2):
                     try:
+                        if reading and is_single_statement(script):
+                            return await self._read_once(script)
                         return await self._transact(script, attempt, reading=reading)
                     except Conflict as conflict:
                         pause = pause_before(number, self._random())
@@ -155,11 +157,35 @@ class PostgresStore:
             clean = await _roll_back(connection)
             raise
         finally:
-            if clean:
-                self._connections.give_back(connection)
-            else:
-                connection.terminate()
+            self._leave(connection, clean=clean)
         return result
+
+    async def _read_once(self, script: Script[T]) -> T:
+        """Run a script of one statement, which is a transaction of its own."""
+        connection, used = await self._connect()
+        clean = False
+        try:
+            transaction = PostgresTransaction(connection, reading=True, single=True)
+            try:
+                result = await self._drive(script, transaction)
+            except StoreUnavailable as error:
+                if used and connection.is_closed():
+                    # The server was restarted since it was last used.
+                    raise Conflict(str(error)) from error
+                raise
+            clean = True
+        except BaseException:
+            clean = await _roll_back(connection)
+            raise
+        finally:
+            self._leave(connection, clean=clean)
+        return result
+
+    def _leave(self, connection: PooledConnection, *, clean: bool) -> None:
+        if clean:
+            self._connections.give_back(connection)
+        else:
+            connection.terminate()
 
     async def _connect(self) -> tuple[PooledConnection, bool]:
         try:

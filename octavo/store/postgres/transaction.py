@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from octavo.model.search.tokens import tag_of
 from octavo.store.compression import undamaged
-from octavo.store.errors import StoreError
+from octavo.store.errors import StatementInvalid, StoreError
 from octavo.store.postgres.connection import PooledConnection
 from octavo.store.postgres.failures import FAILURES, failure
 from octavo.store.postgres.search import (
@@ -42,20 +42,29 @@ def changed_rows(tag: str) -> int:
 class PostgresTransaction:
     """The statements of one script. The caller begins and ends the transaction.
 
+    Args:
+        connection: executes them.
+        reading: whether the transaction is read-only.
+        single: whether it has one statement at most (`single_statement`).
+
     Attributes:
         failure: what ended the transaction early; its statements raise it from then on.
     """
 
-    __slots__ = ("_connection", "_reading", "failure")
+    __slots__ = ("_begun", "_connection", "_reading", "_single", "failure")
 
-    def __init__(self, connection: PooledConnection, *, reading: bool) -> None:
+    def __init__(
+        self, connection: PooledConnection, *, reading: bool, single: bool = False
+    ) -> None:
         self._connection = connection
         self._reading = reading
+        self._single = single
+        self._begun = False
         self.failure: StoreError | None = None
 
     async def fetch_one(self, sql: str, *arguments: Value) -> Row | None:
         """Return the first row, or None."""
-        self._require_going()
+        self._begin(sql)
         try:
             row = await self._connection.fetchrow(sql, *arguments)
         except FAILURES as error:
@@ -64,7 +73,7 @@ class PostgresTransaction:
 
     async def fetch_all(self, sql: str, *arguments: Value) -> Sequence[Row]:
         """Return every row."""
-        self._require_going()
+        self._begin(sql)
         try:
             return [tuple(row) for row in await self._connection.fetch(sql, *arguments)]
         except FAILURES as error:
@@ -72,7 +81,7 @@ class PostgresTransaction:
 
     async def execute(self, sql: str, *arguments: Value) -> int:
         """Execute, and return how many rows were inserted, changed or deleted."""
-        self._require_going()
+        self._begin(sql)
         try:
             return changed_rows(await self._connection.execute(sql, *arguments))
         except FAILURES as error:
@@ -84,7 +93,7 @@ class PostgresTransaction:
 
     async def execute_many(self, sql: str, rows: Iterable[Sequence[Value]]) -> None:
         """Execute once for each row of arguments."""
-        self._require_going()
+        self._begin(sql)
         try:
             await self._connection.executemany(sql, rows)
         except FAILURES as error:
@@ -143,9 +152,17 @@ class PostgresTransaction:
         sql, arguments = match(workspace_id, matching)
         return [MatchedNote._make(row[:-1]) for row in await self.fetch_all(sql, *arguments)]
 
-    def _require_going(self) -> None:
+    def _begin(self, sql: str) -> None:
         if self.failure is not None:
             raise self.failure
+        if self._single:
+            # Outside of a transaction, the server would execute anything.
+            if self._begun or not sql.lstrip().startswith("SELECT"):
+                self.failure = StatementInvalid(
+                    "a script that is marked with single_statement has more than one SELECT"
+                )
+                raise self.failure
+            self._begun = True
 
     def _failed(self, error: BaseException) -> StoreError:
         self.failure = failure(error, reading=self._reading)

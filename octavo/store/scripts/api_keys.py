@@ -11,7 +11,7 @@ from octavo.model.accounts.refusal import AccountGone, TooManyKeys
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.store.scripts import accounts
 from octavo.store.scripts.process_notices import notify_access
-from octavo.store.transaction import Row, Script, Transaction, Value
+from octavo.store.transaction import Row, Script, Transaction, Value, single_statement
 
 _COLUMNS = (
     "api_keys.id, api_keys.account_id, api_keys.name, api_keys.created_at, api_keys.expires_at, "
@@ -63,6 +63,7 @@ def create(key: ApiKey, digest: bytes) -> Script[None]:
 def by_digest(digest: bytes) -> Script[KeyOfAccount | None]:
     """Return the key whose secret has this digest, expired or not; None without one."""
 
+    @single_statement
     async def find_key(transaction: Transaction) -> KeyOfAccount | None:
         row = await transaction.fetch_one(
             f"SELECT {_COLUMNS}, {accounts.COLUMNS} FROM api_keys "

@@ -20,7 +20,7 @@ from octavo.store.scripts.revision_rows import (
     columns_of,
     revisions_of_rows,
 )
-from octavo.store.transaction import Row, Script, Transaction
+from octavo.store.transaction import Row, Script, Transaction, single_statement
 
 _POSITION = "SELECT position FROM workspaces WHERE id = $1::uuid"
 _HEADS_AFTER = f"SELECT {COLUMNS} FROM files WHERE workspace = {WORKSPACE} AND position > $2"
@@ -110,6 +110,7 @@ class FeedSlice(NamedTuple):
 def position_of(workspace_id: WorkspaceId) -> Script[Position | None]:
     """Return the position of the newest changeset; None without the workspace."""
 
+    @single_statement
     async def read_position(transaction: Transaction) -> Position | None:
         row = await transaction.fetch_one(_POSITION, workspace_id)
         return None if row is None else Position(row[0])

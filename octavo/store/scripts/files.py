@@ -23,7 +23,7 @@ from octavo.store.scripts.revision_rows import (
     revisions_of_rows,
 )
 from octavo.store.scripts.select_in import select_in
-from octavo.store.transaction import Row, Script, Transaction
+from octavo.store.transaction import Row, Script, Transaction, single_statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +127,7 @@ _STEP = 500
 def file(workspace_id: WorkspaceId, file_id: FileId) -> Script[StoredFile | None]:
     """Return the head of a file in any state; None without the file."""
 
+    @single_statement
     async def read_file(transaction: Transaction) -> StoredFile | None:
         row = await transaction.fetch_one(_HEAD, workspace_id, file_id)
         return None if row is None else _stored(row)

@@ -13,7 +13,7 @@ from octavo.model.identity import AccountId
 from octavo.store.identifiers import LAST
 from octavo.store.scripts import accounts
 from octavo.store.scripts.process_notices import notify_access
-from octavo.store.transaction import Row, Script, Transaction
+from octavo.store.transaction import Row, Script, Transaction, single_statement
 
 _COLUMNS = (
     "sessions.id, sessions.account_id, sessions.device, sessions.client, sessions.created_at, "
@@ -86,6 +86,7 @@ async def insert(transaction: Transaction, session: Session, digest: bytes) -> N
 def by_digest(digest: bytes) -> Script[OpenSession | None]:
     """Return the session whose token has this digest, expired or not; None without one."""
 
+    @single_statement
     async def find_session(transaction: Transaction) -> OpenSession | None:
         row = await transaction.fetch_one(
             f"SELECT {_COLUMNS}, {accounts.COLUMNS} FROM sessions "

@@ -10,7 +10,7 @@ from octavo.model.accounts.administration import strictest
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.usage import Amount, DownloadLimits, Month
 from octavo.store.scripts.select_in import execute_each, select_in
-from octavo.store.transaction import Row, Script, Transaction
+from octavo.store.transaction import Row, Script, Transaction, single_statement
 
 MAX_ROWS = 500
 """Rows that one step of an expiry deletes."""
@@ -209,6 +209,7 @@ async def _totals(
 def storage_of_owners(workspace_id: WorkspaceId) -> Script[list[OwnerStorage]]:
     """Return the owners of a workspace, with the storage that they use and may use."""
 
+    @single_statement
     async def read_owners(transaction: Transaction) -> list[OwnerStorage]:
         rows = await transaction.fetch_all(_OWNERS, workspace_id)
         return [

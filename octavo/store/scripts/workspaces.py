@@ -11,7 +11,7 @@ from octavo.model.workspace import MAX_OWNED, Role, TooManyWorkspaces, Workspace
 from octavo.store.scripts import accounts, imports, uploads
 from octavo.store.scripts.process_notices import notify_deletion
 from octavo.store.scripts.select_in import select_in
-from octavo.store.transaction import Row, Script, Transaction
+from octavo.store.transaction import Row, Script, Transaction, single_statement
 
 _SELECT = """
     SELECT workspaces.id, workspaces.name, members.role, workspaces.created_at
@@ -54,6 +54,7 @@ def create(workspace_id: WorkspaceId, name: str, owner: AccountId, now: int) -> 
 def list_of(account_id: AccountId, after: str, limit: int) -> Script[list[Workspace]]:
     """Return the account's workspaces whose id is greater than ``after``, at most ``limit``."""
 
+    @single_statement
     async def read_workspaces(transaction: Transaction) -> list[Workspace]:
         rows = await transaction.fetch_all(
             f"{_SELECT} AND members.workspace_id > $2::uuid ORDER BY members.workspace_id LIMIT $3",
@@ -86,6 +87,7 @@ def chosen_of(
 def seen_by(workspace_id: WorkspaceId, account_id: AccountId) -> Script[Workspace | None]:
     """Return the workspace with the role of a member; None for an account that is not one."""
 
+    @single_statement
     async def read_workspace(transaction: Transaction) -> Workspace | None:
         row = await transaction.fetch_one(
             f"{_SELECT} AND members.workspace_id = $2::uuid", account_id, workspace_id
@@ -137,6 +139,7 @@ def _workspace(row: Row) -> Workspace:
 def role_of(workspace_id: WorkspaceId, account_id: AccountId) -> Script[Role | None]:
     """Return the role of a member; None for an account that is not one."""
 
+    @single_statement
     async def read_role(transaction: Transaction) -> Role | None:
         return await role_in(transaction, workspace_id, account_id)
 

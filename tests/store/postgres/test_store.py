@@ -2,7 +2,7 @@
 
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
@@ -10,12 +10,13 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.store import StoreUnavailable, StoreUnusable, Transaction
+from octavo.store import Script, StatementInvalid, StoreUnavailable, StoreUnusable, Transaction
 from octavo.store.migrations import shipped
 from octavo.store.postgres import Gap, Messages, PostgresStore, open_postgres
 from octavo.store.postgres.listening import MAX_WAITING
 from octavo.store.postgres.store import LONGEST_PAUSE, MAX_ATTEMPTS, pause_before
 from octavo.store.postgres.transaction import changed_rows
+from octavo.store.transaction import single_statement
 from tests.fakes.postgres_server import VARIABLE, PostgresServer, running_server
 from tests.store.conformance import (
     Refused,
@@ -131,7 +132,10 @@ async def test_cancelled_write_that_began_is_finished(postgres_url: str) -> None
         assert await identities(store) == ["a"]
 
 
-async def test_cancelled_read_is_stopped_on_the_server(postgres_url: str) -> None:
+@pytest.mark.parametrize("mark", [single_statement, lambda script: script])
+async def test_cancelled_read_is_stopped_on_the_server(
+    postgres_url: str, mark: Callable[[Script[object]], Script[object]]
+) -> None:
     sleeping = fetching(
         "SELECT COUNT(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT pg_s%'"
         " AND datname = current_database()"
@@ -139,12 +143,45 @@ async def test_cancelled_read_is_stopped_on_the_server(postgres_url: str) -> Non
     async with opened(postgres_url) as store:
         with trio.fail_after(20):
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(store.read, fetching("SELECT pg_sleep(60)::text"))
+                nursery.start_soon(store.read, mark(fetching("SELECT pg_sleep(60)::text")))
                 while await store.read(sleeping) == [(0,)]:
                     await trio.lowlevel.checkpoint()
                 nursery.cancel_scope.cancel()
             while await store.read(sleeping) != [(0,)]:
                 await trio.lowlevel.checkpoint()
+
+
+async def test_single_statement_has_no_transaction_around_it(postgres_url: str) -> None:
+    setting = fetching("SELECT current_setting('transaction_read_only')")
+    async with opened(postgres_url) as store:
+        assert await store.read(setting) == [("on",)]
+        # Else BEGIN has said so.
+        assert await store.read(single_statement(setting)) == [("off",)]
+
+
+async def _read_twice(transaction: Transaction) -> None:
+    for _ in range(2):
+        await transaction.fetch_one("SELECT 1")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        _read_twice,
+        executing("DELETE FROM workspaces"),
+        fetching("DELETE FROM workspaces RETURNING id"),
+        fetching("WITH gone AS (DELETE FROM workspaces RETURNING id) SELECT * FROM gone"),
+    ],
+    ids=["two", "delete", "delete returning", "delete with"],
+)
+async def test_script_that_is_marked_wrongly_changes_nothing(
+    postgres_url: str, script: Script[object]
+) -> None:
+    async with opened(postgres_url) as store:
+        await store.write(adding("a"))
+        with pytest.raises(StatementInvalid, match="single_statement"):
+            await store.read(single_statement(script))
+        assert await identities(store) == ["a"]
 
 
 # Without a server
@@ -190,6 +227,10 @@ async def test_server_restarted_between_two_calls_is_not_noticed(
         own_server.start()
         await store.write(adding("b"))
         assert await identities(store) == ["a", "b"]
+        own_server.stop()
+        own_server.start()
+        ids = single_statement(fetching("SELECT id FROM workspaces ORDER BY id"))
+        assert await store.read(ids) == [("a",), ("b",)]
 
 
 @pytest.mark.parametrize("committing", [False, True])
