@@ -15,6 +15,7 @@ from octavo.model.accounts.session import SessionLife
 from octavo.model.accounts.token import digest_of, is_access_token, is_api_key, is_opaque_token
 from octavo.model.identity import AccountId
 from octavo.store import Store
+from octavo.store.gathered_reads import GatheredReads
 from octavo.store.scripts import api_keys, oauth_grants, sessions
 
 CACHE_SECONDS = 5.0
@@ -64,6 +65,8 @@ class Credentials:
         self._sessions = CredentialCache(maximum)
         self._keys = CredentialCache(maximum)
         self._tokens = CredentialCache(maximum)
+        self._stored_keys = GatheredReads(store, api_keys.by_digests)
+        self._stored_sessions = GatheredReads(store, sessions.by_digests)
 
     def forget(self, account_id: AccountId) -> None:
         """Drop the cached sessions, keys and access tokens of the account.
@@ -133,7 +136,7 @@ class Credentials:
         return entry.caller
 
     async def _look_up_key(self, digest: bytes) -> CachedCaller | None:
-        found = await self._store.read(api_keys.by_digest(digest))
+        found = await self._stored_keys.find(digest)
         if found is None or not found.account.open:
             return None
         key = found.key
@@ -158,7 +161,7 @@ class Credentials:
         )
 
     async def _look_up_session(self, digest: bytes) -> CachedCaller | None:
-        found = await self._store.read(sessions.by_digest(digest))
+        found = await self._stored_sessions.find(digest)
         if found is None or not found.account.open:
             return None
         session = found.session

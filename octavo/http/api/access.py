@@ -12,8 +12,9 @@ from octavo.model.files.confinement import Confinement
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.workspace import Right, Role, Workspace, grants
 from octavo.store import Store
+from octavo.store.gathered_reads import GatheredReads
 from octavo.store.scripts.accounts import state_of
-from octavo.store.scripts.workspaces import role_of, seen_by
+from octavo.store.scripts.workspaces import roles_of, seen_by
 
 _REQUIRED_ROLE: dict[Right, str] = {
     "read": "reader or higher",
@@ -46,6 +47,7 @@ class Access:
         elapsed: Callable[[], float] = trio.current_time,
     ) -> None:
         self._store = store
+        self._roles = GatheredReads(store, roles_of)
         self._elapsed = elapsed
         self._fresh = fresh
         self._maximum = maximum
@@ -61,7 +63,7 @@ class Access:
             if known is not None and known[1] > self._elapsed():
                 return known[0]
         generation = self._generation
-        role = await self._store.read(role_of(workspace_id, account_id))
+        role = await self._roles.find((workspace_id, account_id))
         if role is not None and self._fresh > 0 and generation == self._generation:
             self._remember(workspace_id, account_id, role)
         return role

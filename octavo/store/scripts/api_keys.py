@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
@@ -11,6 +12,7 @@ from octavo.model.accounts.refusal import AccountGone, TooManyKeys
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.store.scripts import accounts
 from octavo.store.scripts.process_notices import notify_access
+from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction, Value, single_statement
 
 _COLUMNS = (
@@ -18,6 +20,11 @@ _COLUMNS = (
     "api_keys.used_at, api_keys.scopes, api_keys.workspaces, api_keys.folder"
 )
 _COUNT = 9
+# The first digest twice, as the scope and among the names.
+_BY_DIGEST = f"""
+    SELECT {_COLUMNS}, {accounts.COLUMNS}, api_keys.digest FROM api_keys
+    JOIN accounts ON accounts.id = api_keys.account_id WHERE api_keys.digest IN ($1, $names)
+"""
 _LIMITS = 6
 
 
@@ -60,19 +67,18 @@ def create(key: ApiKey, digest: bytes) -> Script[None]:
     return create_key
 
 
-def by_digest(digest: bytes) -> Script[KeyOfAccount | None]:
-    """Return the key whose secret has this digest, expired or not; None without one."""
+def by_digests(digests: Sequence[bytes]) -> Script[Mapping[bytes, KeyOfAccount]]:
+    """Return the keys whose secrets have these digests, at most 100, expired or not."""
 
     @single_statement
-    async def find_key(transaction: Transaction) -> KeyOfAccount | None:
-        row = await transaction.fetch_one(
-            f"SELECT {_COLUMNS}, {accounts.COLUMNS} FROM api_keys "
-            "JOIN accounts ON accounts.id = api_keys.account_id WHERE api_keys.digest = $1",
-            digest,
-        )
-        return None if row is None else KeyOfAccount(_key(row), accounts.account_of(row[_COUNT:]))
+    async def find_keys(transaction: Transaction) -> Mapping[bytes, KeyOfAccount]:
+        rows = await select_in(transaction, _BY_DIGEST, digests[0], digests)
+        return {
+            bytes(row[-1]): KeyOfAccount(_key(row), accounts.account_of(row[_COUNT:-1]))
+            for row in rows
+        }
 
-    return find_key
+    return find_keys
 
 
 def list_of(account_id: AccountId) -> Script[list[ApiKey]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 
 from octavo.store.transaction import Row, Transaction, Value
 
@@ -35,6 +36,31 @@ def _filled(sql: str, size: int) -> str:
     places = [f"${number}" for number in range(2, size + 2)]
     filled = sql.replace("$names", ", ".join(places))
     return filled.replace("$ids", ", ".join(f"{place}::uuid" for place in places))
+
+
+async def select_pairs(
+    transaction: Transaction, sql: str, pairs: Sequence[tuple[Value, Value]]
+) -> list[Row]:
+    """Return the rows that ``sql`` selects for ``pairs`` of identifiers, in no particular order.
+
+    They are the arguments of ``IN (VALUES $pairs)``. Each pair is looked up once.
+    """
+    rows: list[Row] = []
+    distinct = list(dict.fromkeys(pairs))
+    maximum = _SIZES[-1]
+    for at in range(0, len(distinct), maximum):
+        chunk = distinct[at : at + maximum]
+        size = next(each for each in _SIZES if each >= len(chunk))
+        chunk += chunk[-1:] * (size - len(chunk))
+        rows += await transaction.fetch_all(_paired(sql, size), *chain.from_iterable(chunk))
+    return rows
+
+
+@lru_cache(maxsize=64)
+def _paired(sql: str, size: int) -> str:
+    """Return a statement for ``size`` pairs."""
+    places = [f"(${2 * each + 1}::uuid, ${2 * each + 2}::uuid)" for each in range(size)]
+    return sql.replace("$pairs", ", ".join(places))
 
 
 async def execute_each(transaction: Transaction, sql: str, rows: Sequence[Sequence[Value]]) -> None:

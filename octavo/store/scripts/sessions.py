@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from octavo.model.accounts.account import Account
@@ -13,6 +13,7 @@ from octavo.model.identity import AccountId
 from octavo.store.identifiers import LAST
 from octavo.store.scripts import accounts
 from octavo.store.scripts.process_notices import notify_access
+from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction, single_statement
 
 _COLUMNS = (
@@ -20,6 +21,11 @@ _COLUMNS = (
     "sessions.active_at"
 )
 _COUNT = 6
+# The first digest twice, as the scope and among the names.
+_BY_DIGEST = f"""
+    SELECT {_COLUMNS}, {accounts.COLUMNS}, sessions.digest FROM sessions
+    JOIN accounts ON accounts.id = sessions.account_id WHERE sessions.digest IN ($1, $names)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +104,20 @@ def by_digest(digest: bytes) -> Script[OpenSession | None]:
         return OpenSession(_session(row), accounts.account_of(row[_COUNT:]))
 
     return find_session
+
+
+def by_digests(digests: Sequence[bytes]) -> Script[Mapping[bytes, OpenSession]]:
+    """Return the sessions whose tokens have these digests, at most 100, expired or not."""
+
+    @single_statement
+    async def find_sessions(transaction: Transaction) -> Mapping[bytes, OpenSession]:
+        rows = await select_in(transaction, _BY_DIGEST, digests[0], digests)
+        return {
+            bytes(row[-1]): OpenSession(_session(row), accounts.account_of(row[_COUNT:-1]))
+            for row in rows
+        }
+
+    return find_sessions
 
 
 def list_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
 from octavo.model.accounts.refusal import AccountGone
@@ -10,9 +10,13 @@ from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.model.workspace import MAX_OWNED, Role, TooManyWorkspaces, Workspace
 from octavo.store.scripts import accounts, imports, uploads
 from octavo.store.scripts.process_notices import notify_deletion
-from octavo.store.scripts.select_in import select_in
+from octavo.store.scripts.select_in import select_in, select_pairs
 from octavo.store.transaction import Row, Script, Transaction, single_statement
 
+_ROLES = """
+    SELECT workspace_id, account_id, role FROM members
+    WHERE (workspace_id, account_id) IN (VALUES $pairs)
+"""
 _SELECT = """
     SELECT workspaces.id, workspaces.name, members.role, workspaces.created_at
     FROM members JOIN workspaces ON workspaces.id = members.workspace_id
@@ -156,6 +160,21 @@ async def role_in(
         account_id,
     )
     return None if row is None else cast(Role, row[0])
+
+
+def roles_of(
+    members: Sequence[tuple[WorkspaceId, AccountId]],
+) -> Script[Mapping[tuple[WorkspaceId, AccountId], Role]]:
+    """Return the roles of at most 100 members; without those of accounts that are not members."""
+
+    @single_statement
+    async def read_roles(
+        transaction: Transaction,
+    ) -> Mapping[tuple[WorkspaceId, AccountId], Role]:
+        rows = await select_pairs(transaction, _ROLES, members)
+        return {(WorkspaceId(row[0]), AccountId(row[1])): cast(Role, row[2]) for row in rows}
+
+    return read_roles
 
 
 class WorkspaceAccess(NamedTuple):
