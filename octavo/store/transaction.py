@@ -97,6 +97,43 @@ MATCHED = """
 """The columns of a `MatchedNote`, and the order in which notes were indexed."""
 
 
+class TextSaves(NamedTuple):
+    """New texts of live notes that stay at their paths; each note has one of them.
+
+    Attributes:
+        workspace_id: that of the notes.
+        planned_at: the position from which they were planned.
+        position: the position of the last one.
+        growth: the difference of the sizes in bytes.
+        heads: the columns of each new head, as `octavo.store.scripts.revision_rows` has them.
+        texts: the text of each head, compressed.
+        receipts: mutation id, fingerprint, position, changes and time of each changeset that can be
+            repeated.
+        notice: channel and payload for the other processes.
+    """
+
+    workspace_id: str
+    planned_at: int
+    position: int
+    growth: int
+    heads: Sequence[Sequence[Value]]
+    texts: Sequence[bytes]
+    receipts: Sequence[Sequence[Value]]
+    notice: tuple[str, str]
+
+
+class SavedTexts(NamedTuple):
+    """What `Transaction.save_texts` has done.
+
+    Attributes:
+        replaced: how many heads were replaced; fewer if some were not where they should be.
+        remembered: the mutation ids of the receipts that were new.
+    """
+
+    replaced: int
+    remembered: Sequence[str]
+
+
 class Transaction(Protocol):
     """Statements of one transaction, each of which sees the effects of those before it.
 
@@ -120,6 +157,13 @@ class Transaction(Protocol):
 
         Without other processes, do nothing.
         """
+
+    @property
+    def saves_texts(self) -> bool:
+        """Whether `save_texts` takes less time than the statements that it stands for."""
+
+    async def save_texts(self, saves: TextSaves) -> SavedTexts | None:
+        """Save new texts with one statement; None, and nothing, if the position has moved."""
 
     async def new_contents(self, count: int) -> Sequence[int]:
         """Return numbers for new texts and images, which are to be inserted, in ascending order."""

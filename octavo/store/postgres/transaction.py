@@ -7,6 +7,7 @@ from octavo.store.compression import undamaged
 from octavo.store.errors import StatementInvalid, StoreError
 from octavo.store.postgres.connection import PooledConnection
 from octavo.store.postgres.failures import FAILURES, failure
+from octavo.store.postgres.saves import SAVE, arguments_of
 from octavo.store.postgres.search import (
     BY_INDEX,
     CONTENTS,
@@ -26,6 +27,8 @@ from octavo.store.transaction import (
     Matching,
     NewNote,
     Row,
+    SavedTexts,
+    TextSaves,
     Value,
     indexed_title,
 )
@@ -64,6 +67,9 @@ class PostgresTransaction:
 
     async def fetch_one(self, sql: str, *arguments: Value) -> Row | None:
         """Return the first row, or None."""
+        return await self._fetch_one(sql, arguments)
+
+    async def _fetch_one(self, sql: str, arguments: Sequence[object]) -> Row | None:
         self._begin(sql)
         try:
             row = await self._connection.fetchrow(sql, *arguments)
@@ -98,6 +104,16 @@ class PostgresTransaction:
             await self._connection.executemany(sql, rows)
         except FAILURES as error:
             raise self._failed(error) from error
+
+    @property
+    def saves_texts(self) -> bool:
+        """True: each statement is a round trip."""
+        return True
+
+    async def save_texts(self, saves: TextSaves) -> SavedTexts | None:
+        """Save new texts with one statement; None, and nothing, if the position has moved."""
+        row = await self._fetch_one(SAVE, arguments_of(saves))
+        return None if row is None else SavedTexts(row[0], row[1])
 
     async def new_contents(self, count: int) -> Sequence[int]:
         """Return numbers for new texts and images, which are to be inserted, in ascending order."""

@@ -18,11 +18,11 @@ from octavo.store import identifiers
 from octavo.store.compression import compressed
 from octavo.store.scripts.contents import insert_images
 from octavo.store.scripts.documents import preserve_documents, put_documents
-from octavo.store.scripts.folder_links import follow_folders
+from octavo.store.scripts.folder_links import follow_folders, may_move
 from octavo.store.scripts.folder_purges import record_purges
 from octavo.store.scripts.fulltext_index import keep_indexed_paths
 from octavo.store.scripts.index_removal import unindex_files
-from octavo.store.scripts.process_notices import notify_position
+from octavo.store.scripts.process_notices import notify_position, position_notice
 from octavo.store.scripts.revision_rows import (
     COLUMNS,
     COPIED,
@@ -34,7 +34,7 @@ from octavo.store.scripts.revision_rows import (
     values_of,
 )
 from octavo.store.scripts.select_in import execute_each, select_in
-from octavo.store.transaction import Script, Transaction, Value
+from octavo.store.transaction import Script, TextSaves, Transaction, Value
 
 _MOVE_POSITION = """
     UPDATE workspaces SET position = $3, last_file = last_file + $4, size = size + $5
@@ -154,6 +154,9 @@ def commit_changesets(
 
     async def commit_plans(transaction: Transaction) -> None:
         changed = [change for plan in plans for change in plan.changed]
+        if transaction.saves_texts and not documents and _are_saves(plans, changed):
+            await _save_texts(transaction, workspace_id, planned_at, plans, changed, texts, now)
+            return
         outcomes = [change.outcome for change in changed]
         created = outcomes.count("created")
         workspace, last_file, read = await _move_position(
@@ -180,6 +183,48 @@ def commit_changesets(
             )
 
     return commit_plans
+
+
+def _are_saves(plans: Sequence[Plan], changed: Sequence[Change]) -> bool:
+    """Return whether all changes are new texts of notes that stay at their paths, one of each."""
+    return (
+        len({change.head.file_id for change in changed}) == len(changed) > 0
+        and all(change.outcome == "updated" and change.content for change in changed)
+        and not any(map(may_move, plans))
+    )
+
+
+async def _save_texts(
+    transaction: Transaction,
+    workspace_id: WorkspaceId,
+    planned_at: Position,
+    plans: Sequence[Plan],
+    changed: Sequence[Change],
+    texts: Mapping[RevisionId, bytes],
+    now: int,
+) -> None:
+    repeatable = [plan for plan in plans if plan.changeset.repeatable]
+    position = plans[-1].position
+    saved = await transaction.save_texts(
+        TextSaves(
+            workspace_id,
+            planned_at,
+            position,
+            sum([each.growth for each in plans]),
+            [values_of(change.head) for change in changed],
+            [texts.get(change.head.revision_id) or _text_of(change) for change in changed],
+            [_receipt_values(plan, now) for plan in repeatable],
+            position_notice(workspace_id, position),
+        )
+    )
+    if saved is None:
+        raise await _why_nothing_moved(transaction, workspace_id)
+    mutation_ids = [plan.changeset.mutation_id for plan in repeatable]
+    known = {*mutation_ids}.difference(saved.remembered)
+    if known:
+        raise Repeated([each for each in mutation_ids if each in known])
+    if saved.replaced != len(changed):
+        raise AssertionError("a note is not where it was when its changeset was planned")
 
 
 async def _move_position(
@@ -326,6 +371,11 @@ async def _earlier_images(
     return {name: numbers[each] for name, each in names.items() if each in numbers}
 
 
+def _text_of(change: Change) -> bytes:
+    assert change.content is not None
+    return _stored(change.content)
+
+
 def _stored(content: NoteContent | bytes) -> bytes:
     if isinstance(content, bytes):
         return content
@@ -361,7 +411,7 @@ async def _insert_receipts(
     plans = [plan for plan in plans if plan.changeset.repeatable]
     if not plans:
         return
-    rows = [_receipt_row(workspace, plan, now) for plan in plans]
+    rows = [(workspace, *_receipt_values(plan, now)) for plan in plans]
     if len(rows) == 1:
         if not await transaction.execute(_INSERT_RECEIPT, *rows[0]):
             raise Repeated([plans[0].changeset.mutation_id])
@@ -374,7 +424,7 @@ async def _insert_receipts(
     await transaction.execute_many(_INSERT_RECEIPT, rows)
 
 
-def _receipt_row(workspace: int, plan: Plan, now: int) -> tuple[Value, ...]:
+def _receipt_values(plan: Plan, now: int) -> tuple[Value, ...]:
     changes = b""
     for change in plan.changes:
         changes += bytes((_OUTCOMES.index(change.outcome),))
@@ -382,7 +432,6 @@ def _receipt_row(workspace: int, plan: Plan, now: int) -> tuple[Value, ...]:
         if plan.changes[1:] or change.outcome == "unchanged":
             changes += identifiers.to_bytes(change.head.revision_id)
     return (
-        workspace,
         plan.changeset.mutation_id,
         bytes.fromhex(plan.changeset.fingerprint),
         plan.position,

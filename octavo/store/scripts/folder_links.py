@@ -41,7 +41,7 @@ async def follow_folders(
     ``workspace`` is the number of the workspace. The plans are looked at one by one, as each
     changeset moves a folder or does not.
     """
-    moving = [plan for plan in plans if _may_move(plan)]
+    moving = [plan for plan in plans if may_move(plan)]
     if not moving:
         return
     links = {row[0]: row[1] for row in await transaction.fetch_all(_FOLDERS, workspace_id)}
@@ -68,7 +68,7 @@ async def follow_folders(
     await execute_each(transaction, _FOLLOW, followed)
 
 
-def _may_move(plan: Plan) -> bool:
+def may_move(plan: Plan) -> bool:
     """Return whether a plan moves a file, as far as its operations tell."""
     for each in plan.changeset.operations:
         # An earlier text of a live note can be restored at another path.

@@ -27,7 +27,12 @@ async def notify_position(
     transaction: Transaction, workspace_id: WorkspaceId, position: Position
 ) -> None:
     """Notify the other processes of a position, once it is committed."""
-    await transaction.notify(CHANNEL, f"{workspace_id} {position}")
+    await transaction.notify(*position_notice(workspace_id, position))
+
+
+def position_notice(workspace_id: WorkspaceId, position: Position) -> tuple[str, str]:
+    """Return the channel and the payload of a notice of a position."""
+    return CHANNEL, f"{workspace_id} {position}"
 
 
 async def notify_deletion(transaction: Transaction, workspace_id: WorkspaceId) -> None:

@@ -12,7 +12,7 @@ from octavo.model.files.revision import Revision
 from octavo.model.identity import ContentId, Digest
 from octavo.store.transaction import Row, Value
 
-_NAMES = (
+NAMES = (
     "file_id",
     "state",
     "kind",
@@ -29,13 +29,13 @@ _NAMES = (
     "origin",
     "program",
 )
-COLUMNS = ", ".join(_NAMES)
-"""Of heads, in the order of the fields of `Revision`."""
-COUNT = len(_NAMES)
+"""The columns of heads, in the order of the fields of `Revision`."""
+COLUMNS = ", ".join(NAMES)
+COUNT = len(NAMES)
 WORKSPACE = "(SELECT number FROM workspaces WHERE id = $1::uuid)"
 """The number of the workspace whose id is the first argument; NULL without the workspace."""
 _OF_FILES = ("file_id", "kind")
-COPIED = ", ".join(name for name in (*_NAMES, "content") if name not in _OF_FILES)
+COPIED = ", ".join(name for name in (*NAMES, "content") if name not in _OF_FILES)
 """The columns that both tables have."""
 SOURCES = {
     "files": "files",
@@ -45,23 +45,23 @@ SOURCES = {
     ),
 }
 _MANY = 500
-_PATH = _NAMES.index("path")
-_REVISION = _NAMES.index("revision_id")
-_CONTENT = _NAMES.index("content_id")
-_DIGEST = _NAMES.index("digest")
-_MEDIA_TYPE = _NAMES.index("media_type")
+_PATH = NAMES.index("path")
+_REVISION = NAMES.index("revision_id")
+_CONTENT = NAMES.index("content_id")
+_DIGEST = NAMES.index("digest")
+_MEDIA_TYPE = NAMES.index("media_type")
 
 
 def columns_of(table: str) -> str:
     """Return the columns of revisions in ``table``, qualified; ``files`` has to be joined."""
-    return ", ".join(f"{'files' if name in _OF_FILES else table}.{name}" for name in _NAMES)
+    return ", ".join(f"{'files' if name in _OF_FILES else table}.{name}" for name in NAMES)
 
 
 def placeholders(first: int) -> str:
     """Return the placeholders of the columns, from ``$first`` on."""
     return ", ".join(
         f"${number}::uuid" if name.endswith("_id") else f"${number}"
-        for number, name in enumerate(_NAMES, first)
+        for number, name in enumerate(NAMES, first)
     )
 
 

@@ -3,6 +3,8 @@
 import random
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -41,7 +43,15 @@ from octavo.store.scripts.index_backlog import LINKS
 from octavo.store.scripts.select_in import select_in
 from octavo.store.scripts.sweeping import sweep
 from octavo.store.sqlite import open_inline
-from octavo.store.transaction import IndexedNote, MatchedNote, Matching, NewNote, T
+from octavo.store.transaction import (
+    IndexedNote,
+    MatchedNote,
+    Matching,
+    NewNote,
+    SavedTexts,
+    T,
+    TextSaves,
+)
 from tests.fakes.plain_documents import PlainDocuments
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace, serving
 
@@ -51,6 +61,8 @@ ROOMY = 1 << 30
 
 class Counting:
     """Counts statements; each is a round trip to a remote database."""
+
+    saves_texts = True
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -97,6 +109,14 @@ class _Counted:
     async def notify(self, channel: str, payload: str) -> None:
         self._counting.statements += 1
         await self._transaction.notify(channel, payload)
+
+    @property
+    def saves_texts(self) -> bool:
+        return self._counting.saves_texts and self._transaction.saves_texts
+
+    async def save_texts(self, saves: TextSaves) -> SavedTexts | None:
+        self._counting.statements += 1
+        return await self._transaction.save_texts(saves)
 
     async def new_contents(self, count: int) -> Sequence[int]:
         self._counting.statements += 1
@@ -177,9 +197,13 @@ async def rows_of(store: Store, table: str, name: str = "workspace") -> set[Valu
     return await store.read(script)
 
 
-def planned(tree: Tree, position: int, name: str, *operations: ChangeOperation) -> Plan:
+def planned(
+    tree: Tree, position: int, name: str, *operations: ChangeOperation, repeatable: bool = True
+) -> Plan:
     numbers = iter(range(1000))
-    changeset = Changeset(MutationId(name), fingerprint(operations), ANN, operations)
+    changeset = Changeset(
+        MutationId(name), fingerprint(operations), ANN, operations, repeatable=repeatable
+    )
     made = plan(
         tree,
         Position(position),
@@ -195,6 +219,9 @@ def planned(tree: Tree, position: int, name: str, *operations: ChangeOperation) 
 
 class Scripts:
     """The guarantees on every engine; derived classes provide the fixture ``opened``."""
+
+    SAVING = 7
+    """The statements of a save."""
 
     @pytest.fixture
     async def store(self, opened: Opened) -> AsyncIterator[Counting]:
@@ -244,7 +271,19 @@ class Scripts:
         save = UpdateFile(head.file_id, frozenset({head.revision_id}), note_text(text))
         saved = planned(tree, 1, "saved", save)
         await store.write(commit_changesets(VAULT, Position(1), [saved], 7))
-        assert store.statements == 7
+        assert store.statements == self.SAVING
+        found = await store.read(files.file(VAULT, head.file_id))
+        assert found is not None
+        assert (found.revision, found.text) == (saved.changes[0].head, text)
+        again = [planned(tree, 2, "next", replace(save, if_match=frozenset({"saved.0"}))), saved]
+        with pytest.raises(Repeated) as repeated:
+            await store.write(commit_changesets(VAULT, Position(2), again[1:], 7))
+        assert repeated.value.mutation_ids == ("saved",)
+        with pytest.raises(PositionMoved):
+            await store.write(commit_changesets(VAULT, Position(1), again[:1], 7))
+        with pytest.raises(WorkspaceGone):
+            await store.write(commit_changesets(GONE, Position(1), again[:1], 7))
+        assert await store.read(files.file(VAULT, head.file_id)) == found
 
     async def test_many_files_are_purged_with_few_statements(self, store: Counting) -> None:
         tree = Tree()
@@ -475,10 +514,80 @@ class TestSqlite(Scripts):
         return on_sqlite
 
 
+class OneByOne(Counting):
+    """Executes the statements that `Transaction.save_texts` stands for."""
+
+    saves_texts = False
+
+
+TABLES = ("workspaces", "files", "revisions", "contents", "receipts", "documents")
+
+
+def some_batches(random: random.Random) -> list[list[Plan]]:
+    """Batches of changesets, most of them new texts of notes, from position 0 on."""
+    tree = Tree()
+    batches = [[planned(tree, 0, "made", *creates(12))]]
+    position = 1
+    for batch in range(8):
+        batches.append([])
+        for number in range(random.choice([1, 1, 2, 4])):
+            name = f"m{batch}.{number}"
+            operations: list[ChangeOperation] = []
+            for file_id in random.sample([f"f{n:04}" for n in range(12)], random.choice([1, 1, 3])):
+                head = tree.heads[FileId(file_id)]
+                path = f"{name}.{file_id}.md" if random.random() < 0.05 else None
+                text = note_text(random.choice(["same", name]))
+                match = frozenset({head.revision_id})
+                operations.append(UpdateFile(head.file_id, match, text, path))
+            made = planned(tree, position, name, *operations, repeatable=random.random() < 0.5)
+            position = made.position
+            batches[-1].append(made)
+    return batches
+
+
 class TestPostgres(Scripts):
+    SAVING = 1
+
+    @pytest.mark.parametrize("seed", range(8))
+    async def test_one_statement_for_saves_does_what_many_do(
+        self, store: Counting, seed: int
+    ) -> None:
+        batches = some_batches(random.Random(seed))
+        combined = 0
+        dumps = []
+        for engine in (store, OneByOne(store)):
+            await store.write(_empty)
+            await create_workspace(engine)
+            position = Position(0)
+            for number, batch in enumerate(batches):
+                if number == seed % 8:
+                    await store.write(_read_documents)
+                await engine.write(commit_changesets(VAULT, position, batch, 7))
+                combined += engine is store and store.statements == 1
+                position = batch[-1].position
+            dumps.append(
+                [sorted(await store.read(partial(_dump, table)), key=repr) for table in TABLES]
+            )
+        assert dumps[0] == dumps[1]
+        assert combined > 2
+
     @pytest.fixture
     def opened(self, postgres_url: str) -> Opened:
         return lambda: open_postgres(postgres_url, random=random.Random(3).random)
+
+
+async def _empty(transaction: Transaction) -> None:
+    for table in TABLES:
+        await transaction.execute(f"TRUNCATE {table} RESTART IDENTITY CASCADE")
+    await transaction.execute("ALTER SEQUENCE content_numbers RESTART")
+
+
+async def _read_documents(transaction: Transaction) -> None:
+    await transaction.execute("UPDATE workspaces SET documents_read = 1")
+
+
+async def _dump(table: str, transaction: Transaction) -> Sequence[Row]:
+    return await transaction.fetch_all(f"SELECT * FROM {table}")
 
 
 @given(count=st.integers(0, 350), repeated=st.booleans())
