@@ -23,7 +23,12 @@ from octavo.store.scripts.revision_rows import (
 from octavo.store.transaction import Row, Script, Transaction, single_statement
 
 _POSITION = "SELECT position FROM workspaces WHERE id = $1::uuid"
-_HEADS_AFTER = f"SELECT {COLUMNS} FROM files WHERE workspace = {WORKSPACE} AND position > $2"
+# With the position in each row, so that one statement is enough.
+_HEADS_AFTER = f"""
+    SELECT {columns_of("files")}, workspaces.position FROM workspaces
+    LEFT JOIN files ON files.workspace = workspaces.number AND files.position > $2
+    WHERE workspaces.id = $1::uuid
+"""
 _ALL_HEADS = f"SELECT {COLUMNS} FROM files WHERE workspace = {WORKSPACE}"
 _SIZES_AFTER = f"""
     SELECT position, size FROM files WHERE workspace = {WORKSPACE} AND position > $2
@@ -124,20 +129,25 @@ def heads_after(workspace_id: WorkspaceId, position: Position) -> Script[Heads |
     From 0 on these are all heads. Returns None without the workspace.
     """
 
-    async def read_heads(transaction: Transaction) -> Heads | None:
+    async def read_all_heads(transaction: Transaction) -> Heads | None:
         found = await position_of(workspace_id)(transaction)
-        if found is None:
-            return None
-        if found == position:
-            return Heads(position, [])
-        if position:
-            rows = await transaction.fetch_all(_HEADS_AFTER, workspace_id, position)
-        else:
-            # In the order of the table, which is faster than by the index.
-            rows = await transaction.fetch_all(_ALL_HEADS, workspace_id)
+        if not found:
+            return None if found is None else Heads(found, [])
+        # In the order of the table, which is faster than by the index.
+        rows = await transaction.fetch_all(_ALL_HEADS, workspace_id)
         return Heads(found, revisions_of_rows(rows))
 
-    return read_heads
+    @single_statement
+    async def read_later_heads(transaction: Transaction) -> Heads | None:
+        rows = await transaction.fetch_all(_HEADS_AFTER, workspace_id, position)
+        if not rows:
+            return None
+        found = Position(rows[0][COUNT])
+        if rows[0][0] is None:
+            return Heads(found, [])
+        return Heads(found, revisions_of_rows(rows))
+
+    return read_later_heads if position else read_all_heads
 
 
 def heads_between(

@@ -57,6 +57,8 @@ def plan_of(connection: sqlite3.Connection, sql: str) -> list[str]:
     numbers = [f"${100 + each}" for each in range(_NAMES)]
     filled = sql.replace("$names", ", ".join(numbers))
     filled = filled.replace("$ids", ", ".join(f"{each}::uuid" for each in numbers))
+    pairs = [f"({each}::uuid, {each}::uuid)" for each in numbers]
+    filled = filled.replace("$pairs", ", ".join(pairs))
     text = Statement(filled).sql
     highest = max(map(int, re.findall(r"\?(\d+)", text)), default=0)
     rows = connection.execute(f"EXPLAIN QUERY PLAN {text}", [None] * highest)
