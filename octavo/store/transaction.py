@@ -122,18 +122,6 @@ class TextSaves(NamedTuple):
     notice: tuple[str, str]
 
 
-class SavedTexts(NamedTuple):
-    """What `Transaction.save_texts` has done.
-
-    Attributes:
-        replaced: how many heads were replaced; fewer if some were not where they should be.
-        remembered: the mutation ids of the receipts that were new.
-    """
-
-    replaced: int
-    remembered: Sequence[str]
-
-
 class Transaction(Protocol):
     """Statements of one transaction, each of which sees the effects of those before it.
 
@@ -157,13 +145,6 @@ class Transaction(Protocol):
 
         Without other processes, do nothing.
         """
-
-    @property
-    def saves_texts(self) -> bool:
-        """Whether `save_texts` takes less time than the statements that it stands for."""
-
-    async def save_texts(self, saves: TextSaves) -> SavedTexts | None:
-        """Save new texts with one statement; None, and nothing, if the position has moved."""
 
     async def new_contents(self, count: int) -> Sequence[int]:
         """Return numbers for new texts and images, which are to be inserted, in ascending order."""
@@ -210,7 +191,19 @@ class Transaction(Protocol):
 
 Script = Callable[[Transaction], Awaitable[T]]
 
-_SINGLE = "single_statement"
+
+class SingleStatement(Protocol):
+    """A write of one statement, on an engine where each statement is a round trip."""
+
+    async def save_texts(self, saves: TextSaves) -> None:
+        """Save new texts, or raise `NotInOneStatement`."""
+
+
+class NotInOneStatement(Exception):
+    """The statement does not suffice, and has changed nothing: run the whole script."""
+
+
+_SINGLE, _SHORTCUT = "single_statement", "shortcut"
 _Marked = TypeVar("_Marked", bound=Callable[..., Awaitable[Any]])
 
 
@@ -222,6 +215,20 @@ def single_statement(script: _Marked) -> _Marked:
     """
     setattr(script, _SINGLE, True)
     return script
+
+
+def set_shortcut(script: Script[T], shortcut: Callable[[SingleStatement], Awaitable[T]]) -> None:
+    """Let ``shortcut`` do the same as the writing ``script``, if it can, with one statement.
+
+    An engine with round trips runs it without a transaction around it, and the script if it raises
+    `NotInOneStatement`.
+    """
+    setattr(script, _SHORTCUT, shortcut)
+
+
+def shortcut_of(script: Script[T]) -> Callable[[SingleStatement], Awaitable[T]] | None:
+    """Return the shortcut of a script; None without one."""
+    return getattr(script, _SHORTCUT, None)
 
 
 def is_single_statement(script: Script[T]) -> bool:

@@ -81,9 +81,11 @@ def _failure(error: BaseException, *, reading: bool) -> StoreError:
 def commit_failure(error: BaseException) -> StoreError:
     """Return the store's error for an error of COMMIT, with this as the cause.
 
-    After a conflict or a failed constraint, the server has rolled back. After any other error, as a
-    lost connection, the transaction may have been committed.
+    Or of a statement that is a transaction of its own. After a conflict, a failed constraint or a
+    mistake, the server has rolled back. After any other error, as a lost connection, the
+    transaction may have been committed.
     """
     result = failure(error)
-    result.outcome_unknown = not isinstance(result, Conflict | ConstraintViolated)
+    rolled_back = Conflict | ConstraintViolated | StatementInvalid
+    result.outcome_unknown = not isinstance(result, rolled_back)
     return result

@@ -63,12 +63,17 @@ SAVE = f"""
     ), remembered AS (
         INSERT INTO receipts (workspace, {", ".join(_RECEIPT)})
         SELECT moved.number, given.* FROM moved, {_columns(_FIRST + len(_HEAD), _RECEIPT)}
-        ON CONFLICT DO NOTHING RETURNING mutation_id
+        ON CONFLICT DO NOTHING RETURNING 1
     )
-    SELECT (SELECT COUNT(*) FROM replaced), ARRAY(SELECT mutation_id FROM remembered),
+    SELECT 1 / CAST(
+            (SELECT COUNT(*) FROM replaced) = CARDINALITY(${_FIRST}::uuid[])
+            AND (SELECT COUNT(*) FROM remembered) = CARDINALITY(${_FIRST + len(_HEAD)}::uuid[])
+        AS INTEGER),
         pg_notify($5, $6)::text
     FROM moved
 """
+"""Divides by zero, which undoes everything, unless all heads were where they should be and all
+receipts are new; does nothing and returns no row when the position has moved."""
 
 
 def arguments_of(saves: TextSaves) -> list[object]:

@@ -1,8 +1,8 @@
 """The PostgreSQL store: a transaction for each script, on a pool of connections."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from itertools import count
 
 import trio
@@ -17,7 +17,14 @@ from octavo.store.postgres.listening import Messages, listening
 from octavo.store.postgres.migrating import migrate
 from octavo.store.postgres.requirements import check_database, opening_failure
 from octavo.store.postgres.transaction import PostgresTransaction
-from octavo.store.transaction import Script, T, Transaction, is_single_statement
+from octavo.store.transaction import (
+    NotInOneStatement,
+    Script,
+    T,
+    Transaction,
+    is_single_statement,
+    shortcut_of,
+)
 
 CONNECTIONS = 10
 # How long a call waits for a connection.
@@ -118,7 +125,11 @@ class PostgresStore:
                 for number in count(2):
                     try:
                         if reading and is_single_statement(script):
-                            return await self._read_once(script)
+                            return await self._run_once(script, attempt, reading=True)
+                        shortcut = None if reading else shortcut_of(script)
+                        if shortcut is not None:
+                            with suppress(NotInOneStatement):
+                                return await self._run_once(shortcut, attempt, reading=False)
                         return await self._transact(script, attempt, reading=reading)
                     except Conflict as conflict:
                         pause = pause_before(number, self._random())
@@ -160,21 +171,33 @@ class PostgresStore:
             self._leave(connection, clean=clean)
         return result
 
-    async def _read_once(self, script: Script[T]) -> T:
+    async def _run_once(
+        self,
+        script: Callable[[PostgresTransaction], Awaitable[T]],
+        attempt: _Attempt,
+        *,
+        reading: bool,
+    ) -> T:
         """Run a script of one statement, which is a transaction of its own."""
+        attempt.committing = True
         connection, used = await self._connect()
         clean = False
         try:
-            transaction = PostgresTransaction(connection, reading=True, single=True)
+            transaction = PostgresTransaction(connection, reading=reading, single=True)
             try:
                 result = await self._drive(script, transaction)
             except StoreUnavailable as error:
-                if used and connection.is_closed():
+                if reading and used and connection.is_closed():
                     # The server was restarted since it was last used.
                     raise Conflict(str(error)) from error
                 raise
             clean = True
+        except Exception:
+            # The server has rolled back by itself.
+            clean = not connection.is_closed()
+            raise
         except BaseException:
+            # On cancellation, wait until the server has ended the statement.
             clean = await _roll_back(connection)
             raise
         finally:
@@ -193,7 +216,11 @@ class PostgresStore:
         except FAILURES as error:
             raise StoreUnavailable(f"the database can't be reached: {message_of(error)}") from error
 
-    async def _drive(self, script: Script[T], transaction: PostgresTransaction) -> T:
+    async def _drive(
+        self,
+        script: Callable[[PostgresTransaction], Awaitable[T]],
+        transaction: PostgresTransaction,
+    ) -> T:
         try:
             result = await script(transaction)
         except Exception:

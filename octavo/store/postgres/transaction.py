@@ -6,7 +6,7 @@ from octavo.model.search.tokens import tag_of
 from octavo.store.compression import undamaged
 from octavo.store.errors import StatementInvalid, StoreError
 from octavo.store.postgres.connection import PooledConnection
-from octavo.store.postgres.failures import FAILURES, failure
+from octavo.store.postgres.failures import FAILURES, commit_failure, failure
 from octavo.store.postgres.saves import SAVE, arguments_of
 from octavo.store.postgres.search import (
     BY_INDEX,
@@ -26,8 +26,8 @@ from octavo.store.transaction import (
     MatchedNote,
     Matching,
     NewNote,
+    NotInOneStatement,
     Row,
-    SavedTexts,
     TextSaves,
     Value,
     indexed_title,
@@ -105,15 +105,14 @@ class PostgresTransaction:
         except FAILURES as error:
             raise self._failed(error) from error
 
-    @property
-    def saves_texts(self) -> bool:
-        """True: each statement is a round trip."""
-        return True
-
-    async def save_texts(self, saves: TextSaves) -> SavedTexts | None:
-        """Save new texts with one statement; None, and nothing, if the position has moved."""
-        row = await self._fetch_one(SAVE, arguments_of(saves))
-        return None if row is None else SavedTexts(row[0], row[1])
+    async def save_texts(self, saves: TextSaves) -> None:
+        """Save new texts, or raise `NotInOneStatement`."""
+        try:
+            row = await self._fetch_one(SAVE, arguments_of(saves))
+        except StatementInvalid as error:
+            raise NotInOneStatement from error
+        if row is None:
+            raise NotInOneStatement
 
     async def new_contents(self, count: int) -> Sequence[int]:
         """Return numbers for new texts and images, which are to be inserted, in ascending order."""
@@ -173,7 +172,7 @@ class PostgresTransaction:
             raise self.failure
         if self._single:
             # Outside of a transaction, the server would execute anything.
-            if self._begun or not sql.lstrip().startswith("SELECT"):
+            if self._begun or (self._reading and not sql.lstrip().startswith("SELECT")):
                 self.failure = StatementInvalid(
                     "a script that is marked with single_statement has more than one SELECT"
                 )
@@ -181,5 +180,9 @@ class PostgresTransaction:
             self._begun = True
 
     def _failed(self, error: BaseException) -> StoreError:
-        self.failure = failure(error, reading=self._reading)
+        if self._single and not self._reading:
+            # The statement commits, too.
+            self.failure = commit_failure(error)
+        else:
+            self.failure = failure(error, reading=self._reading)
         return self.failure

@@ -34,7 +34,15 @@ from octavo.store.scripts.revision_rows import (
     values_of,
 )
 from octavo.store.scripts.select_in import execute_each, select_in
-from octavo.store.transaction import Script, TextSaves, Transaction, Value
+from octavo.store.transaction import (
+    NotInOneStatement,
+    Script,
+    SingleStatement,
+    TextSaves,
+    Transaction,
+    Value,
+    set_shortcut,
+)
 
 _MOVE_POSITION = """
     UPDATE workspaces SET position = $3, last_file = last_file + $4, size = size + $5
@@ -154,9 +162,6 @@ def commit_changesets(
 
     async def commit_plans(transaction: Transaction) -> None:
         changed = [change for plan in plans for change in plan.changed]
-        if transaction.saves_texts and not documents and _are_saves(plans, changed):
-            await _save_texts(transaction, workspace_id, planned_at, plans, changed, texts, now)
-            return
         outcomes = [change.outcome for change in changed]
         created = outcomes.count("created")
         workspace, last_file, read = await _move_position(
@@ -182,6 +187,24 @@ def commit_changesets(
                 transaction, _ERASE_REVISION_DETAILS, [(*file, b"") for file in files]
             )
 
+    async def save_texts(statement: SingleStatement) -> None:
+        changed = [change for plan in plans for change in plan.changed]
+        if documents or not _are_saves(plans, changed):
+            raise NotInOneStatement
+        await statement.save_texts(
+            TextSaves(
+                workspace_id,
+                planned_at,
+                plans[-1].position,
+                sum([each.growth for each in plans]),
+                [values_of(change.head) for change in changed],
+                [texts.get(change.head.revision_id) or _text_of(change) for change in changed],
+                [_receipt_values(plan, now) for plan in plans if plan.changeset.repeatable],
+                position_notice(workspace_id, plans[-1].position),
+            )
+        )
+
+    set_shortcut(commit_plans, save_texts)
     return commit_plans
 
 
@@ -192,39 +215,6 @@ def _are_saves(plans: Sequence[Plan], changed: Sequence[Change]) -> bool:
         and all(change.outcome == "updated" and change.content for change in changed)
         and not any(map(may_move, plans))
     )
-
-
-async def _save_texts(
-    transaction: Transaction,
-    workspace_id: WorkspaceId,
-    planned_at: Position,
-    plans: Sequence[Plan],
-    changed: Sequence[Change],
-    texts: Mapping[RevisionId, bytes],
-    now: int,
-) -> None:
-    repeatable = [plan for plan in plans if plan.changeset.repeatable]
-    position = plans[-1].position
-    saved = await transaction.save_texts(
-        TextSaves(
-            workspace_id,
-            planned_at,
-            position,
-            sum([each.growth for each in plans]),
-            [values_of(change.head) for change in changed],
-            [texts.get(change.head.revision_id) or _text_of(change) for change in changed],
-            [_receipt_values(plan, now) for plan in repeatable],
-            position_notice(workspace_id, position),
-        )
-    )
-    if saved is None:
-        raise await _why_nothing_moved(transaction, workspace_id)
-    mutation_ids = [plan.changeset.mutation_id for plan in repeatable]
-    known = {*mutation_ids}.difference(saved.remembered)
-    if known:
-        raise Repeated([each for each in mutation_ids if each in known])
-    if saved.replaced != len(changed):
-        raise AssertionError("a note is not where it was when its changeset was planned")
 
 
 async def _move_position(

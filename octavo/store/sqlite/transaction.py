@@ -31,10 +31,8 @@ from octavo.store.transaction import (
     Matching,
     NewNote,
     Row,
-    SavedTexts,
     Script,
     T,
-    TextSaves,
     Value,
     indexed_title,
 )
@@ -123,15 +121,6 @@ class SqliteTransaction:
             self._connection.executemany(statement.sql, map(statement.bind, rows))
         except STATEMENT_ERRORS as error:
             raise self._failed(error) from error
-
-    @property
-    def saves_texts(self) -> bool:
-        """False: a statement is a call, and this engine has none that does so much."""
-        return False
-
-    async def save_texts(self, saves: TextSaves) -> SavedTexts | None:
-        """Raise `NotImplementedError`."""
-        raise NotImplementedError
 
     async def new_contents(self, count: int) -> Sequence[int]:
         """Return numbers for new texts and images, which are to be inserted, in ascending order."""

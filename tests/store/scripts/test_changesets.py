@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +28,7 @@ from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
 from octavo.model.identity import FileId, MutationId, Position, RevisionId, WorkspaceId
 from octavo.model.refusal import TooManyFiles
-from octavo.store import Row, Script, Store, Transaction, Value
+from octavo.store import Row, Script, Store, StoreUnavailable, Transaction, Value
 from octavo.store.compression import compressed
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import feed, files, workspaces
@@ -48,9 +49,11 @@ from octavo.store.transaction import (
     MatchedNote,
     Matching,
     NewNote,
-    SavedTexts,
+    SingleStatement,
     T,
     TextSaves,
+    set_shortcut,
+    shortcut_of,
 )
 from tests.fakes.plain_documents import PlainDocuments
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace, serving
@@ -62,7 +65,7 @@ ROOMY = 1 << 30
 class Counting:
     """Counts statements; each is a round trip to a remote database."""
 
-    saves_texts = True
+    shortcuts = True
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -82,6 +85,14 @@ class Counting:
             self.statements = 0
             return await script(_Counted(transaction, self))
 
+        async def run_shortcut(statement: SingleStatement) -> T:
+            assert shortcut is not None
+            self.statements = 0
+            return await shortcut(_Counted(statement, self))  # type: ignore[arg-type]  # wraps both
+
+        shortcut = shortcut_of(script) if self.shortcuts else None
+        if shortcut is not None:
+            set_shortcut(run, run_shortcut)
         return run
 
 
@@ -110,13 +121,9 @@ class _Counted:
         self._counting.statements += 1
         await self._transaction.notify(channel, payload)
 
-    @property
-    def saves_texts(self) -> bool:
-        return self._counting.saves_texts and self._transaction.saves_texts
-
-    async def save_texts(self, saves: TextSaves) -> SavedTexts | None:
+    async def save_texts(self, saves: TextSaves) -> None:
         self._counting.statements += 1
-        return await self._transaction.save_texts(saves)
+        await self._transaction.save_texts(saves)  # type: ignore[attr-defined]  # of a shortcut
 
     async def new_contents(self, count: int) -> Sequence[int]:
         self._counting.statements += 1
@@ -515,9 +522,9 @@ class TestSqlite(Scripts):
 
 
 class OneByOne(Counting):
-    """Executes the statements that `Transaction.save_texts` stands for."""
+    """Executes the whole scripts."""
 
-    saves_texts = False
+    shortcuts = False
 
 
 TABLES = ("workspaces", "files", "revisions", "contents", "receipts", "documents")
@@ -548,6 +555,51 @@ def some_batches(random: random.Random) -> list[list[Plan]]:
 class TestPostgres(Scripts):
     SAVING = 1
 
+    async def test_of_saves_at_the_same_time_one_is_accepted_and_the_others_are_told(
+        self, store: Counting
+    ) -> None:
+        made = planned(Tree(), 0, "made", *creates(1))
+        await store.write(commit_changesets(VAULT, Position(0), [made], 7))
+        moved = 0
+
+        async def save(name: str) -> None:
+            nonlocal moved
+            operation = UpdateFile(FileId("f0000"), frozenset({"made.0"}), note_text(name))
+            saved = planned(Tree([made.changes[0].head]), 1, name, operation)
+            try:
+                await store.write(commit_changesets(VAULT, Position(1), [saved], 7))
+            except PositionMoved:
+                moved += 1
+
+        async with trio.open_nursery() as nursery:
+            for number in range(8):
+                nursery.start_soon(save, str(number))
+        assert moved == 7
+        listed = await store.read_much(files.revisions_of(VAULT, FileId("f0000"), Position(9), 9))
+        assert len(listed) == 2
+
+    async def test_save_of_which_the_server_is_lost_may_have_been_committed(
+        self, store: Counting
+    ) -> None:
+        made = planned(Tree(), 0, "made", *creates(1))
+        await store.write(commit_changesets(VAULT, Position(0), [made], 7))
+        operation = UpdateFile(FileId("f0000"), frozenset({"made.0"}), note_text("lost"))
+        saved = planned(Tree([made.changes[0].head]), 1, "saved", operation)
+        await store.write(_delay_contents)
+        caught: list[StoreUnavailable] = []
+
+        async def save() -> None:
+            with pytest.raises(StoreUnavailable) as raised:
+                await store.write(commit_changesets(VAULT, Position(1), [saved], 7))
+            caught.append(raised.value)
+
+        with trio.fail_after(20):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(save)
+                while not await store.read(_kill_saves):
+                    await trio.lowlevel.checkpoint()
+        assert [error.outcome_unknown for error in caught] == [True]
+
     @pytest.mark.parametrize("seed", range(8))
     async def test_one_statement_for_saves_does_what_many_do(
         self, store: Counting, seed: int
@@ -574,6 +626,26 @@ class TestPostgres(Scripts):
     @pytest.fixture
     def opened(self, postgres_url: str) -> Opened:
         return lambda: open_postgres(postgres_url, random=random.Random(3).random)
+
+
+async def _delay_contents(transaction: Transaction) -> None:
+    """Let each new text take a minute."""
+    await transaction.execute(
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
+        " 'BEGIN PERFORM pg_sleep(60); RETURN NULL; END'"
+    )
+    await transaction.execute(
+        "CREATE TRIGGER slow AFTER INSERT ON contents FOR EACH ROW EXECUTE FUNCTION slow()"
+    )
+
+
+async def _kill_saves(transaction: Transaction) -> bool:
+    """End the connections that save; return whether there are any."""
+    rows = await transaction.fetch_all(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+        " AND datname = current_database()"
+    )
+    return bool(rows)
 
 
 async def _empty(transaction: Transaction) -> None:
