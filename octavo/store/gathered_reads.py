@@ -11,9 +11,12 @@ from typing import Generic, TypeVar
 
 import trio
 
+from octavo.store.fair_turns import working_for
 from octavo.store.store import Store
 from octavo.store.transaction import Script
 
+HOLDER = "look-ups"
+"""For whom the reads take turns (`octavo.store.fair_turns`)."""
 MOST = 100
 """Keys that are looked up together."""
 
@@ -67,13 +70,16 @@ class GatheredReads(Generic[K, V]):
             else:
                 await self._read(read)
         if read.error is not None:
-            raise read.error
+            # Without those of the others.
+            raise read.error.with_traceback(None)
         return read.found.get(key)
 
     async def _read(self, read: _Read[K, V]) -> None:
         if self._next is read:
             self._next = _Read()
         self._reading = True
+        # Not for the caller that happens to read, who may have used up its share.
+        holder = working_for.set(HOLDER)
         try:
             read.found = await self._store.read(self._script([*read.keys]))
             read.done = True
@@ -81,6 +87,7 @@ class GatheredReads(Generic[K, V]):
             read.error = error
             read.done = True
         finally:
+            working_for.reset(holder)
             self._reading = False
             ended, self._ended = self._ended, trio.Event()
             ended.set()

@@ -8,7 +8,8 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.store import Script, StoreUnavailable, Transaction
-from octavo.store.gathered_reads import MOST, GatheredReads
+from octavo.store.fair_turns import working_for
+from octavo.store.gathered_reads import HOLDER, MOST, GatheredReads
 from octavo.store.transaction import T
 
 
@@ -119,6 +120,20 @@ async def test_failure_is_raised_by_all_that_share_the_read_and_no_others() -> N
         store.failing = False
         store.go.set()
     assert (asked.failures, len(asked.answers)) == (1, 2)
+
+
+async def test_reads_take_turns_for_nobody_who_asks() -> None:
+    store, holders = Slow(), []
+
+    async def look(_: Transaction) -> Mapping[str, int]:
+        holders.append(working_for.get())
+        return {}
+
+    store.go.set()
+    working_for.set("ann")
+    await GatheredReads(store, lambda _: look).find("a")
+    assert holders == [HOLDER]
+    assert working_for.get() == "ann"
 
 
 async def test_no_read_has_more_keys_than_a_statement() -> None:
