@@ -22,6 +22,7 @@ from octavo.ws.frames import (
     message_frame,
 )
 
+PROTOCOL_ERROR = 1002
 TOO_BIG = 1009
 CLOSED_SILENTLY = 1006
 LINGER_AT_STOP = 1.0
@@ -139,7 +140,7 @@ class ServerWebSocket:
         self._close_time = close_time
         self._pong_received = pong_received
         self._frames = FrameSplitter(max_message_size)
-        # Only within a message: between messages it has no state, but takes a kilobyte.
+        # Not while waiting between messages: it has no state then, but takes a kilobyte.
         self._protocol: Connection | None = None
         # The fragments of an unfinished message.
         self._parts: list[str | bytes | bytearray] = []
@@ -211,23 +212,28 @@ class ServerWebSocket:
             message = await self.receive_or_wake()
         return message
 
-    async def receive_or_wake(self) -> str | bytes | None:
-        """Wait for the next message as `receive` does, or until `wake` was called: then None."""
+    async def receive_or_wake(self, patience: float = math.inf) -> str | bytes | None:
+        """Wait for the next message as `receive` does, or until `wake` was called: then None.
+
+        Also returns None if nothing arrives for ``patience`` seconds.
+        """
+        deadline = math.inf if patience == math.inf else trio.current_time() + patience
         while True:
+            if self._buffered or self._woken:
+                # Each frame is work: a client that sends thousands must not hold up others.
+                await trio.lowlevel.checkpoint()
             if self._rest:
                 await self._flush()
+            # From here to the wait, nobody else runs: nothing that is due is overlooked.
             if self._closing is not None:
                 raise self._gone()
             if self._woken:
                 self._woken = False
-                await trio.lowlevel.checkpoint()
                 return None
-            if self._buffered:
-                # Each frame is work: a client that sends thousands must not hold up others.
-                await trio.lowlevel.checkpoint()
             frame = self._held or self._next_frame()
             if frame is None:
-                await self._read()
+                if not await self._read(deadline) and trio.current_time() >= deadline:
+                    return None
                 continue
             self._held = frame
             turns = self._turns
@@ -334,36 +340,47 @@ class ServerWebSocket:
         self._buffered = found is not None
         return None if found is None else found[0]
 
-    async def _read(self) -> None:
+    async def _read(self, deadline: float) -> bool:
+        """Read what arrives until ``deadline``; return False if the wait has ended before."""
         if self._closing is not None:
-            return
+            return True
         data: bytes | bytearray | None = None
-        with trio.CancelScope() as self._wait:
+        if not self._parts:
+            self._protocol = None
+        self._wait = wait = trio.CancelScope(deadline=deadline)
+        with wait:
             try:
                 data = await self._stream.receive_some(_CHUNK)
             except _GONE:
                 data = b""
-        self._wait = None
+            finally:
+                self._wait = None
         if data:
             self._frames.feed(data)
             self._buffered = True
         elif data is not None and self._closing is None:
             self._peer_closed = True
             self._end(Closing(CLOSED_SILENTLY, ""))
+        return data is not None
 
     async def _begin(self, turns: TakesTurns) -> bool:
         """Wait for a turn of the client; return False if the wait was interrupted."""
         begun = False
-        with trio.CancelScope() as self._wait:
-            await turns.begin()
-            begun = True
-        self._wait = None
+        self._wait = wait = trio.CancelScope()
+        with wait:
+            try:
+                await turns.begin()
+                begun = True
+            finally:
+                self._wait = None
         return begun
 
     def _handle(self, frame: bytes) -> str | bytes | None:
         """Handle one frame; return the message that it completes."""
         message = None
-        protocol = self._protocol or Connection(ConnectionType.SERVER)
+        protocol = self._protocol
+        if protocol is None:
+            protocol = self._protocol = Connection(ConnectionType.SERVER)
         protocol.receive_data(frame)
         for event in protocol.events():
             if isinstance(event, TextMessage | BytesMessage):
@@ -377,7 +394,9 @@ class ServerWebSocket:
                     self._pong_received(self)
             elif isinstance(event, CloseConnection):
                 self._handle_close(event, valid=protocol.state is not ConnectionState.OPEN)
-        self._protocol = protocol if self._parts else None
+        if self._frames.broken and self._closing is None:
+            # The header is known to be invalid before wsproto has all of it.
+            self.refuse(PROTOCOL_ERROR, "invalid frame")
         return message
 
     def _handle_close(self, close: CloseConnection, *, valid: bool) -> None:
@@ -423,16 +442,17 @@ class ServerWebSocket:
         """Send the rest and ``frame``, while the lock is held. Raises `ConnectionGone`."""
         data, self._rest = self._rest + frame, b""
         self._sending = True
+        sent = False
         try:
             await self._stream.send_all(data)
+            sent = True
         except _GONE:
-            self._torn = True
             raise self._gone() from None
-        except BaseException:
-            self._torn = True
-            raise
         finally:
             self._sending = False
+            if not sent:
+                # Part of a frame may have been sent: nothing can follow it.
+                self._torn, self._rest = True, b""
 
     def _send_soon(self, data: bytes) -> None:
         """Send what the socket accepts now; the task that receives sends the rest."""

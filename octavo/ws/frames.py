@@ -68,7 +68,8 @@ class FrameSplitter:
         self._skip = 0
         self._message = 0
         self._fragments = 0
-        self._broken = False
+        self.broken = False
+        """Whether a header was invalid: nothing after it can be understood."""
 
     def feed(self, data: bytes | bytearray) -> None:
         """Add received bytes."""
@@ -82,7 +83,7 @@ class FrameSplitter:
         """
         header = self._header()
         if header is None:
-            if not self._broken or not self._buffer:
+            if not self.broken or not self._buffer:
                 return None
             rest = bytes(self._buffer)
             self._buffer.clear()
@@ -119,7 +120,7 @@ class FrameSplitter:
             self._skip -= skipped
             header = None if self._skip else self._header()
             if header is None:
-                if self._broken:
+                if self.broken:
                     self._buffer.clear()
                 return False
             first, begin, length = header
@@ -130,7 +131,7 @@ class FrameSplitter:
     def _header(self) -> tuple[int, int, int] | None:
         """Return the first byte, the header size and the payload size."""
         buffer = self._buffer
-        if self._broken or len(buffer) < 2:
+        if self.broken or len(buffer) < 2:
             return None
         first, second = buffer[0], buffer[1]
         length = second & 0x7F
@@ -142,7 +143,7 @@ class FrameSplitter:
             or not second & 0x80
             or (control and (length > 125 or not first & _FIN))
         ):
-            self._broken = True
+            self.broken = True
             return None
         begin = 2
         if length >= 126:

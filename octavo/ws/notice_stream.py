@@ -6,10 +6,10 @@ memory here except for its subscriptions.
 """
 
 import json
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
-import trio
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from octavo.actors.notice_hub import NoticeHub
@@ -114,12 +114,8 @@ class NoticeStream:
             # One task for everything: a listener that waits takes little memory.
             while not self._check_due or await self._check():
                 await self._send_due()
-                message = None
-                if self._unsent:
-                    with trio.move_on_after(GLANCE):
-                        message = await self._connection.receive_or_wake()
-                else:
-                    message = await self._connection.receive_or_wake()
+                patience = GLANCE if self._unsent else math.inf
+                message = await self._connection.receive_or_wake(patience)
                 if message is not None and not await self._answer(message):
                     return
         finally:

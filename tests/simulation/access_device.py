@@ -117,18 +117,19 @@ class DeviceSocket:
 
     # The service.
 
-    async def receive_or_wake(self) -> str | None:
-        """Return the next message, or None after `wake`."""
-        while not (self._inbox or self._woken or self._ended):
-            self._some = trio.Event()
-            await self._some.wait()
+    async def receive_or_wake(self, patience: float) -> str | None:
+        """Return the next message; None after `wake`, or ``patience`` seconds without one."""
+        with trio.move_on_after(patience):
+            while not (self._inbox or self._woken or self._ended):
+                self._some = trio.Event()
+                await self._some.wait()
         if self._ended:
             raise ConnectionGone(1006, "")
         await trio.lowlevel.checkpoint()
         if self._woken:
             self._woken = False
             return None
-        return self._inbox.popleft()
+        return self._inbox.popleft() if self._inbox else None
 
     def wake(self) -> None:
         """Let the service look for what is due."""

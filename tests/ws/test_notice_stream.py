@@ -508,7 +508,7 @@ class _Waiting:
         self._asked = [json.dumps(asked)]
         self.received: list[dict[str, object]] = []
 
-    async def receive_or_wake(self) -> str:
+    async def receive_or_wake(self, patience: float) -> str:
         if not self._asked:
             await trio.sleep_forever()
         return self._asked.pop()

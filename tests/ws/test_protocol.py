@@ -163,6 +163,17 @@ async def test_forbidden_frames_close_with_their_code(sent: list[bytes], code: i
 
 
 @pytest.mark.parametrize(
+    "header", [b"\xc1\xfe", b"\x81\x7f", b"\x83\xff"], ids=["reserved", "unmasked", "opcode"]
+)
+async def test_invalid_header_is_refused_before_its_length_has_arrived(header: bytes) -> None:
+    async with served(max_message_size=MAX) as server:
+        peer = await server.open()
+        await peer.send(header)
+        [(opcode, payload)] = await peer.frames()
+        assert (opcode, payload[:2]) == (CLOSE, (1002).to_bytes(2, "big"))
+
+
+@pytest.mark.parametrize(
     "code", [None, 1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 3000, 3999, 4000, 4999]
 )
 @pytest.mark.parametrize("reason", [b"", b"*" * 123, UTF8])

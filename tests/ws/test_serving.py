@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import outcome
@@ -362,6 +363,105 @@ async def test_wake_interrupts_the_wait_and_loses_no_message(autojump_clock: Moc
         await talk.peer.send(frame(TEXT, b"half")[-1:] + frame(TEXT, b"more"))
         await wait_all_tasks_blocked()
         assert received == [None, None, "half", "more"]
+
+
+@pytest.mark.parametrize("immediate", [True, False])
+@pytest.mark.parametrize("passes", range(4))
+async def test_what_is_due_right_after_a_message_is_not_overlooked(
+    passes: int, immediate: bool, autojump_clock: MockClock
+) -> None:
+    received: list[str | bytes | None] = []
+    connections = []
+
+    async def take(connection: ServerWebSocket) -> None:
+        connections.append(connection)
+        while True:
+            received.append(await connection.receive_or_wake())
+
+    async with talking(take, immediate=immediate) as talk:
+        await talk.peer.send(frame(TEXT, b"x"))
+        while not received:
+            await trio.lowlevel.checkpoint()
+        for _ in range(passes):
+            await trio.lowlevel.checkpoint()
+        connections[0].wake()
+        connections[0].ping(b"?")
+        assert await talk.peer.frame() == (PING, b"?")
+        await wait_all_tasks_blocked()
+        assert received == ["x", None]
+        assert trio.current_time() == 0
+
+
+async def test_patience_ends_a_wait_and_no_send(autojump_clock: MockClock) -> None:
+    received: list[str | bytes | None] = []
+
+    async def take(connection: ServerWebSocket) -> None:
+        received.extend([await connection.receive_or_wake(1.0) for _ in range(3)])
+
+    client, socket = memory_stream_pair()
+    peer = Peer(client)
+
+    pump = socket.send_stream.send_all_hook
+    assert pump is not None
+
+    async def send_slowly() -> None:
+        await pump()
+        # Longer than the patience.
+        await trio.sleep(3)
+
+    socket.send_stream.send_all_hook = send_slowly
+    await peer.send(frame(PING, b"?"))
+    async with trio.open_nursery() as nursery:
+        sockets = WebSockets(**OPTIONS)
+        nursery.start_soon(partial(sockets.serve, Upgraded(socket), take, stopping=trio.Event()))
+        assert await peer.frame() == (PONG, b"?")
+        await peer.send(frame(TEXT, b"x"))
+        assert await peer.close_code() == 1000
+        await peer.stream.aclose()
+    assert received == [None, "x", None]
+
+
+async def test_handler_that_was_interrupted_does_not_wait(autojump_clock: MockClock) -> None:
+    waiting = []
+
+    async def leave(connection: ServerWebSocket) -> None:
+        with trio.move_on_after(1):
+            await connection.receive()
+        waiting.append(connection.is_waiting)
+
+    async with talking(leave) as talk:
+        assert await talk.peer.frame() == (CLOSE, b"\x03\xe8")
+    assert waiting == [False]
+
+
+async def test_nothing_follows_a_frame_that_was_sent_in_part(autojump_clock: MockClock) -> None:
+    connections = []
+
+    async def cut(connection: ServerWebSocket) -> None:
+        connections.append(connection)
+        with trio.move_on_after(5):
+            await connection.send("cut off")
+        await trio.sleep(5)
+
+    client, socket = memory_stream_pair()
+    peer = Peer(client)
+    pump = socket.send_stream.send_all_hook
+    assert pump is not None
+
+    async def send_in_part() -> None:
+        await pump()
+        await trio.sleep_forever()
+
+    socket.send_stream.send_all_hook = send_in_part
+    async with trio.open_nursery() as nursery:
+        sockets = WebSockets(**OPTIONS)
+        nursery.start_soon(partial(sockets.serve, Upgraded(socket, 60), cut, stopping=trio.Event()))
+        await trio.sleep(1)
+        # While the frame is sent.
+        connections[0].ping(b"?")
+        connections[0].stop(1001)
+        await trio.sleep(10)
+        assert await peer.frames() == [(TEXT, b"cut off")]
 
 
 async def test_one_message_after_another_lets_others_run(autojump_clock: MockClock) -> None:

@@ -70,15 +70,16 @@ class Talk:
                 await self.reading.wait()
             self._take(frame)
 
-    async def receive_or_wake(self) -> str | None:
-        while not self.said and not self.woken:
-            self.some = trio.Event()
-            await self.some.wait()
+    async def receive_or_wake(self, patience: float) -> str | None:
+        with trio.move_on_after(patience):
+            while not self.said and not self.woken:
+                self.some = trio.Event()
+                await self.some.wait()
         await trio.lowlevel.checkpoint()
         if self.woken:
             self.woken = False
             return None
-        return self.said.popleft()
+        return self.said.popleft() if self.said else None
 
     def wake(self) -> None:
         self.woken = True

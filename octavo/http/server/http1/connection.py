@@ -263,12 +263,15 @@ class Http1Connection:
         return False
 
     async def _serve_upgraded(self, upgrade: Upgrade) -> None:
-        # Without a client, who serves the connection finds it broken, as at any other time.
-        with suppress(ClientGone):
-            await self.send(upgrade.response)
-        received, self._buffer = self._buffer, b""
         try:
-            await upgrade.serve(UpgradedStream(self, self._transport.send_now, received))
+            try:
+                # Without a client, who serves the connection finds it broken, as at other times.
+                with suppress(ClientGone):
+                    await self.send(upgrade.response)
+            finally:
+                # Also when this is cancelled: it ends at once then, and can tell.
+                received, self._buffer = self._buffer, b""
+                await upgrade.serve(UpgradedStream(self, self._transport.send_now, received))
         except BaseException as error:  # noqa: BLE001  # the border of the connection
             failure = contained(error)
             if not only(failure, ClientGone):
@@ -349,7 +352,7 @@ class Http1Connection:
             _log.error(
                 "the application ended request %s without a complete response", exchange.request_id
             )
-        if self._close_reason is not None:
+        if self._close_reason is not None and self._upgrade is None:
             # The connection ends even if the application swallowed its cancellation.
             await trio.lowlevel.checkpoint_if_cancelled()
         self.request = None
