@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable
 import trio
 
 from octavo.store import Script, Store, StoreUnavailable
+from octavo.store.fair_turns import working_for
+from octavo.store.gathered_reads import HOLDER
 from octavo.store.transaction import T
 
 
@@ -16,7 +18,7 @@ class FaultyStore:
         fail: raised by the next write.
         failures: how many of the next writes raise `StoreUnavailable`.
         commits_anyway: the write that raises ``fail`` is committed all the same.
-        before_read: awaited once, before the next read.
+        before_read: awaited once, before the next read that is no look-up of `GatheredReads`.
         before_write: awaited once, before the next write.
         release_reads: reads return only when it is set; None for immediately.
         reads: number of reads so far.
@@ -62,6 +64,9 @@ class FaultyStore:
     async def _begin_read(self) -> None:
         self.reads += 1
         self._require()
+        if working_for.get() == HOLDER:
+            # What is done here may look something up itself, and would wait for this look-up.
+            return
         before, self.before_read = self.before_read, None
         if before is not None:
             await before()

@@ -410,8 +410,8 @@ async def test_snapshot_ends_where_the_limit_is_reached_meanwhile(
     await api.owner.get(f"{notes[0].place}?content=text")
 
     await limit(api, size=45)
-    # The role, the usage, the texts, the position, and the first step.
-    await before_read(api, 5, partial(api.meter.count, OWNER, Amount(10, 1)))
+    # The usage, the texts, the position, and the first step.
+    await before_read(api, 4, partial(api.meter.count, OWNER, Amount(10, 1)))
     response = await api.owner.get(f"{api.place}/snapshot")
     lines = response.body.splitlines()
     assert response.status == 200
@@ -452,8 +452,8 @@ async def test_export_breaks_off_where_the_limit_is_reached_meanwhile(api: Notes
     for number in range(3):
         await api.note(f"{number}.md", "x" * 10)
     await limit(api, size=30)
-    # The role, the usage, the sizes, the name, and the position.
-    await before_read(api, 5, partial(api.meter.count, OWNER, Amount(10, 1)))
+    # The usage, the sizes, the name, and the position.
+    await before_read(api, 4, partial(api.meter.count, OWNER, Amount(10, 1)))
     # Nothing of so small an archive was sent.
     place = f"{api.place}/export"
     assert_refused(await api.owner.get(place), "account-download-bytes")

@@ -234,10 +234,7 @@ async def snapshot(api: NotesApi, meanwhile: list[Callable[[], Awaitable[object]
     async def wait_for_the_usage() -> None:
         api.store.before_read = wait_for_the_position
 
-    async def wait_for_the_role() -> None:
-        api.store.before_read = wait_for_the_usage
-
-    api.store.before_read = wait_for_the_role
+    api.store.before_read = wait_for_the_usage
     try:
         return await api.owner.get(f"{api.place}/snapshot")
     finally:
