@@ -4,10 +4,11 @@ Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The
 clients another. SQLite writes with ``synchronous=FULL``: an acknowledged save is on the disk.
 The first figures show what the client does alone, against a server that does nothing.
 
-    python benchmarks/http.py [--quick] [--only GROUP]
+    python benchmarks/http.py [--quick] [--only GROUP] [--postgres URL]
 
 The group ``floor`` compares it with `benchmarks/servers/floor.py`, the least that a server on trio
-can do, in alternating rounds: for each work the two rates, and their ratio.
+can do, in alternating rounds: for each work the two rates, and their ratio. With ``--postgres`` the
+saves are also measured on an empty PostgreSQL database, where all processes share all cores.
 """
 
 from __future__ import annotations
@@ -231,17 +232,18 @@ def client_alone(server_core: int, seconds: float) -> None:
         process.wait()
 
 
-def saves(served: Service, counts: tuple[int, ...], seconds: float) -> None:
+def saves(served: Service, counts: tuple[int, ...], seconds: float, engine: str = "") -> None:
     for count in counts:
         workspace = served.workspace()
         notes = [served.note(workspace, str(number)) for number in range(count)]
         writers = [saving(served, workspace, *note) for note in notes]
-        tell(f"saves/one workspace/{count}", load(served.port, writers, seconds), 200, "saves/s")
+        found = load(served.port, writers, seconds)
+        tell(f"{engine}saves/one workspace/{count}", found, 200, "saves/s")
     writers = []
     for _ in range(64):
         workspace = served.workspace()
         writers.append(saving(served, workspace, *served.note(workspace, "note")))
-    tell("saves/64 workspaces/64", load(served.port, writers, seconds), 200, "saves/s")
+    tell(f"{engine}saves/64 workspaces/64", load(served.port, writers, seconds), 200, "saves/s")
 
 
 def reads(served: Service, seconds: float) -> None:
@@ -490,6 +492,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a second a figure, fewer figures")
     parser.add_argument("--only", default="", help="one group: client, saves, reads, ...")
+    parser.add_argument("--postgres", metavar="URL", help="an empty database to measure, too")
     arguments = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[-1]})
@@ -516,6 +519,10 @@ def main() -> None:
             for count in (100,) if arguments.quick else (100, 1000):
                 notices(served, count, seconds)
         report("memory/after", served.memory(), "MB")
+    if arguments.postgres is not None:
+        os.sched_setaffinity(0, cores)
+        with service(None, "--database", arguments.postgres) as served:
+            saves(served, (16,) if arguments.quick else (1, 16, 64), seconds, "postgres/")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import trio.testing
 import trio_websocket
 
 from octavo.http.server.asgi import Application, Receive, Scope, Send
+from octavo.http.server.http1.connection import Http1Connection
 from octavo.http.server.limits import Limits
 from octavo.http.server.network_turns import NetworkTurns
 from octavo.http.server.response import InvalidResponse
@@ -339,6 +340,34 @@ async def test_application_that_fails_after_its_upgrade_sends_a_500(
         assert (await client.ask(HEAD)).status == 500
         assert await client.is_closed()
     assert [record.levelname for record in caplog.records] == ["ERROR"]
+
+
+async def test_connection_that_is_cut_off_in_the_handshake_is_served_to_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So that the end of a stream is logged in any case."""
+    ended = trio.Event()
+
+    async def stay(stream: trio.abc.HalfCloseableStream) -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            ended.set()
+
+    async def upgrade(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["extensions"]["octavo"].upgrade(stay)
+        monkeypatch.setattr(Http1Connection, "send", cut_off)
+
+    async def cut_off(connection: Http1Connection, _: bytes) -> None:
+        connection.abort()
+        await trio.sleep_forever()
+
+    async with serving(routed({"/notices": upgrade})) as server, server.client() as client:
+        await client.send(HEAD)
+        with trio.fail_after(5):
+            assert await client.is_closed()
+            await ended.wait()
+        monkeypatch.undo()
 
 
 async def test_accepted_handshake_has_what_the_protocol_asks_for_and_no_extension() -> None:
