@@ -64,9 +64,9 @@ def announce_before_commit(patch: pytest.MonkeyPatch) -> None:
     """Listeners are notified of a position before its commit."""
     accept = WorkspaceActor._accept
 
-    async def early(self: WorkspaceActor, known: Any, *rest: Any, **named: Any) -> Any:  # noqa: ANN401
+    async def early(self: WorkspaceActor, known: Any, waiting: Any) -> None:  # noqa: ANN401
         self._announce(self._id, Position(known.position + 1))
-        return await accept(self, known, *rest, **named)
+        await accept(self, known, waiting)
 
     patch.setattr(WorkspaceActor, "_accept", early)
 

@@ -32,13 +32,13 @@ def stay_behind_when_others_were_faster(patch: pytest.MonkeyPatch) -> None:
     """A workspace that another process changed is planned again without what it has changed."""
     accept = WorkspaceActor._accept
 
-    async def stay(self: WorkspaceActor, state: Any, *rest: Any, **named: Any) -> Any:  # noqa: ANN401
+    async def stay(self: WorkspaceActor, state: Any, waiting: Any) -> Any:  # noqa: ANN401
         async def known() -> Any:  # noqa: ANN401
             return state
 
         refresh, self._refresh = self._refresh, known  # type: ignore[method-assign]
         try:
-            return await accept(self, state, *rest, **named)
+            return await accept(self, state, waiting)
         finally:
             self._refresh = refresh  # type: ignore[method-assign]
 

@@ -62,16 +62,6 @@ _Request = Envelope[_Message]
 Announce = Callable[[WorkspaceId, Position], None]
 
 
-def _are_pushes(batch: Sequence[_Request]) -> bool:
-    """Return whether all messages ask for changes."""
-    return all(isinstance(each.message, Push) for each in batch)
-
-
-def _all_change(batch: Batch, waiting: Sequence[PendingPush]) -> bool:
-    """Return whether all changesets were accepted, and each changes something."""
-    return len(batch.plans) == len(waiting) and all(plan.changed for plan in batch.plans)
-
-
 class WorkspaceActor(Actor[_Message]):
     """Accepts the changesets of one workspace and answers queries about its files.
 
@@ -83,7 +73,7 @@ class WorkspaceActor(Actor[_Message]):
         announce: receives each new position after its commit, and the newest position after the
             store was read; must not block.
         shared: True when other processes change the store; the state is then refreshed before
-            anything is replied from it.
+            each batch.
         documents: the documents of notes and the work on them.
         purged: called when files were purged, or may have been: their contents are left to remove,
             and nothing may hold them; must not block.
@@ -127,12 +117,7 @@ class WorkspaceActor(Actor[_Message]):
         # Not for the caller who happened to wake the actor.
         working_for.set(self._id)
         try:
-            state = self._state
-            # Changesets that are all accepted need no look at the store: the commit moves the
-            # position from the one that they were planned against, or fails.
-            current = not self._shared
-            if state is None or not (current or _are_pushes(batch)):
-                state, current = await self._refresh(), True
+            state = await self._refresh() if self._shared else self._state or await self._refresh()
             pushes: list[PendingPush] = []
             queries: list[tuple[_Request, MissingUpdate | FollowTexts]] = []
             for envelope in batch:
@@ -148,13 +133,12 @@ class WorkspaceActor(Actor[_Message]):
                     pushes.append(PendingPush.of(envelope, message))
             if len(pushes) == 1 and not queries:
                 # As nearly always.
-                await self._accept(state, pushes, current=current)
+                await self._accept(state, pushes)
                 return
             for some in portions(queries, lambda query: documents_in(query[1]), FOLLOWED_AT_ONCE):
                 state = await self._reply_documents(state, some)
             for portion in portions(pushes, attrgetter("weight"), MAX_OPERATIONS):
-                state = await self._accept(state, portion, current=current)
-                current = True
+                state = await self._accept(state, portion)
         except WorkspaceGone:
             for envelope in batch:
                 envelope.refuse(NoWorkspace())
@@ -187,14 +171,7 @@ class WorkspaceActor(Actor[_Message]):
             self._announce(self._id, state.position)
         return state
 
-    async def _accept(
-        self, state: WorkspaceState, waiting: list[PendingPush], *, current: bool
-    ) -> WorkspaceState:
-        """Accept or refuse changesets; return the state after them.
-
-        ``current``: nobody else has changed the workspace since the state was read, as far as can
-        be told. Otherwise, nothing is refused from it.
-        """
+    async def _accept(self, state: WorkspaceState, waiting: list[PendingPush]) -> WorkspaceState:
         faults = self.context.faults
         for _ in range(MAX_ATTEMPTS):
             now = int(self._now() * 1000)
@@ -203,10 +180,6 @@ class WorkspaceActor(Actor[_Message]):
                 room = None if self._storage is None else await self._storage.room(self._id)
                 planned = await self._planner.plan(state, waiting, now, room)
                 batch, verdicts, to_store, documents, texts = planned
-                if not (current or _all_change(batch, waiting)):
-                    batch.roll_back()
-                    state, current = await self._refresh(), True
-                    continue
                 if faults is not None:
                     await self.context.fault_point("workspace.planned")
                 if batch.plans:
@@ -224,7 +197,7 @@ class WorkspaceActor(Actor[_Message]):
             except PositionMoved:
                 if batch is not None:
                     batch.roll_back()
-                state, current = await self._refresh(), True
+                state = await self._refresh()
                 continue
             except Repeated as repeated:
                 if batch is not None:
@@ -237,9 +210,6 @@ class WorkspaceActor(Actor[_Message]):
                 waiting = await self._refuse_attaching(waiting, gone.object_ids)
                 continue
             except DomainError as refusal:
-                if not current:
-                    state, current = await self._refresh(), True
-                    continue
                 await self._refuse([(pending, refusal) for pending in waiting])
                 return state
             if faults is not None:

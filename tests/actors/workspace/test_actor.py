@@ -204,33 +204,6 @@ async def test_shared_workspace_returns_heads_created_by_another_process() -> No
     store.close()
 
 
-async def test_shared_workspace_is_read_again_before_a_refusal_and_not_before_a_change() -> None:
-    engine = open_inline()
-    store = FaultyStore(engine)
-    await create_workspace(engine)
-    async with (
-        serving(store, shared=True) as here,
-        serving(store, shared=True, name="s") as there,
-    ):
-        await here.push(note("a", "a.md"))
-        store.reads = 0
-        first = (await here.push(edit("r0", text="one"))).outcomes[0].head
-        assert store.reads == 0
-        # What another process has written makes changes acceptable, and others not.
-        there.ids = here.ids
-        other = await there.push(edit(first, text="two"), note("b", "b.md"))
-        store.reads = 0
-        third = (await here.push(edit(other.outcomes[0].head, text="three"))).outcomes[0].head
-        assert (third.position, store.reads) == (4, 1)
-        assert isinstance(await here.refusal(note("c", "b.md")), PathConflict)
-        fourth = (await there.push(edit(third, text="four"))).outcomes[0].head
-        assert isinstance(await here.refusal(edit(third, text="five")), HeadMoved)
-        # Without an effect, as far as the state here tells.
-        await there.push(edit(fourth, text="six"))
-        assert isinstance(await here.refusal(edit(fourth, text="four")), HeadMoved)
-    engine.close()
-
-
 @pytest.mark.parametrize("kept", [False, True])
 async def test_failing_store_is_read_again_before_any_other_reply(kept: bool) -> None:
     engine = open_inline()
