@@ -46,7 +46,10 @@ def test_thread_that_computes_lets_others_run_soon() -> None:
     interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
 
     def waits() -> float:
-        """The median time until a thread goes on that another one has woken, which computes."""
+        """The shortest time until a thread goes on that another one has woken, which computes.
+
+        On a busy machine both wait for a processor, too.
+        """
         taken = []
         for _ in range(21):
             woken, ended, at = threading.Lock(), threading.Event(), [0.0]
@@ -70,7 +73,7 @@ def test_thread_that_computes_lets_others_run_soon() -> None:
                 taken.append(time.perf_counter() - at[0])
             ended.set()
             thread.join()
-        return sorted(taken)[10]
+        return min(taken)
 
     try:
         # Python's own; a test before may have run the command that serves.

@@ -185,7 +185,8 @@ ACCESS_BROKEN: Mapping[Break, str] = {
     check_no_credential: "outlived (its credential|the expiry)",
     cache_in_several_processes: "was served as|after its end|outlived its credential",
     remember_memberships: "was served as",
-    keep_what_was_looked_up_before: "after its end",
+    # An open stream is checked with what was kept, too.
+    keep_what_was_looked_up_before: "after its end|outlived its credential",
     tell_everything_again: r"was told \d+ of .* after",
     follow_after_the_look: "was not told",
     _silent(members, "notify_access", "members"): "outlived its membership",

@@ -36,6 +36,7 @@ _FAULT = re.compile(
     r"|the power is lost|p\d( #\d+)? (has started|is stopped|is killed)"
 )
 _PUSH = r"[abc] (pushes|sends) .+"
+_STREAM = r"stream of \d\d at p\d #\d+ from [\d.]+ with [-0-9a-f]{36}"
 _REQUEST = r".+: (is sent to p\d.*|(nothing is done|the outcome is unknown) at p\d.* after .+ s.*)"
 _CALL = r"[abc] (invokes|ok|refused|unknown|not-executed)"
 
@@ -134,7 +135,7 @@ _COMMITTED = rf"{_ID} is committed at \d+"
             check_no_access_after_a_gap,
             simulate_access,
             False,
-            rf" ({_ID}, )*stream of \d\d at p\d #\d+ from [\d.]+ with {_ID}:",
+            rf" ({_ID}, )*{_STREAM}(, {_STREAM})*:",
             rf"{_REQUEST}|committed: .+|sent .+|the stream .+|.+ #\d+.*: \w.+|{_COMMITTED}",
         ),
         (
