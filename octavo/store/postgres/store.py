@@ -179,8 +179,10 @@ class PostgresStore:
         reading: bool,
     ) -> T:
         """Run a script of one statement, which is a transaction of its own."""
-        attempt.committing = True
+        attempt.committing = False
         connection, used = await self._connect()
+        # The statement commits, too.
+        attempt.committing = True
         clean = False
         try:
             transaction = PostgresTransaction(connection, reading=reading, single=True)

@@ -1,10 +1,10 @@
 """Run one statement for many names or rows with few calls: each is a round trip to a server."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 
-from octavo.store.transaction import Row, Transaction, Value
+from octavo.store.transaction import Row, T, Transaction, Value
 
 # An engine prepares a statement once for each number of names, so there are few numbers.
 _SIZES = (1, 3, 10, 30, 100)
@@ -19,15 +19,20 @@ async def select_in(
     ``IN ($ids)`` when they are identifiers, and of ``IN ($names)`` otherwise.
     """
     rows: list[Row] = []
+    for chunk in _chunks(names):
+        rows += await transaction.fetch_all(_filled(sql, len(chunk)), scope, *chunk)
+    return rows
+
+
+def _chunks(names: Sequence[T]) -> Iterator[list[T]]:
+    """Yield the distinct names in chunks of `_SIZES`."""
     distinct = list(dict.fromkeys(names))
     maximum = _SIZES[-1]
     for at in range(0, len(distinct), maximum):
         chunk = distinct[at : at + maximum]
         size = next(each for each in _SIZES if each >= len(chunk))
         # A name that is repeated is found once.
-        chunk += chunk[-1:] * (size - len(chunk))
-        rows += await transaction.fetch_all(_filled(sql, size), scope, *chunk)
-    return rows
+        yield chunk + chunk[-1:] * (size - len(chunk))
 
 
 @lru_cache(maxsize=1024)
@@ -46,13 +51,8 @@ async def select_pairs(
     They are the arguments of ``IN (VALUES $pairs)``. Each pair is looked up once.
     """
     rows: list[Row] = []
-    distinct = list(dict.fromkeys(pairs))
-    maximum = _SIZES[-1]
-    for at in range(0, len(distinct), maximum):
-        chunk = distinct[at : at + maximum]
-        size = next(each for each in _SIZES if each >= len(chunk))
-        chunk += chunk[-1:] * (size - len(chunk))
-        rows += await transaction.fetch_all(_paired(sql, size), *chain.from_iterable(chunk))
+    for chunk in _chunks(pairs):
+        rows += await transaction.fetch_all(_paired(sql, len(chunk)), *chain.from_iterable(chunk))
     return rows
 
 
