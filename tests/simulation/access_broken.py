@@ -13,6 +13,7 @@ from octavo.actors.notice_hub import NoticeHub
 from octavo.http.api.access import Access
 from octavo.model.identity import Position, WorkspaceId
 from octavo.store import StoreUnavailable
+from octavo.store.gathered_reads import GatheredReads
 from octavo.store.postgres.listening import Gap, Messages, _Listener
 from octavo.store.scripts import (
     account_removal,
@@ -127,6 +128,21 @@ def keep_what_was_looked_up_before(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(CredentialCache, "keep", keep_anyway)
 
 
+def join_a_look_up_under_way(patch: pytest.MonkeyPatch) -> None:
+    """Who asks while the same is looked up gets what was read before it asked."""
+    read = GatheredReads._read
+
+    async def joined(self: GatheredReads[Any, Any], gathered: Any) -> None:  # noqa: ANN401
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(read, self, gathered)
+            await trio.lowlevel.checkpoint()
+            # Once it has begun.
+            if self._reading:
+                self._next = gathered
+
+    patch.setattr(GatheredReads, "_read", joined)
+
+
 def tell_everything_again(patch: pytest.MonkeyPatch) -> None:
     """A position that was told before is told again."""
 
@@ -187,6 +203,7 @@ ACCESS_BROKEN: Mapping[Break, str] = {
     remember_memberships: "was served as",
     # An open stream is checked with what was kept, too.
     keep_what_was_looked_up_before: "after its end|outlived its credential",
+    join_a_look_up_under_way: "after its end|was served as|outlived",
     tell_everything_again: r"was told \d+ of .* after",
     follow_after_the_look: "was not told",
     _silent(members, "notify_access", "members"): "outlived its membership",
