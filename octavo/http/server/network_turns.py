@@ -28,7 +28,8 @@ class NetworkTurns(trio.abc.Instrument):
 
     It must be an instrument of trio's run, and `run` must run, while `begin` is used. How many may
     be begun depends on how long rounds take while several sites are served: it is halved after a
-    long one, and grows slowly otherwise.
+    long one, and grows slowly otherwise. Other rounds are not timed: the processor time of a thread
+    takes a system call.
 
     Args:
         most: the requests and messages that a site may begin in one round, at most.
@@ -40,10 +41,10 @@ class NetworkTurns(trio.abc.Instrument):
     def __init__(self, most: int) -> None:
         self.limit = self._most = most
         self._begun: dict[str, int] = {}
-        # In processor time, in which nobody waits between two rounds.
-        self._last_round_ended = time.thread_time()
-        # 0 when the limit is not lowered.
+        # 0 when rounds are not timed, and the limit is not lowered.
         self._contended_until = 0.0
+        # In processor time, in which nobody waits between two rounds.
+        self._last_round_ended = 0.0
         # By site and network: in the order in which networks have their turns, and those of a
         # network begin.
         self._waiting: dict[str, OrderedDict[str, _Waiting]] = {}
@@ -51,21 +52,26 @@ class NetworkTurns(trio.abc.Instrument):
 
     def before_io_wait(self, timeout: float) -> None:
         """End a round."""
+        timed = self._contended_until != 0.0
+        sites = len(self._begun)
+        if not timed and sites < 2:
+            self._begun.clear()
+            return
         began, self._last_round_ended = self._last_round_ended, time.thread_time()
-        begun = self._begun
-        if begun:
-            if len(begun) > 1:
-                self._contended_until = trio.current_time() + CONTENDED_SECONDS
-            begun.clear()
-            if not self._contended_until:
-                return
-            if trio.current_time() > self._contended_until:
-                self.limit = self._most
-                self._contended_until = 0.0
-            elif self._last_round_ended - began > ROUND_SECONDS:
-                self.limit = max(1, self.limit // 2)
-            elif self.limit < self._most:
-                self.limit += 1
+        if not sites:
+            return
+        self._begun.clear()
+        if sites > 1:
+            self._contended_until = trio.current_time() + CONTENDED_SECONDS
+        if not timed:
+            return
+        if trio.current_time() > self._contended_until:
+            self.limit = self._most
+            self._contended_until = 0.0
+        elif self._last_round_ended - began > ROUND_SECONDS:
+            self.limit = max(1, self.limit // 2)
+        elif self.limit < self._most:
+            self.limit += 1
 
     def may_begin(self, network: str) -> bool:
         """Count a request of ``network``; return False when it has to wait for `begin`."""

@@ -111,6 +111,9 @@ async def test_long_rounds_lower_the_limit_while_there_are_others_and_short_ones
     turns = NetworkTurns(MOST)
     rounds_of(turns, "a", 2 * ROUND_SECONDS)
     assert turns.limit == MOST
+    # The first round with others begins the measurement.
+    rounds_of(turns, "ab", 0)
+    assert turns.limit == MOST
     rounds_of(turns, "ab", 2 * ROUND_SECONDS)
     rounds_of(turns, "a", 2 * ROUND_SECONDS)
     assert turns.limit == MOST // 4
