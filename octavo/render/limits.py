@@ -56,6 +56,11 @@ _FEW = 20_000
 _TAB = 4
 # The markers of lists and quotes at the start of a line, after the preceding line feed.
 _MARKERS = re.compile(r"\n((?:[ \t]*+(?:>|[*+\-](?=[ \t\n])|[0-9]{1,9}[.)](?=[ \t\n])))++)")
+_SHALLOW = LIMITS["nesting"] // 2
+"""Characters that may begin a line before they can exceed the limit."""
+# Deeply indented code has no marker.
+_PERHAPS_DEEP = re.compile(rf"(?=[ \t>*+\-0-9.)]{{{_SHALLOW}}})[ \t]*[>*+\-0-9]")
+_PERHAPS_DEEP_LATER = re.compile(rf"\n{_PERHAPS_DEEP.pattern}")
 _RULE = re.compile(r"\n[ \t>]*([-*_])(?:[ \t]*\1)*[ \t]*(?=\n)")
 # The second line of a table consists of these characters only, with at least one bar.
 _COLUMNS = re.compile(r"\n[ \t>]*([|:\-][|:\- \t]*)(?=\n)")
@@ -79,7 +84,25 @@ def check_renderable(text: str) -> None:
     The error names the limit, one of `LIMITS`. Takes microseconds for an ordinary note, and
     linear time for any text. `octavo.render.note.render_note` renders an accepted text in seconds.
     """
-    check_changed(text)
+    if not is_plainly_small(text):
+        check_changed(text)
+
+
+def is_plainly_small(text: str) -> bool:
+    """Return True only for a text within all limits, as most notes are; much is not looked at.
+
+    A character at the start of a line nests by one level, and a tab by two. The columns of a table
+    are at most one more than all bars.
+    """
+    if len(text) > _FEW - 2 or "\r" in text:
+        return False
+    lines = text.count("\n") + 2
+    return (
+        lines * 2 * _SHALLOW <= 2 * _FEW
+        and lines * (text.count("|") + 1) <= _FEW
+        and _PERHAPS_DEEP.match(text) is None
+        and _PERHAPS_DEEP_LATER.search(text) is None
+    )
 
 
 def check_changed(

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.clients import corpus
 from octavo.model.refusal import UnrenderableNote
 from octavo.render import limits
 from octavo.render.limits import LIMITS, MEANINGS, check_changed, check_renderable
@@ -176,6 +177,41 @@ def test_text_cleared_by_the_cheap_counts_exceeds_no_limit(text: str, times: int
     if bounds is not None and limits._are_small(bounds, whole):
         found = dict(limits._found(whole))
         assert all(figure <= LIMITS[limit] for limit, figure in found.items())
+
+
+@given(SIGNS, st.integers(1, 400))
+def test_text_that_is_plainly_small_is_cleared_by_the_cheap_counts(text: str, times: int) -> None:
+    repeated = text * times
+    if limits.is_plainly_small(repeated):
+        counted = limits._counted(f"\n{repeated}\n")
+        assert counted is not None
+        assert limits._are_small(counted, repeated)
+
+
+@pytest.mark.parametrize(
+    ("text", "small"),
+    [
+        ("", True),
+        ("# A\n\n- b\n  - [c](d.md)\n\n| a | b |\n|---|---|\n", True),
+        ("\t" * 9 + "- a", True),
+        ("\t" * 10 + "- a", False),
+        (" " * 40 + "a\n" + "\t" * 40 + "b", True),
+        ("a\n" + "> " * 6 + "b", False),
+        ("a\r\n", False),
+        ("|" * 199 + "\n" * 98, True),
+        ("|" * 199 + "\n" * 99, False),
+        ("\n" * 1_664, True),
+        ("\n" * 1_665, False),
+        ("a" * 19_998, True),
+        ("a" * 19_999, False),
+    ],
+)
+def test_what_is_plainly_small(text: str, small: bool) -> None:
+    assert limits.is_plainly_small(text) is small
+
+
+def test_most_notes_are_plainly_small() -> None:
+    assert all(limits.is_plainly_small(corpus.note(2_000, 10, seed)) for seed in range(50))
 
 
 @given(NOTES)
