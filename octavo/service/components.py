@@ -19,10 +19,12 @@ from octavo.actors.jobs.indexing import IndexingJob
 from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
+from octavo.actors.workspace.current_files import MAX_BYTES as MAX_REMEMBERED_BYTES
 from octavo.actors.workspace.document_services import DocumentServices, Threads
 from octavo.documents import DocumentCache
 from octavo.http.api.access import Access
 from octavo.http.api.changeset_submission import Workspaces
+from octavo.http.api.reading import CurrentTexts, current_texts
 from octavo.http.api.searched_texts import MAX_BYTES as MAX_SEARCHED_BYTES
 from octavo.http.api.searched_texts import SearchedTexts
 from octavo.mail.delivery import MailDelivery
@@ -81,6 +83,7 @@ class Components:
     storage: StorageRoom
     sweeper: SweepingJob
     searched: SearchedTexts
+    texts: CurrentTexts
     attachments: Attachments
     archives: Archives
     publishing: Publishing
@@ -130,7 +133,12 @@ def add_components(
     shared = engine.postgres is not None
     # Another process would not learn what this one deletes.
     searched = SearchedTexts(0 if shared else MAX_SEARCHED_BYTES)
-    sweeper = SweepingJob(store, swept=collect_blobs, forget=searched.clear)
+
+    def forget() -> None:
+        searched.clear()
+        texts.forget()
+
+    sweeper = SweepingJob(store, swept=collect_blobs, forget=forget)
     # Another process may revoke a credential, and the next request must be refused.
     fresh = 0.0 if shared else CACHE_SECONDS
     meter, storage = add_usage(root, settings, store, shared=shared)
@@ -226,6 +234,7 @@ def add_components(
             storage=storage,
         )
     )
+    texts = current_texts(directory, store, 0 if shared else MAX_REMEMBERED_BYTES)
     archives = add_archives(root, settings, store, attachments, directory, storage, others)
     restorations = add_restorations(root, settings, store, directory, shared=shared)
     attempts = Attempts(_rates(settings))
@@ -253,6 +262,7 @@ def add_components(
         storage=storage,
         sweeper=sweeper,
         searched=searched,
+        texts=texts,
         attachments=attachments,
         archives=archives,
         publishing=publishing,

@@ -189,7 +189,7 @@ def wire_application(
             FileOperations(submitter, texts),
             SaveOperations(submitter, metering),
             ChangesetOperations(submitter, store, images),
-            ReadingOperations(submitter, store, metering),
+            ReadingOperations(submitter, store, metering, parts.texts),
             HistoryOperations(store, parts.access, metering),
             ClientChangeOperations(submitter, parts.undo, store),
             RestorationOperations(parts.restorations, parts.access, new_id),

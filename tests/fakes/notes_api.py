@@ -36,7 +36,7 @@ from octavo.http.api.metering import Metering
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reader_problems import reader_problems
-from octavo.http.api.reading import ReadingOperations
+from octavo.http.api.reading import ReadingOperations, current_texts
 from octavo.http.api.refusals import problem_of
 from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.revision_texts import RevisionTexts
@@ -562,7 +562,7 @@ async def _serving(
             ContentOperations(store, images.blobs, images.thumbnails, access, metering),
             ImportOperations(archives.imports, access),
             ExportOperations(archives.exports, access, authenticator, metering, now=sources.now),
-            ReadingOperations(pushing, store, metering),
+            ReadingOperations(pushing, store, metering, current_texts(directory, store)),
             HistoryOperations(store, access, metering),
             ClientChangeOperations(
                 pushing, ProgramUndo(store, directory, now=sources.now, kept=ALL_KEPT), store

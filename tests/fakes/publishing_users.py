@@ -23,7 +23,7 @@ from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.metering import Metering
 from octavo.http.api.publications import PublicationOperations
-from octavo.http.api.reading import ReadingOperations
+from octavo.http.api.reading import ReadingOperations, current_texts
 from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.search import SearchOperations
@@ -126,7 +126,7 @@ class PublishingUsers(UsersApi):
             HistoryOperations(store, api.access, metering),
             LinkOperations(store, api.access),
             SearchOperations(store, api.access, metering, SearchedTexts()),
-            ReadingOperations(submitter, store, metering),
+            ReadingOperations(submitter, store, metering, current_texts(self._directory, store)),
             ClientChangeOperations(submitter, undo, store),
             RestorationOperations(restorations, api.access, sources.new_id),
             PublicationOperations(

@@ -53,7 +53,7 @@ def head_in(receipt: Receipt) -> frozenset[RevisionId]:
     return frozenset({receipt.outcomes[0].head.revision_id})
 
 
-async def test_texts_that_searches_hold_are_forgotten_when_a_file_is_purged(tmp_path: Path) -> None:
+async def test_texts_that_are_held_are_forgotten_when_a_file_is_purged(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
     async with open_engine(settings, serving=True) as engine:
         folders, legal = await open_blob_folders(settings), await read_legal(settings)
@@ -68,9 +68,12 @@ async def test_texts_that_searches_hold_are_forgotten_when_a_file_is_purged(tmp_
                 assert await catch_up(parts.store, WORDS, [VAULT])
                 found = await parts.store.read(script)
                 best = ranked(found.candidates, finders_of(parse_query("tide")))
-                parts.searched.keep(best, parts.searched.generation)
+                parts.searched.keep_found(best, parts.searched.generation)
                 assert len(parts.searched.known) == 1
+                await parts.texts.read(VAULT, NOTE)
+                assert len(parts.texts.remembered.known) == 1
                 await push(parts, DeleteFile(NOTE, head_in(head)))
-                assert len(parts.searched.known) == 1
+                assert len(parts.searched.known) == len(parts.texts.remembered.known) == 1
                 await push(parts, PurgeFile(NOTE))
                 assert not parts.searched.known
+                assert not parts.texts.remembered.known

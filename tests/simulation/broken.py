@@ -207,6 +207,6 @@ BROKEN: Mapping[Break, str] = {
     ),
     trust_what_was_known_before_a_failure: "not linearizable|announced|not legal|is due since",
     forget_what_shrinks: "bytes, and .* are counted",
-    trust_to_be_alone: r"not linearizable|is due since|told w \d of",
+    trust_to_be_alone: r"not linearizable|is due since|told [vw] \d of",
 }
 """What is left out, and the message of the first failing schedule."""

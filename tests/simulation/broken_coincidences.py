@@ -7,21 +7,24 @@ from typing import Any
 import pytest
 import trio
 
-from octavo.actors.core import Envelope
+from octavo.actors.core import UNANSWERED, Envelope
+from octavo.actors.core.cell import Cell
 from octavo.actors.core.directory_child import DirectoryChild
 from octavo.actors.core.mailbox import Mailbox
 from octavo.actors.core.quarantine import CrashRecord
 from octavo.actors.core.virtual_actor_cell import VirtualActorCell
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import WorkspaceActor
+from octavo.actors.workspace.current_files import CurrentFile, CurrentFiles
 from octavo.actors.workspace.messages import CommitFailed, Push
 from octavo.http.api.searched_texts import SearchedTexts
 from octavo.model.files import plan
 from octavo.model.files.batch import Batch
 from octavo.model.files.retention import prunable
-from octavo.model.identity import Position, WorkspaceId
+from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.model.search import Ranked
 from octavo.store import StoreUnavailable
+from octavo.store.content_cache import ContentCache
 from octavo.store.scripts import changesets, history_pruning, index_removal, link_index
 from octavo.store.sqlite.transaction import SqliteTransaction
 
@@ -135,17 +138,17 @@ def keep_the_texts_of_purged_notes_in_searches(patch: pytest.MonkeyPatch) -> Non
 
 def keep_texts_that_searches_read_before_a_purge(patch: pytest.MonkeyPatch) -> None:
     """A search that began before a purge holds the text that it has read."""
-    keep = SearchedTexts.keep
+    keep = SearchedTexts.keep_found
 
     def keep_all(self: SearchedTexts, found: Iterable[Ranked], generation: int) -> None:
         keep(self, found, self.generation)
 
-    patch.setattr(SearchedTexts, "keep", keep_all)
+    patch.setattr(SearchedTexts, "keep_found", keep_all)
 
 
 def mix_up_the_texts_that_searches_hold(patch: pytest.MonkeyPatch) -> None:
     """Searches hold the text of one note for another."""
-    keep = SearchedTexts.keep
+    keep = SearchedTexts.keep_found
 
     def keep_others(self: SearchedTexts, found: Iterable[Ranked], generation: int) -> None:
         notes = [*found]
@@ -153,7 +156,45 @@ def mix_up_the_texts_that_searches_hold(patch: pytest.MonkeyPatch) -> None:
         mixed = [replace(each, text=other.text) for each, other in zip(notes, others, strict=True)]
         keep(self, mixed, generation)
 
-    patch.setattr(SearchedTexts, "keep", keep_others)
+    patch.setattr(SearchedTexts, "keep_found", keep_others)
+
+
+def remember_files_whatever_the_actor_says(patch: pytest.MonkeyPatch) -> None:
+    """A file that was read before is shown again, though its head has moved."""
+
+    async def read(self: CurrentFiles[Any], workspace_id: WorkspaceId, file_id: FileId) -> Any:  # noqa: ANN401
+        known = self.remembered.get((workspace_id, file_id))
+        return known or await read_anew(self, workspace_id, file_id)
+
+    read_anew = CurrentFiles.read
+    patch.setattr(CurrentFiles, "read", read)
+
+
+def answer_while_changes_are_written(patch: pytest.MonkeyPatch) -> None:
+    """An actor answers at once although it is at work, with heads that are not committed yet."""
+
+    def answer(self: Cell, message: object) -> object:
+        return UNANSWERED if self.answer is None else self.answer(message)
+
+    patch.setattr(Cell, "answer_at_once", answer)
+
+
+def remember_files_read_before_a_purge(patch: pytest.MonkeyPatch) -> None:
+    """What was read of a file before it was purged is remembered afterwards."""
+    keep = ContentCache.keep
+
+    def keep_all(
+        self: ContentCache[Any, Any], key: object, content: object, generation: int
+    ) -> None:
+        read_file = isinstance(content, CurrentFile)
+        keep(self, key, content, self.generation if read_file else generation)
+
+    patch.setattr(ContentCache, "keep", keep_all)
+
+
+def remember_purged_files(patch: pytest.MonkeyPatch) -> None:
+    """A purge leaves what readers have read in memory."""
+    patch.setattr(CurrentFiles, "forget", lambda self: None)
 
 
 def keep_the_keys_of_links(patch: pytest.MonkeyPatch) -> None:
@@ -251,9 +292,13 @@ BROKEN_COINCIDENCES: Mapping[Break, str] = {
     forget_to_wake_after_passivation: "a request .* took",
     forget_what_is_due_at_unsubscribe: r"was told .* late|is due since",
     notify_the_first_listener_alone: r"is due since",
-    keep_the_texts_of_purged_notes_in_searches: "searches hold the text",
+    keep_the_texts_of_purged_notes_in_searches: "searches hold the text|is remembered, though",
     keep_texts_that_searches_read_before_a_purge: "searches hold the text",
     mix_up_the_texts_that_searches_hold: "a search found",
+    remember_files_whatever_the_actor_says: "not linearizable",
+    answer_while_changes_are_written: "not linearizable|, though .* was purged",
+    remember_files_read_before_a_purge: "is remembered, though",
+    remember_purged_files: "is remembered, though",
     keep_the_words_of_purged_notes: "fulltext_notes has .* of purged files",
     keep_the_links_of_purged_notes: "link_(index|targets|sources) has .* of purged files",
     keep_the_documents_of_purged_notes: "documents has .* of purged files",

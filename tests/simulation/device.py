@@ -1,6 +1,6 @@
 """A device: it reads and writes, sometimes gives up, and retries."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
@@ -10,6 +10,7 @@ import trio
 
 from octavo.actors.jobs.indexing import catch_up
 from octavo.actors.testing import History, Status
+from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf
 from octavo.http.api.note_search import FoundNotes
 from octavo.model.files.changeset import Changeset
@@ -127,8 +128,10 @@ class Device:
             return
         drawn = random.random()
         receipts = [each for each in self.receipts if each[0] in WORKSPACES]
-        if drawn < 0.1:
+        if drawn < 0.05:
             await self._look(workspace_id, random.choice(FILES), random)
+        elif drawn < 0.1:
+            await self._read_some(workspace_id, random.choice(FILES), random)
         elif drawn < 0.2:
             await self._list(workspace_id, random)
         elif drawn < 0.25:
@@ -201,6 +204,8 @@ class Device:
         async with trio.open_nursery() as nursery:
             word = random.choice([SUFFIX, random.choice(FILES)])
             nursery.start_soon(self._search, word, Random(random.getrandbits(32)))
+            if place is not None:
+                nursery.start_soon(self._glance, *place, Random(random.getrandbits(32)))
             if place is not None and place[0] in WORKSPACES:
                 # Perhaps until what it has found is ranked.
                 await trio.sleep(random.choice([0, 0.2, 0.2]))
@@ -210,6 +215,17 @@ class Device:
                         await self._push(*drafted, random)
         if place is not None:
             await self._look(*place, random)
+            await self._read_some(*place, random)
+
+    async def _glance(self, workspace_id: WorkspaceId, file_id: FileId, random: Random) -> None:
+        """Read a file while its head changes."""
+
+        async def read(process: Process, _: float) -> None:
+            await process.files.read(workspace_id, file_id)
+
+        with suppress(NothingDone, Unsettled):
+            what = f"{self.name} reads {workspace_id}/{file_id}"
+            await self.asking.ask(random, read, what, workspace_id)
 
     async def push_everywhere(self, random: Random) -> None:
         """Read each workspace, and change it."""
@@ -246,10 +262,34 @@ class Device:
         async def look(process: Process, limit: float) -> Revision | None:
             head = await process.directory.ask(workspace_id, HeadOf(file_id), timeout=limit)
             if head is not None:
-                for fault in process.searches.faults_of_held(workspace_id, [head]):
+                held = process.searches.faults_of_held(workspace_id, [head])
+                for fault in (*held, *faults_of_remembered(process.files, workspace_id, [head])):
                     self.violated(f"{self.name}, {workspace_id}: {fault}")
             return head
 
+        await self._look_by(look, workspace_id, file_id, random)
+
+    async def _read_some(self, workspace_id: WorkspaceId, file_id: FileId, random: Random) -> None:
+        """Read a file a few times, so that it is remembered while it changes."""
+
+        async def read(process: Process, _: float) -> Revision | None:
+            found = await process.files.read(workspace_id, file_id)
+            if found is None:
+                return None
+            self._read(workspace_id, found.made)
+            return found.head
+
+        for _ in range(random.choice([1, 2, 3])):
+            await self._look_by(read, workspace_id, file_id, random)
+            await trio.sleep(random.choice([0, 0, 0.1]))
+
+    async def _look_by(
+        self,
+        look: Callable[[Process, float], Awaitable[Revision | None]],
+        workspace_id: WorkspaceId,
+        file_id: FileId,
+        random: Random,
+    ) -> None:
         with self.history.record(
             self.name,
             Look(workspace_id, file_id),
@@ -333,6 +373,15 @@ class Device:
         if head.digest != written or (entry.text is None) != (head.state == "purged"):
             self.violated(f"{head.file_id}, {head.state} at {head.position}, reads {entry.text!r}")
         self.drafts.learn(workspace_id, head)
+
+
+def faults_of_remembered(
+    files: CurrentFiles[StoredFile], workspace_id: WorkspaceId, heads: Iterable[Revision]
+) -> Iterator[str]:
+    """Return the purged files that are remembered, whose heads are among ``heads``."""
+    for head in heads:
+        if head.state == "purged" and (workspace_id, head.file_id) in files.remembered.known:
+            yield f"{head.file_id} is remembered, though it was purged"
 
 
 class _Listener:

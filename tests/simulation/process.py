@@ -9,6 +9,7 @@ from typing import NamedTuple
 from octavo.actors.core import QuarantineRule, WorkerContext, WorkerSpec
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
+from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.messages import Push
 from octavo.model.documents.initial_document import client_of
 from octavo.model.documents.limits import DocumentLimits
@@ -16,15 +17,20 @@ from octavo.model.files.changeset import Changeset
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import WorkspaceId
 from octavo.model.refusal import UnrenderableNote
+from octavo.store.scripts.files import StoredFile
 from tests.fakes.inline_documents import inline_documents
 from tests.simulation.audience import Audience, Frame
 from tests.simulation.bare_process import AT_ONCE, BareProcess, Violation
 from tests.simulation.blob_disk import BlobDisk
 from tests.simulation.disk import Disk
 from tests.simulation.images import ProcessImages
+from tests.simulation.late_reads import LateReads
 from tests.simulation.ledger import POISON, now
 from tests.simulation.searches import ProcessSearches
 from tests.simulation.weather import FaultSchedule
+
+MAX_FILES = 100
+"""That a process remembers, more than a run has."""
 
 
 def refuse_poison(text: str) -> None:
@@ -61,6 +67,7 @@ class Process(BareProcess):
         audience: listens to everything.
         documents: those in memory.
         searches: those of notes.
+        files: reads files at their heads.
     """
 
     def __init__(
@@ -116,6 +123,13 @@ class Process(BareProcess):
                 stopping_timeout=math.inf,
             )
         )
+        self.files = CurrentFiles[StoredFile](
+            self.directory,
+            LateReads(self.store, Random(random.getrandbits(32))),
+            lambda workspace_id, stored: stored,
+            lambda stored: 1,
+            max_bytes=0 if options.shared else MAX_FILES,
+        )
 
     @property
     def images(self) -> ProcessImages:
@@ -133,6 +147,7 @@ class Process(BareProcess):
 
     def _purged(self) -> None:
         self.searches.forget()
+        self.files.forget()
         if self._images is not None:
             self._images.wake()
 

@@ -159,7 +159,7 @@ _COMMITTED = rf"{_ID} is committed at \d+"
             rf" {_ID}(, {_ID})*:",
             (
                 rf"{_REQUEST}|(read|open) {_ID} at .+: \w+|published .+|{_ID} is .+"
-                rf"|(dismiss|take) .+|committed at \d+: .+|.+: (accepted|refused: \w+)"
+                rf"|(dismiss|take) .+|committed at \d+: .+|push .+: \w+|.+: (accepted|refused: \w+)"
             ),
         ),
         (

@@ -26,7 +26,7 @@ from octavo.actors.core.errors import (
 )
 from octavo.actors.core.factories import require_actor
 from octavo.actors.core.mailbox import Mailbox, ParkObserver
-from octavo.actors.core.message import Reply
+from octavo.actors.core.message import UNANSWERED, Reply
 from octavo.actors.core.message_types import MessageTypes
 from octavo.actors.core.monitor import Down, StopReason, Watchers
 from octavo.actors.core.options import ActorOptions
@@ -126,6 +126,17 @@ class Cell(Waiter):
     def path(self) -> str:
         """The actor's path in the tree."""
         return f"{self._parent}/{self._name}"
+
+    def answer_at_once(self, message: object) -> Reply:
+        """Return the answer of an actor that waits for messages, or `UNANSWERED`."""
+        if self.answer is None or not self.mailbox.parked:
+            return UNANSWERED
+        reply = self.answer(message)
+        if reply is not UNANSWERED:
+            self.answered = True
+            self.statistics.wait.record(0.0)
+            self.statistics.handling.record(0.0)
+        return reply
 
     def require_accepted(self, message: object) -> None:
         """Raise unless the actor handles messages of this type, as far as that is known.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Coroutine, Hashable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from octavo.actors.core.actor import Actor
 from octavo.actors.core.cell import Cell
@@ -17,6 +17,7 @@ from octavo.actors.core.statistics import DirectoryStatistics
 K = TypeVar("K", bound=Hashable)
 A = TypeVar("A", bound=Actor[Any])
 Result = TypeVar("Result")
+Default = TypeVar("Default")
 
 
 class KeyRef(ActorRef[A]):
@@ -81,6 +82,14 @@ class Directory(Generic[K, A]):
         """
         ref: KeyRef[A] = KeyRef(self._child, key)
         return ref.ask(message, timeout=timeout, admission=admission)
+
+    def answer(self, key: K, message: Message[A, Result], default: Default) -> Result | Default:
+        """Return the answer that the actor of ``key`` has at once, or ``default``.
+
+        It has one while it is awake and waits for messages, if its `Actor.answer` gives one.
+        Activates and sends nothing. What `Actor.answer` raises propagates.
+        """
+        return cast("Result | Default", self._child.answer(key, message, default))
 
     async def tell(
         self, key: K, message: Message[A, None], *, admission: float | None = None

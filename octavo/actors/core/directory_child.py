@@ -31,6 +31,7 @@ from octavo.actors.core.errors import (
     stopped,
     unwrap,
 )
+from octavo.actors.core.message import UNANSWERED
 from octavo.actors.core.message_types import MessageTypes
 from octavo.actors.core.quarantine import CrashRecord
 from octavo.actors.core.runtime import Runtime
@@ -110,6 +111,12 @@ class DirectoryChild(WatchedChild):
             if self._dozing:
                 self._changed.set()
         return cell
+
+    def answer(self, key: Hashable, message: object, default: object) -> object:
+        """Return the answer that the actor of ``key`` has at once, or ``default``."""
+        cell = self._cells.get(key)
+        reply = UNANSWERED if cell is None else cell.answer_at_once(message)
+        return default if reply is UNANSWERED else reply
 
     def tracked(self, text: str) -> VirtualActorCell:
         """Return the cell of the tracked key whose text in a path is ``text``.

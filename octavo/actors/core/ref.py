@@ -182,15 +182,11 @@ async def _exchange(
     if faults is not None:
         await faults.reach("ask.sending", ref.path)
         cell = ref.resolve(message)
-    if cell.answer is not None and cell.mailbox.parked:
-        reply = cell.answer(message)
-        if reply is not UNANSWERED:
-            cell.answered = True
-            cell.statistics.wait.record(0.0)
-            cell.statistics.handling.record(0.0)
-            if faults is not None:
-                await faults.reach("ask.replied", ref.path)
-            return reply
+    reply = cell.answer_at_once(message)
+    if reply is not UNANSWERED:
+        if faults is not None:
+            await faults.reach("ask.replied", ref.path)
+        return reply
     if envelope is None:
         envelope = Envelope(message, is_ask=True)
     # There is no await between resolve() and the arrival in the mailbox, unless it is full.

@@ -82,5 +82,5 @@ class NoteSearch:
             return best, show(FoundNotes(best, found.more, complete))
 
         best, shown = await self._run(rank)
-        self._texts.keep(best, generation)
+        self._texts.keep_found(best, generation)
         return shown

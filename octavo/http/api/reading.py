@@ -1,14 +1,16 @@
 """Read files: heads, many at once, lists, revisions."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 from pydantic import Field
 
+from octavo.actors.workspace.current_files import MAX_BYTES as MAX_REMEMBERED_BYTES
+from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import CommitFailed, FollowTexts, HeadOf
-from octavo.http.api.changeset_submission import ChangesetSubmitter
+from octavo.http.api.changeset_submission import ChangesetSubmitter, Workspaces
 from octavo.http.api.conditional import IfNoneMatch
 from octavo.http.api.fields import FolderPath
 from octavo.http.api.file_schemas import (
@@ -37,7 +39,7 @@ from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
-from octavo.http.contract.reply import NotModified, Reply
+from octavo.http.contract.reply import NotModified, Reply, encoded_json
 from octavo.model.accounts.access_limits import READ
 from octavo.model.etag import entity_tag
 from octavo.model.files.confinement import Confinement
@@ -47,6 +49,7 @@ from octavo.model.refusal import FilePurged, TooManyFiles
 from octavo.model.usage import Amount
 from octavo.store import Store
 from octavo.store.scripts import accounts, files
+from octavo.store.scripts.files import StoredFile
 from octavo.store.scripts.oauth_programs import RecordedProgram, programs_of
 
 MAX_READ = 500
@@ -129,6 +132,36 @@ class ReadFilesSchema(ContractModel):
     """Ids of deleted, purged or unknown files, and of unknown revisions."""
 
 
+class TextResponse(NamedTuple):
+    """The response to who reads the text of a file, and what that counts."""
+
+    reply: Reply[WorkspaceFile]
+    amount: Amount
+
+
+CurrentTexts = CurrentFiles[TextResponse]
+"""Reads files with their texts, as they are sent."""
+
+
+def current_texts(
+    workspaces: Workspaces, store: Store, max_bytes: int = MAX_REMEMBERED_BYTES
+) -> CurrentTexts:
+    """Return what reads the texts of files; ``max_bytes`` of them are remembered."""
+    return CurrentFiles(workspaces, store, _text_response, _size_in_memory, max_bytes)
+
+
+def _text_response(workspace_id: WorkspaceId, stored: StoredFile) -> TextResponse:
+    file = workspace_file(workspace_id, stored)
+    etag = (b"etag", entity_tag(stored.revision.revision_id))
+    reply = Reply(file, headers=(etag,), encoded=encoded_json(file))
+    return TextResponse(reply, amount_of_text(stored))
+
+
+def _size_in_memory(response: TextResponse) -> int:
+    # Of JSON and text. The objects take about 4 KB.
+    return 2 * len(response.reply.encoded or b"") + 4096
+
+
 class ReadingOperations:
     """Operations that read files.
 
@@ -136,13 +169,21 @@ class ReadingOperations:
         submitter: the actors of the workspaces, and their access control.
         store: the store of files.
         metering: counts the texts.
+        texts: reads the texts of files.
     """
 
-    def __init__(self, submitter: ChangesetSubmitter, store: Store, metering: Metering) -> None:
+    def __init__(
+        self,
+        submitter: ChangesetSubmitter,
+        store: Store,
+        metering: Metering,
+        texts: CurrentTexts,
+    ) -> None:
         self._workspaces = submitter.workspaces
         self._access = submitter.access
         self._store = store
         self._metering = metering
+        self._texts = texts
 
     @operation(
         id="getFile",
@@ -165,21 +206,21 @@ class ReadingOperations:
         file_id = FileId(str(path.file_id))
         if headers.if_none_match is not None:
             had = headers.tags
-            head = _live(await self._workspaces.ask(workspace_id, HeadOf(file_id)), within)
+            head_of = HeadOf(file_id)
+            # Asking takes longer, also if the actor has the answer at once.
+            known = self._workspaces.answer(workspace_id, head_of, None)
+            head = _live(known or await self._workspaces.ask(workspace_id, head_of), within)
             if had.names_weakly(head.revision_id):
                 if head.kind == "note":
                     await self._metering.admit(call, Amount(head.size, 1))
                 return NotModified(headers=((b"etag", entity_tag(head.revision_id)),))
         if query.content == "text":
-            stored = await self._store.read(files.file(workspace_id, file_id))
-            head = _live(None if stored is None else stored.revision, within)
-            if stored is None:
+            current = await self._texts.read(workspace_id, file_id)
+            if current is None:
                 raise NotFound
-            await self._metering.count(call, amount_of_text(stored))
-            return Reply(
-                workspace_file(workspace_id, stored),
-                headers=((b"etag", entity_tag(head.revision_id)),),
-            )
+            _live(current.head, within)
+            await self._metering.count(call, current.made.amount)
+            return current.made.reply
         script = files.whole_file(workspace_id, file_id)
         whole = await read_current(
             lambda: self._store.read(script),

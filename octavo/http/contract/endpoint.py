@@ -320,7 +320,7 @@ class Endpoint:
         if isinstance(result, Reply):
             if result.status is None and type(result.body) is self._model:
                 self._declared.headers(result.headers)
-                return self._content(self._status, result.body, result.headers)
+                return self._content(self._status, result.body, result.headers, result.encoded)
             status = self._status
             if result.status is not None:
                 status = result.status
@@ -353,12 +353,21 @@ class Endpoint:
         return self._content(status, content, headers)
 
     def _content(
-        self, status: int, content: object, headers: tuple[Header, ...]
+        self,
+        status: int,
+        content: object,
+        headers: tuple[Header, ...],
+        encoded: bytes | None = None,
     ) -> PreparedResponse:
-        try:
-            body = self._serializer.to_json(content, by_alias=True, warnings=self._warnings)
-        except PydanticSerializationError as error:
-            raise self._declared.other_content(content, str(error)) from None
+        if encoded is not None and not self._warnings:
+            body = encoded
+        else:
+            try:
+                body = self._serializer.to_json(content, by_alias=True, warnings=self._warnings)
+            except PydanticSerializationError as error:
+                raise self._declared.other_content(content, str(error)) from None
+            if encoded is not None and encoded != body:
+                raise self._declared.other_content(content, "It was encoded as something else.")
         length = (b"content-length", b"%d" % len(body))
         return PreparedResponse(status, [length, *headers], self._json_headers, body)
 

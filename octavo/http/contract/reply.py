@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
+from pydantic import BaseModel
+
 from octavo.http.contract.problems import Header
 
 T = TypeVar("T")
@@ -14,12 +16,18 @@ class Reply(Generic[T]):
     """A model with additional headers, or with a status other than the declared one.
 
     ``headers`` have lower-case names that the operation declares; ``status`` None means the
-    declared one.
+    declared one. ``encoded`` is what `encoded_json` returned for ``body``, if it is known.
     """
 
     body: T
     headers: tuple[Header, ...] = ()
     status: int | None = None
+    encoded: bytes | None = None
+
+
+def encoded_json(body: BaseModel) -> bytes:
+    """Return a model as the JSON of a response, to send it several times."""
+    return body.__pydantic_serializer__.to_json(body, by_alias=True, warnings=False)
 
 
 @dataclass(frozen=True, slots=True)

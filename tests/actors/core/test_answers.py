@@ -73,6 +73,30 @@ async def test_over_the_limit_an_actor_that_gives_answers_gets_a_second_chance()
         assert "a passivated" in tree.log
 
 
+async def test_answer_is_given_at_once_or_not_at_all() -> None:
+    tree = ReadyTree(idle=10)
+    async with tree.root.running(), trio.open_nursery() as nursery:
+        # Nobody is woken.
+        assert tree.keys.answer("a", Words(), None) is None
+        await trio.sleep(1)
+        assert tree.log == []
+        await tree.keys.ask("a", Note("one"))
+        assert tree.keys.answer("a", Words(), None) == ("one",)
+        assert tree.keys.answer("a", Note("two"), None) is None
+        nursery.start_soon(tree.keys.ask, "a", Nap(1))
+        await wait_all_tasks_blocked()
+        assert tree.keys.answer("a", Words(), None) is None
+        await trio.sleep(2)
+        # Whoever gives answers is in use.
+        for _ in range(12):
+            await trio.sleep(4)
+            assert tree.keys.answer("a", Words(), None) == ("one",)
+        await trio.sleep(21)
+        assert tree.keys.answer("a", Words(), None) is None
+        assert tree.made == {"a": 1}
+    assert tree.keys.answer("a", Words(), None) is None
+
+
 async def test_stopped_directory_answers_nothing() -> None:
     tree = ReadyTree()
     async with tree.root.running():

@@ -59,6 +59,24 @@ async def test_reader_with_the_current_head_gets_304(api: NotesApi, tags: str, s
         assert response.json()["errors"][0]["pointer"] == "/headers/if-none-match"
 
 
+async def test_text_is_that_of_the_head_whoever_has_read_it_before(api: NotesApi) -> None:
+    note = await api.note("a.md", "one")
+    place = f"{note.place}?content=text"
+    for text in ("one", "two", "three"):
+        for _ in range(3):
+            response = await api.owner.get(place, if_none_match=f'"{NOBODYS}"')
+            assert (response.status, response.header("etag")) == (200, note.tag)
+            assert response.json()["text"] == text
+            assert response.json()["head"]["id"] == note.revision
+        if text == "two":
+            await note.update(path="b/c.md", text="three")
+        else:
+            await note.update(text="two")
+    assert (await api.owner.get(place)).json()["path"] == "b/c.md"
+    await note.delete()
+    assert refusal(await api.owner.get(place)) == (404, "not_found")
+
+
 @pytest.mark.parametrize("tags", [None, "*", f'"{NOBODYS}"'])
 async def test_file_that_is_not_live_is_not_found_whatever_the_readers_tag(
     api: NotesApi, tags: str | None

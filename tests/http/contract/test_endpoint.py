@@ -12,7 +12,7 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.declared_responses import UndeclaredResponseError
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import NotFound
-from octavo.http.contract.reply import HtmlPage, Reply, Stream
+from octavo.http.contract.reply import HtmlPage, Reply, Stream, encoded_json
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from tests.fakes.asgi_client import ask, ask_json
 from tests.fakes.example_contract import (
@@ -126,6 +126,28 @@ async def test_undeclared_response_in_production_is_sent_and_logged_once(
 async def test_mistyped_response_fails_a_test(result: Callable[[Call], object], what: str) -> None:
     with pytest.raises(UndeclaredResponseError, match=what):
         await ask(act(result), "POST", "/api/act")
+
+
+async def test_body_that_was_encoded_as_something_else_fails_a_test() -> None:
+    wrong = act(lambda _: Reply(a_shelf(_), encoded=b"{}"))
+    with pytest.raises(UndeclaredResponseError, match="It was encoded as something else"):
+        await ask(wrong, "POST", "/api/act")
+
+
+async def test_body_that_was_encoded_before_is_sent_as_it_is() -> None:
+    shelf = Shelf(shelf_id=KNOWN, note_count=1)
+    reply = Reply(shelf, ((b"x-known", b"1"),), encoded=encoded_json(shelf))
+    plain = await ask(act(a_shelf), "POST", "/api/act")
+    for strict in (True, False):
+        response = await ask(act(lambda _: reply, strict=strict), "POST", "/api/act")
+        assert (response.status, response.body) == (plain.status, plain.body)
+        assert (response.header("x-known"), response.header("content-type")) == (
+            "1",
+            plain.header("content-type"),
+        )
+    known = Reply(shelf, encoded=b"[]")
+    response = await ask(act(lambda _: known, strict=False), "POST", "/api/act")
+    assert (response.body, response.header("content-length")) == (b"[]", "2")
 
 
 class Pages:

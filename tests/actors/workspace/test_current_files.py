@@ -1,0 +1,159 @@
+"""Files at their heads: what is remembered is as current as the database, and is forgotten."""
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+from octavo.actors.testing import Fault, FaultPlan
+from octavo.actors.workspace.current_files import MAX_BYTES, CurrentFiles
+from octavo.model.files.changeset import DeleteFile, PurgeFile
+from octavo.model.identity import FileId, WorkspaceId
+from octavo.store import Script
+from octavo.store.scripts.files import StoredFile
+from octavo.store.sqlite import InlineStore, open_inline
+from tests.fakes.workspace_rig import VAULT, Rig, create_workspace, edit, note, serving
+
+A = FileId("a")
+
+
+@dataclass
+class Counting:
+    """A store that counts what is read, and can hold reads up when they are done."""
+
+    store: InlineStore
+    reads: int = 0
+    gate: trio.Event = field(default_factory=trio.Event)
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+
+    async def read(self, script: Script[Any]) -> Any:  # noqa: ANN401
+        self.reads += 1
+        found = await self.store.read(script)
+        await self.gate.wait()
+        return found
+
+
+def made(workspace_id: WorkspaceId, stored: StoredFile) -> str:
+    return f"{stored.revision.path}: {stored.text}"
+
+
+def current(rig: Rig, store: Counting, max_bytes: int = MAX_BYTES) -> CurrentFiles[str]:
+    return CurrentFiles(rig.directory, store, made, len, max_bytes)  # type: ignore[arg-type]
+
+
+async def text(files: CurrentFiles[str]) -> str | None:
+    found = await files.read(VAULT, A)
+    return None if found is None else found.made
+
+
+@pytest.fixture
+async def store() -> Counting:
+    opened = open_inline()
+    await create_workspace(opened)
+    return Counting(opened)
+
+
+async def test_file_is_read_once_while_its_head_stays(store: Counting) -> None:
+    async with serving(store.store) as rig:
+        files = current(rig, store)
+        await rig.push(note("a", "a.md", "one"))
+        assert [await text(files) for _ in range(3)] == ["a.md: one"] * 3
+        assert store.reads == 1
+        await rig.push(note("b", "b.md"))
+        await text(files)
+        assert store.reads == 1
+        head = await rig.head("a")
+        assert head is not None
+        await rig.push(edit(head, text="two"))
+        assert [await text(files) for _ in range(2)] == ["a.md: two"] * 2
+        assert store.reads == 2
+        head = await rig.head("a")
+        assert head is not None
+        await rig.push(edit(head, path="c.md"))
+        assert await text(files) == "c.md: two"
+
+
+async def test_database_is_read_while_the_actor_sleeps_or_works(store: Counting) -> None:
+    async with serving(store.store) as rig:
+        files = current(rig, store)
+        await rig.push(note("a", "a.md", "one"))
+        await text(files)
+    delay = FaultPlan(0, [Fault("delay", "workspace.planned", delay=5)])
+    async with serving(store.store, faults=delay, name="s") as rig, trio.open_nursery() as nursery:
+        files = current(rig, store)
+        assert [await text(files) for _ in range(2)] == ["a.md: one"] * 2
+        # It was not woken.
+        assert store.reads == 3
+        assert rig.directory.statistics().activations == 0
+        head = await rig.head("a")
+        assert head is not None
+        assert [await text(files) for _ in range(2)] == ["a.md: one"] * 2
+        assert store.reads == 3
+        nursery.start_soon(partial(rig.push, edit(head, text="two"), mutation="later"))
+        await trio.testing.wait_all_tasks_blocked()
+        with trio.fail_after(1):
+            assert await text(files) == "a.md: one"
+        assert store.reads == 4
+        await trio.sleep(6)
+        assert await text(files) == "a.md: two"
+
+
+async def test_file_that_is_not_live_is_read_each_time(store: Counting) -> None:
+    async with serving(store.store) as rig:
+        files = current(rig, store)
+        assert await text(files) is None
+        receipt = await rig.push(note("a", "a.md", "one"))
+        head = receipt.outcomes[0].head
+        await text(files)
+        await rig.push(DeleteFile(A, frozenset({head.revision_id})))
+        assert len(files.remembered.known) == 1
+        found = await files.read(VAULT, A)
+        assert found is not None
+        assert found.head.state == "deleted"
+        await rig.push(PurgeFile(A))
+        files.forget()
+        for _ in range(2):
+            found = await files.read(VAULT, A)
+            assert found is not None
+            assert (found.head.state, found.made) == ("purged", ": None")
+        assert not files.remembered.known
+
+
+async def test_what_is_read_while_it_is_forgotten_is_not_remembered(store: Counting) -> None:
+    async with serving(store.store) as rig, trio.open_nursery() as nursery:
+        files = current(rig, store)
+        await rig.push(note("a", "a.md", "one"))
+        store.gate = trio.Event()
+        nursery.start_soon(text, files)
+        await trio.testing.wait_all_tasks_blocked()
+        files.forget()
+        store.gate.set()
+        await trio.testing.wait_all_tasks_blocked()
+        assert not files.remembered.known
+
+
+async def test_large_files_are_not_remembered_and_none_is_without_room(
+    store: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serving(store.store) as rig:
+        await rig.push(note("a", "a.md", "one"))
+        without = current(rig, store, 0)
+        await text(without)
+        assert not without.remembered.known
+        monkeypatch.setattr("octavo.actors.workspace.current_files.MAX_BYTES_OF_ONE", 8)
+        files = current(rig, store)
+        await text(files)
+        assert not files.remembered.known
+
+
+async def test_heads_that_another_process_may_change_are_read_each_time(store: Counting) -> None:
+    async with serving(store.store, shared=True) as rig:
+        files = current(rig, store)
+        await rig.push(note("a", "a.md", "one"))
+        assert [await text(files) for _ in range(2)] == ["a.md: one"] * 2
+        assert store.reads == 2
