@@ -22,13 +22,15 @@ import argparse  # noqa: E402
 import os  # noqa: E402
 import statistics  # noqa: E402
 import uuid  # noqa: E402
-from collections.abc import Iterator, Sequence  # noqa: E402
+from collections.abc import Callable, Iterator, Sequence  # noqa: E402
 from dataclasses import dataclass  # noqa: E402
 from itertools import cycle  # noqa: E402
+from typing import TypeVar  # noqa: E402
 
 from benchmarks.clients import corpus  # noqa: E402
 from benchmarks.clients.raw import NextRequest, load  # noqa: E402
 from benchmarks.http import (  # noqa: E402
+    CHANGESET,
     Service,
     editing,
     repeating,
@@ -38,7 +40,6 @@ from benchmarks.http import (  # noqa: E402
 )
 
 SIZE, LINKS = 2_000, 10
-CHANGESET = 500
 CLIENTS = 16
 ROUNDS = 5
 WORKSPACES = 999
@@ -116,16 +117,53 @@ def compare(
 ) -> None:
     """Report the rates of both, and the median of their ratios."""
     for work, clients in WORK.items():
-        rates: list[tuple[float, float]] = []
-        for _ in range(ROUNDS):
-            one, other = (
-                load(served.port, clients(served, place), seconds).rate(200)
-                for served, place in (small, grown)
-            )
-            rates.append((one, other))
-        report(f"{name}/{work}/small", statistics.median(one for one, _ in rates), "responses/s")
-        report(f"{name}/{work}/grown", statistics.median(two for _, two in rates), "responses/s")
-        report(f"{name}/{work}/ratio", statistics.median(two / one for one, two in rates), "")
+        alternate(f"{name}/{work}", clients, [small, grown], seconds)
+
+
+def compare_scattered(
+    name: str, served: Service, small: Sequence[Place], grown: Place, seconds: float
+) -> None:
+    """Report the rates of reads of so many notes that none is remembered until it is read again.
+
+    They are those of several small places, and as many of a grown one.
+    """
+    notes = [(place, number) for place in small for number in range(len(place.notes))]
+    step = len(grown.notes) // len(notes)
+    others = [(grown, step * number) for number in range(len(notes))]
+    both = [(served, notes), (served, others)]
+    alternate(f"{name}/reads of other notes", scattered, both, seconds)
+
+
+def scattered(served: Service, notes: Sequence[tuple[Place, int]]) -> list[NextRequest]:
+    """Return clients that read each of the notes in turn."""
+    sent = cycle(
+        [
+            request("GET", f"{place.path(number)}?content=text", served.key)
+            for place, number in notes
+        ]
+    )
+    return [lambda _status, _tag: next(sent)] * CLIENTS
+
+
+Grown = TypeVar("Grown")
+
+
+def alternate(
+    name: str,
+    clients: Callable[[Service, Grown], list[NextRequest]],
+    both: Sequence[tuple[Service, Grown]],
+    seconds: float,
+) -> None:
+    """Report the rates of what is small and of what is grown, and the median of their ratios."""
+    rates: list[tuple[float, float]] = []
+    for _ in range(ROUNDS):
+        one, other = (
+            load(served.port, clients(served, place), seconds).rate(200) for served, place in both
+        )
+        rates.append((one, other))
+    report(f"{name}/small", statistics.median(one for one, _ in rates), "responses/s")
+    report(f"{name}/grown", statistics.median(two for _, two in rates), "responses/s")
+    report(f"{name}/ratio", statistics.median(two / one for one, two in rates), "")
 
 
 def revise(served: Service, place: Place, count: int) -> None:
@@ -152,7 +190,9 @@ def main() -> None:
         report("memory/started", served.memory(), "MB")
         small, large = filled(served, 100), filled(served, 50_000 // part)
         settle(served, small, large)
-        compare(f"{len(large.notes)} notes", (served, small), (served, large), seconds)
+        name = f"{len(large.notes)} notes"
+        compare(name, (served, small), (served, large), seconds)
+        compare_scattered(name, served, [filled(served, 100) for _ in range(20)], large, seconds)
         report("memory/large workspace", served.memory(), "MB")
         old, new = filled(served, 100), filled(served, 100)
         revise(served, old, 100_000 // part)

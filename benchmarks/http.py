@@ -36,6 +36,7 @@ import uuid  # noqa: E402
 from collections.abc import Callable, Iterator  # noqa: E402
 from contextlib import contextmanager  # noqa: E402
 from dataclasses import dataclass  # noqa: E402
+from itertools import cycle  # noqa: E402
 from typing import Any  # noqa: E402
 
 from benchmarks.clients import corpus  # noqa: E402
@@ -49,6 +50,8 @@ SIZE, LINKS = 2_000, 10
 TEXT = corpus.note(SIZE, LINKS, 0)
 ROUNDS = 5
 LISTENERS = 1_000
+SCATTERED, CHANGESET = 4_000, 500
+"""Notes that are read in turn, and how many of them are made at once."""
 
 
 def report(name: str, value: float, unit: str) -> None:
@@ -391,6 +394,9 @@ def against_floor(served: Service, least: Floor) -> None:
             status,
         )
 
+    whole = (least.port, sixteen(request("GET", "/notes/read", "none")))
+    compare("2 KB of other notes/16", whole, (served.port, scattered(served)), 200)
+
 
 def told_by_floor(served: Service, least: Floor) -> None:
     """Compare the notices of one writer's saves to many listeners."""
@@ -431,6 +437,27 @@ def told_by_floor(served: Service, least: Floor) -> None:
     report(f"{name}/ratio", statistics.median(other / one for one, other in rates), "")
     for each in listeners:
         each.close()
+
+
+def scattered(served: Service) -> Clients:
+    """Return clients that read so many notes that none is remembered until it is read again."""
+    workspace = served.workspace()
+    paths = []
+    for _ in range(SCATTERED // CHANGESET):
+        operations = [
+            {
+                "op": "create",
+                "fileId": str(uuid.uuid4()),
+                "path": f"{uuid.uuid4()}.md",
+                "text": TEXT,
+            }
+            for _ in range(CHANGESET)
+        ]
+        sent = {"mutationId": str(uuid.uuid4()), "operations": operations}
+        served.ask("POST", f"/api/workspaces/{workspace}/changesets", sent)
+        paths += [f"/api/workspaces/{workspace}/files/{each['fileId']}" for each in operations]
+    requests = cycle([request("GET", f"{path}?content=text", served.key) for path in paths])
+    return lambda: [lambda status, tag: next(requests)] * 16
 
 
 def sixteen(sent: bytes) -> Clients:
