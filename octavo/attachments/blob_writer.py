@@ -81,6 +81,9 @@ class BlobWriter:
             async with trio.open_nursery() as nursery:
                 for key, file in zip(keys, files, strict=True):
                     nursery.start_soon(put, key, file)
-        except* BlobsUnavailable as failed:
+        except ExceptionGroup as group:
+            failed, others = group.split(BlobsUnavailable)
+            if failed is None or others is not None:
+                raise
             raise failed.exceptions[0] from None
         return keys

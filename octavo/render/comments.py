@@ -6,7 +6,7 @@ from octavo.model.links.blocks import leaves_of
 
 _MARK = "%%"
 # The beginning of a line, with the markers of quotes and lists.
-_MARKERS = re.compile(r"[ \t]*+(?:(?:>|(?:[-*+]|[0-9]{1,9}[.)])[ \t])[ \t]*+)*+")
+_MARKERS = re.compile(r"[ \t]*+(?:(?:>|(?:[-*+]|[0-9]{1,9}[.)])[ \t])[ \t]*+)*")
 _SIGN = re.compile(r"\\[!-/:-@\[-`{-~]|`++|%%")
 
 

@@ -15,7 +15,7 @@ from mdit_py_plugins.footnote.index import footnote_def, footnote_tail
 LONGEST_LABEL = 100
 _LABEL = re.compile(rf"\[\^([^\[\]\s]{{1,{LONGEST_LABEL}}})\]")
 _DEFINED = re.compile(rf"{_LABEL.pattern}:")
-_INLINE = re.compile(r"\^\[((?:[^\[\]\\]|\\.|\[\[[^\[\]\n]++\]\]|\[[^\[\]]*+\])++)\]", re.DOTALL)
+_INLINE = re.compile(r"\^\[((?:[^\[\]\\]++|\\.|\[\[[^\[\]\n]++\]\]|\[[^\[\]]*+\])+)\]", re.DOTALL)
 
 
 def footnote_definition(state: StateBlock, begin: int, end: int, silent: bool) -> bool:

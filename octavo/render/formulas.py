@@ -22,7 +22,7 @@ MAX_FORMULA_DEPTH = 40
 """Open braces, environments and delimiters in a formula."""
 # Pandoc's rule, by which amounts of money are not formulas.
 _INLINE = re.compile(r"\$(?![\s$])((?:[^$\\]|\\.)++)(?<!\s)\$(?![0-9])", re.DOTALL)
-_DISPLAY = re.compile(r"\$\$((?:[^$\\]|\\.|\$(?!\$))++)\$\$", re.DOTALL)
+_DISPLAY = re.compile(r"\$\$((?:[^$\\]++|\\.|\$(?!\$))+)\$\$", re.DOTALL)
 _SIGN = "$$"
 # Macros expand to any length.
 _MACRO = re.compile(r"\\(?:def|let|(?:re|provide)?newcommand|renewcommand|newenvironment|Declare)")

@@ -54,8 +54,9 @@ _FEW = 20_000
 """Signs, lines or cells that exceed neither a limit on them nor the limit on their sum."""
 
 _TAB = 4
-# The markers of lists and quotes at the start of a line, after the preceding line feed.
-_MARKERS = re.compile(r"\n((?:[ \t]*+(?:>|[*+\-](?=[ \t\n])|[0-9]{1,9}[.)](?=[ \t\n])))++)")
+# The markers of lists and quotes at the start of a line, after the preceding line feed; of many
+# markers so many that they exceed the limit.
+_MARKERS = re.compile(r"\n((?:[ \t]*+(?:>|[*+\-](?=[ \t\n])|[0-9]{1,9}[.)](?=[ \t\n]))){1,64})")
 _SHALLOW = LIMITS["nesting"] // 2
 """Characters that may begin a line before they can exceed the limit."""
 # Deeply indented code has no marker.
@@ -66,14 +67,13 @@ _RULE = re.compile(r"\n[ \t>]*([-*_])(?:[ \t]*\1)*[ \t]*(?=\n)")
 _COLUMNS = re.compile(r"\n[ \t>]*([|:\-][|:\- \t]*)(?=\n)")
 # A line that closes every list and quote: after a blank line, not indented, without a marker.
 _TOP_LEVEL = re.compile(r"\n[ \t]*(?=\n[^\s>*+\-\d])")
-# The end of all lists, a list item, or a fence with its code and closing fence.
-_FENCES = re.compile(
+# The end of all lists, a list item, or a fence.
+_STARTS = re.compile(
     r"\n(?:(?P<top>[ \t]*(?=\n[^\s>*+\-\d]))"
     r"|(?P<item>[ \t]*(?:[*+\-]|[0-9]{1,9}[.)])(?=[ \t\n]))"
-    r"|(?P<indent> {0,3})"
-    r"(?:(`{3,})[^`\n]*(?=\n)(?:\n(?! {0,3}\4`*[ \t]*\n)[^\n]*)*+"
-    r"|(~{3,})[^\n]*(?:\n(?! {0,3}\5~*[ \t]*\n)[^\n]*)*+)(?:\n[^\n]*|$))"
+    r"|(?P<indent> {0,3})(?P<fence>`{3,}(?=[^`\n]*\n)|~{3,})[^\n]*)"
 )
+_CLOSING = re.compile(r"\n {0,3}(`{3,}|~{3,})[ \t]*(?=\n)")
 _FILLED = re.compile(r"\n[ \t>]*+[^\n]")
 _BLANK = re.compile(r"\n[ \t>]*(?=\n)")
 
@@ -260,15 +260,25 @@ def _without_code(text: str) -> str:
     belong to the list; the rest of the text is counted from there.
     """
     kept: list[str] = []
-    done, listed = 0, False
-    for match in _FENCES.finditer(text):
+    at = done = 0
+    listed = False
+    while (match := _STARTS.search(text, at)) is not None:
+        at = match.end()
         if match["item"] is not None:
             listed = True
             continue
-        if match["indent"] is not None:
+        if match["fence"] is not None:
             if match["indent"] and listed:
                 break
             kept.append(text[done : match.start()])
-            done = match.end()
+            at = done = _end_of_code(text, at, match["fence"])
         listed = False
     return "\n".join([*kept, text[done:]])
+
+
+def _end_of_code(text: str, at: int, fence: str) -> int:
+    """Return the end of the line that closes the code of ``fence``; of the text if none does."""
+    for closing in _CLOSING.finditer(text, at):
+        if closing[1][0] == fence[0] and len(closing[1]) >= len(fence):
+            return closing.end()
+    return len(text)

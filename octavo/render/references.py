@@ -49,7 +49,7 @@ AddressOf = Callable[[int], LinkAddress | ImageAddress | None]
 
 # In the HTML that nh3 writes, values of attributes have neither quotes nor angle brackets.
 _TAG = re.compile(
-    r'<a(?P<before>(?: (?!href=)[^ =>]+="[^"]*")*+) href="octavo:(?P<link>[^"]*)"(?P<after>[^>]*)>'
+    r'<a(?P<before>(?: (?!href=)[^ =>]+="[^"]*")*) href="octavo:(?P<link>[^"]*)"(?P<after>[^>]*)>'
     r"|<img(?P<image>[^>]*)>|(?P<end></a>)"
 )
 _ATTRIBUTE = re.compile(r' ([^ =>]+)="([^"]*)"')

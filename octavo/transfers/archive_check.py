@@ -207,12 +207,20 @@ class _Check:
         return reached
 
 
+_REFUSING = (WorkRefused, WorkerFailed, ArchiveUnacceptable)
+
+
 async def _refusing(check: Callable[[], Awaitable[T]]) -> T:
     """Return the result of ``check``; raise the first of its refusals or failures alone."""
     try:
         return await check()
-    except* (WorkRefused, WorkerFailed, ArchiveUnacceptable) as failed:
-        raise _refusal_of(_first(failed)) from failed
+    except _REFUSING as failed:
+        raise _refusal_of(failed) from failed
+    except ExceptionGroup as group:
+        refusals, others = group.split(_REFUSING)
+        if refusals is None or others is not None:
+            raise
+        raise _refusal_of(_first(refusals)) from group
 
 
 def _first(group: BaseExceptionGroup[Exception]) -> Exception:
