@@ -3,7 +3,7 @@
 `benchmarks/calls.py` counts them, in all threads of a real server. The count of one client depends
 on whether its next request has arrived when the server looks for it: these are the budgets of a
 machine that is busy, where it mostly has to wait. Where nothing else runs, the counts are 478 to
-508, 280, 116, 130 and 73. That of 16 depends on how many requests come together.
+508, 280, 116, 120 and 73. That of 16 depends on how many requests come together.
 """
 
 import json
@@ -21,7 +21,7 @@ BUDGETS = {
     "save, 1 writer": 497,
     "save, 16 writers": 285,
     "304": 131,
-    "read of 2 KB": 158,
+    "read of 2 KB": 137,
     "health": 88,
 }
 """The median of `RUNS` counts, by work."""
