@@ -56,7 +56,7 @@ _FEW = 20_000
 _TAB = 4
 # The markers of lists and quotes at the start of a line, after the preceding line feed; of many
 # markers so many that they exceed the limit.
-_MARKERS = re.compile(r"\n((?:[ \t]*+(?:>|[*+\-](?=[ \t\n])|[0-9]{1,9}[.)](?=[ \t\n]))){1,64})")
+_MARKERS = re.compile(r"\n((?:[ \t]*+(?:>|[*+\-](?=[ \t\n])|[0-9]{1,9}[.)](?=[ \t\n]))){1,1000})")
 _SHALLOW = LIMITS["nesting"] // 2
 """Characters that may begin a line before they can exceed the limit."""
 # Deeply indented code has no marker.
