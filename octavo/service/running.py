@@ -120,6 +120,7 @@ async def run(settings: Settings, log: Log) -> None:
                             audit_log(log.write)(entry)
                         await phase.shutdown.wait()
             nursery.cancel_scope.cancel(reason="every part has stopped")
+    _log.info("Octavo has stopped")
 
 
 def _at_port(settings: Settings, listener: socket.socket) -> Settings:

@@ -144,7 +144,8 @@ def test_serve_unknown_host_exits_with_1_and_one_line(
     folder = str(tmp_path / "data")
     assert main(["serve", "--bind", "octavo.invalid:0", "--data-dir", folder], {}) == 1
     assert capsys.readouterr().err == (
-        "octavo: no address is known for the host octavo.invalid: use an IP address\n"
+        "octavo: no address is known for the host octavo.invalid: "
+        "give an IP address with --bind or OCTAVO_BIND, such as 127.0.0.1:8080\n"
     )
 
 

@@ -141,8 +141,13 @@ def test_serve_signal_stops_immediately_despite_an_idle_connection(signum: int) 
         idle.request("GET", "/health")
         assert idle.getresponse().read()
         began = time.monotonic()
-        assert server.stop(signum) == (0, "")
+        server.process.send_signal(signum)
+        _, output = server.process.communicate(timeout=PATIENCE)
+        assert server.process.returncode == 0
         assert time.monotonic() - began < 5
+        stopping, stopped = output.splitlines()[-2:]
+        assert "Octavo is stopping; requests in flight have up to 59 seconds" in stopping
+        assert "Octavo has stopped" in stopped
         idle.close()
 
 

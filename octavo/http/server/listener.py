@@ -22,7 +22,10 @@ async def open_listener(host: str, port: int) -> socket.socket:
     try:
         found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
-        raise ListenError(f"no address is known for the host {host}: use an IP address") from None
+        raise ListenError(
+            f"no address is known for the host {host}: "
+            "give an IP address with --bind or OCTAVO_BIND, such as 127.0.0.1:8080"
+        ) from None
     family, kind, protocol, _, address = found[0]
     listener = socket.socket(family, kind, protocol)
     try:
