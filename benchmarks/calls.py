@@ -2,9 +2,10 @@
 
 A count has no noise of the machine in it. With one client it is the same each time; with 16, it
 depends on how many requests come together. Prints one JSON line a figure, and with ``--rooms`` the
-rooms of each.
+rooms of each. With ``--floor``, `benchmarks/servers/floor.py`, the least that a server on trio can
+do, is counted, too.
 
-    python benchmarks/calls.py [--rooms] [--functions N] [--repeat N] [--only NAME]
+    python benchmarks/calls.py [--rooms] [--functions N] [--repeat N] [--only NAME] [--floor]
 """
 
 from __future__ import annotations
@@ -25,57 +26,92 @@ import subprocess  # noqa: E402
 import tempfile  # noqa: E402
 import time  # noqa: E402
 import urllib.request  # noqa: E402
+import uuid  # noqa: E402
 from collections import Counter  # noqa: E402
 from collections.abc import Callable, Iterator, Mapping  # noqa: E402
 from contextlib import contextmanager  # noqa: E402
 
 from benchmarks.clients.corpus import edited, note  # noqa: E402
 from benchmarks.clients.raw import NextRequest, load  # noqa: E402
-from benchmarks.http import LISTENS, ORIGIN, Service, announced, make_key, request  # noqa: E402
+from benchmarks.http import (  # noqa: E402
+    LISTENS,
+    ORIGIN,
+    Floor,
+    Service,
+    announced,
+    editing,
+    make_key,
+    repeating,
+    request,
+)
 
 SIZE, LINKS = 2_000, 10
 WARM = 30
 REQUESTS = 800
 
+ClientsOfFloor = Callable[[Floor], list[NextRequest]]
 
-class Counted(Service):
-    """A server that counts, and the file that it writes its counts to."""
 
-    file: Path
+class Counts:
+    """The counts of a server that counts.
 
-    def calls(self) -> dict[str, dict[str, int]]:
+    Args:
+        pid: of the server.
+        file: that it writes its counts to.
+    """
+
+    def __init__(self, pid: int, file: Path) -> None:
+        self._pid, self._file = pid, file
+
+    def taken(self) -> dict[str, dict[str, int]]:
         """Return the calls since the last time, by room and function."""
-        self.file.unlink(missing_ok=True)
-        os.kill(self.pid, signal.SIGUSR1)
+        self._file.unlink(missing_ok=True)
+        os.kill(self._pid, signal.SIGUSR1)
         deadline = time.monotonic() + 10
-        while not self.file.exists():
+        while not self._file.exists():
             if time.monotonic() > deadline:
                 raise SystemExit("the server wrote no counts")
             time.sleep(0.01)
-        found: dict[str, dict[str, int]] = json.loads(self.file.read_text())
+        found: dict[str, dict[str, int]] = json.loads(self._file.read_text())
         return found
 
 
 @contextmanager
-def counted(*options: str) -> Iterator[Counted]:
+def counted(*options: str) -> Iterator[tuple[Service, Counts]]:
     """Serve from a data folder in a temporary folder, and count."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        command = [sys.executable, "-m", "benchmarks.servers.counted", str(folder / "counts")]
-        command += ["serve", "--bind", "127.0.0.1:0", "--data-dir", str(folder / "data")]
-        command += ["--public-url", ORIGIN, "--log-format", "json", *options]
-        with (folder / "log").open("wb") as log, (folder / "out").open("wb") as out:
-            process = subprocess.Popen(command, cwd=ROOT, stderr=log, stdout=out)
-        try:
+        arguments = ["serve", "--bind", "127.0.0.1:0", "--data-dir", str(folder / "data")]
+        arguments += ["--public-url", ORIGIN, "--log-format", "json", *options]
+        with _counting(folder, "octavo", *arguments) as process:
             port = int(announced(process, folder / "log", LISTENS))
             key = make_key(port, announced(process, folder / "out", r"invitation=(\S+)"))
             urllib.request.urlopen(f"http://127.0.0.1:{port}/").close()
-            served = Counted(port, process.pid, key)
-            object.__setattr__(served, "file", folder / "counts")
-            yield served
-        finally:
-            process.kill()
-            process.wait()
+            yield Service(port, process.pid, key), Counts(process.pid, folder / "counts")
+
+
+@contextmanager
+def counted_floor() -> Iterator[tuple[Floor, Counts]]:
+    """Serve `benchmarks/servers/floor.py` from a temporary folder, and count."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with _counting(folder, "floor", str(folder / "notes.sqlite3")) as process:
+            port = int(announced(process, folder / "out", LISTENS))
+            yield Floor(port, process.pid), Counts(process.pid, folder / "counts")
+
+
+@contextmanager
+def _counting(folder: Path, program: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-m", "benchmarks.servers.counted", str(folder / "counts")]
+    with (folder / "log").open("wb") as log, (folder / "out").open("wb") as out:
+        process = subprocess.Popen(
+            [*command, program, *arguments], cwd=ROOT, stderr=log, stdout=out
+        )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def saving(served: Service, workspace: str, seed: int) -> NextRequest:
@@ -111,32 +147,68 @@ def reads(served: Service, *, known: bool) -> list[NextRequest]:
     path = f"/api/workspaces/{workspace}/files/{made['fileId']}?content=text"
     tag = b'if-none-match: "%b"' % str(made["revision"]["id"]).encode()
     sent = request("GET", path, served.key, *([tag] if known else []))
-    return [lambda status, tag: sent]
+    return [repeating(sent)]
 
 
 def health(served: Service) -> list[NextRequest]:
     """Requests for the health of the server."""
     sent = request("GET", "/api/health", served.key)
-    return [lambda status, tag: sent]
+    return [repeating(sent)]
 
 
-WORK: Mapping[str, Callable[[Counted], list[NextRequest]]] = {
-    "save, 1 writer": lambda served: saves(served, 1),
-    "save, 16 writers": lambda served: saves(served, 16),
-    "304": lambda served: reads(served, known=True),
-    "read of 2 KB": lambda served: reads(served, known=False),
-    "health": health,
+def of_floor(least: Floor, writers: int) -> list[NextRequest]:
+    """Saves by `benchmarks/servers/floor.py` of the same notes."""
+    texts = [note(SIZE, LINKS, seed) for seed in range(writers)]
+    names = [uuid.uuid4().hex for _ in texts]
+    return [
+        editing(f"/notes/{name}", "none", least.note(name, text), text)
+        for name, text in zip(names, texts, strict=True)
+    ]
+
+
+def reads_of_floor(least: Floor, *, known: bool) -> list[NextRequest]:
+    """Reads of a note of 2 KB by `benchmarks/servers/floor.py`."""
+    tag = least.note("read", note(SIZE, LINKS, 0))
+    condition = [b"if-none-match: " + tag] if known else []
+    return [repeating(request("GET", "/notes/read", "none", *condition))]
+
+
+WORK: Mapping[str, tuple[Callable[[Service], list[NextRequest]], ClientsOfFloor]] = {
+    "save, 1 writer": (lambda served: saves(served, 1), lambda least: of_floor(least, 1)),
+    "save, 16 writers": (lambda served: saves(served, 16), lambda least: of_floor(least, 16)),
+    "304": (
+        lambda served: reads(served, known=True),
+        lambda least: reads_of_floor(least, known=True),
+    ),
+    "read of 2 KB": (
+        lambda served: reads(served, known=False),
+        lambda least: reads_of_floor(least, known=False),
+    ),
+    "health": (health, lambda _: [repeating(request("GET", "/health", "none"))]),
 }
-"""What is counted, by name."""
+"""What is counted, by name: the clients of Octavo, and those of the floor."""
 
 
-def measure(served: Counted, name: str) -> dict[str, Counter[str]]:
+def measure(served: Service, counts: Counts, name: str) -> dict[str, Counter[str]]:
     """Return the calls of `REQUESTS` requests, by room and function."""
-    clients = WORK[name](served)
-    load(served.port, clients, each=WARM)
-    served.calls()
-    load(served.port, clients, each=REQUESTS // len(clients))
-    return {room: Counter(found) for room, found in served.calls().items()}
+    of_octavo, _ = WORK[name]
+    clients = of_octavo(served)
+    return _measured(served.port, counts, clients, clients)
+
+
+def measure_floor(least: Floor, counts: Counts, name: str) -> dict[str, Counter[str]]:
+    """Return the calls of `REQUESTS` requests to the floor."""
+    _, clients_of = WORK[name]
+    return _measured(least.port, counts, clients_of(least), clients_of(least))
+
+
+def _measured(
+    port: int, counts: Counts, warming: list[NextRequest], clients: list[NextRequest]
+) -> dict[str, Counter[str]]:
+    load(port, warming, each=WARM)
+    counts.taken()
+    load(port, clients, each=REQUESTS // len(clients))
+    return {room: Counter(found) for room, found in counts.taken().items()}
 
 
 def main() -> None:
@@ -145,20 +217,27 @@ def main() -> None:
     parser.add_argument("--functions", type=int, default=0, help="so many functions")
     parser.add_argument("--repeat", type=int, default=1, help="count so many times")
     parser.add_argument("--only", choices=WORK, help="one figure")
+    parser.add_argument("--floor", action="store_true", help="those of the least server, too")
     arguments = parser.parse_args()
-    with counted() as served:
-        for name in (
-            (arguments.repeat * [arguments.only]) if arguments.only else arguments.repeat * [*WORK]
-        ):
-            found = measure(served, name)
-            each = {room: calls.total() / REQUESTS for room, calls in found.items()}
-            tell(name, sum(each.values()))
-            if arguments.rooms:
-                for room in sorted(each, key=each.__getitem__, reverse=True):
-                    tell(f"{name}/{room}", each[room])
-            functions = sum(found.values(), Counter[str]())
-            for function, calls in functions.most_common(arguments.functions):
-                tell(f"{name}/{function}", calls / REQUESTS)
+    names = arguments.repeat * ([arguments.only] if arguments.only else [*WORK])
+    with counted() as (served, counts):
+        for name in names:
+            tell_all(name, measure(served, counts, name), arguments)
+    if arguments.floor:
+        with counted_floor() as (least, counts):
+            for name in names:
+                tell_all(f"floor/{name}", measure_floor(least, counts, name), arguments)
+
+
+def tell_all(name: str, found: Mapping[str, Counter[str]], asked: argparse.Namespace) -> None:
+    each = {room: calls.total() / REQUESTS for room, calls in found.items()}
+    tell(name, sum(each.values()))
+    if asked.rooms:
+        for room in sorted(each, key=each.__getitem__, reverse=True):
+            tell(f"{name}/{room}", each[room])
+    functions = sum(found.values(), Counter[str]())
+    for function, calls in functions.most_common(asked.functions):
+        tell(f"{name}/{function}", calls / REQUESTS)
 
 
 def tell(name: str, calls: float) -> None:

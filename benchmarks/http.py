@@ -42,6 +42,7 @@ from typing import Any  # noqa: E402
 from benchmarks.clients import corpus  # noqa: E402
 from benchmarks.clients.listeners import Listeners  # noqa: E402
 from benchmarks.clients.raw import Found, NextRequest, load  # noqa: E402
+from benchmarks.effort import effort_of  # noqa: E402
 
 ORIGIN = "http://localhost"
 LISTENS = r"listens on http://127\.0\.0\.1:([0-9]+)"
@@ -292,6 +293,7 @@ class Floor:
     """The server that does the least."""
 
     port: int
+    pid: int
 
     def note(self, name: str, text: str) -> bytes:
         """Save a new note; return its entity tag."""
@@ -313,7 +315,7 @@ def floor(core: int) -> Iterator[Floor]:
                 [*command, str(folder / "notes.sqlite3")], cwd=ROOT, stdout=out, stderr=out
             )
         try:
-            yield Floor(int(announced(process, folder / "out", LISTENS)))
+            yield Floor(int(announced(process, folder / "out", LISTENS)), process.pid)
         finally:
             process.kill()
             process.wait()
@@ -322,15 +324,58 @@ def floor(core: int) -> Iterator[Floor]:
 Clients = Callable[[], list[NextRequest]]
 
 
-def compare(name: str, least: tuple[int, Clients], full: tuple[int, Clients], status: int) -> None:
-    """Report the median rates of both, in alternating rounds, and the median of their ratios."""
-    rates: list[tuple[float, float]] = []
-    for _ in range(ROUNDS):
-        one, other = (load(port, clients(), 2.0).rate(status) for port, clients in (least, full))
-        rates.append((one, other))
-    report(f"floor/{name}/floor", statistics.median(one for one, _ in rates), "responses/s")
-    report(f"floor/{name}/octavo", statistics.median(other for _, other in rates), "responses/s")
-    report(f"floor/{name}/ratio", statistics.median(other / one for one, other in rates), "")
+@dataclass(frozen=True)
+class Side:
+    """One of two servers that are compared, and what makes its clients for a round."""
+
+    server: Floor | Service
+    clients: Clients
+
+    def round(self, status: int) -> Round:
+        """Serve the clients for two seconds."""
+        clients = self.clients()
+        with effort_of(self.server.pid) as effort:
+            found = load(self.server.port, clients, 2.0)
+        rate = found.rate(status)
+        count = rate * found.seconds
+        instructions = None if effort.instructions is None else effort.instructions / count
+        return Round(rate, effort.seconds / found.seconds, instructions)
+
+
+@dataclass(frozen=True)
+class Round:
+    """What a server did in a round.
+
+    Attributes:
+        rate: responses a second.
+        busy: the part of the time in which it had a processor.
+        instructions: for each response, None if they can't be counted.
+    """
+
+    rate: float
+    busy: float
+    instructions: float | None
+
+
+def compare(name: str, least: Side, full: Side, status: int) -> None:
+    """Report the medians of both, in alternating rounds, and the medians of their ratios.
+
+    The second ratio is that of the instructions for a response, which does not depend on the hour.
+    """
+    rounds = [(least.round(status), full.round(status)) for _ in range(ROUNDS)]
+    name = f"floor/{name}"
+    for at, which in enumerate(("floor", "octavo")):
+        report(f"{name}/{which}", statistics.median(r[at].rate for r in rounds), "responses/s")
+        report(f"{name}/{which}/busy", statistics.median(r[at].busy for r in rounds), "")
+    report(f"{name}/ratio", statistics.median(full.rate / one.rate for one, full in rounds), "")
+    counts = [(r[0].instructions, r[1].instructions) for r in rounds]
+    counted = [(one, other) for one, other in counts if one is not None and other is not None]
+    if counted:
+        for at, which in enumerate(("floor", "octavo")):
+            thousands = statistics.median(each[at] for each in counted) / 1000
+            report(f"{name}/{which}/instructions", thousands, "thousands a response")
+        ratio = statistics.median(one / other for one, other in counted)
+        report(f"{name}/instructions/ratio", ratio, "")
 
 
 def against_floor(served: Service, least: Floor) -> None:
@@ -353,7 +398,7 @@ def against_floor(served: Service, least: Floor) -> None:
                 for note, text in zip(notes, texts, strict=False)
             ]
 
-        compare(f"saves/{count}", (least.port, of_floor), (served.port, of_octavo), 200)
+        compare(f"saves/{count}", Side(least, of_floor), Side(served, of_octavo), 200)
 
     def contended_floor() -> list[NextRequest]:
         name = uuid.uuid4().hex
@@ -365,9 +410,7 @@ def against_floor(served: Service, least: Floor) -> None:
         file_id, revision = served.note(workspace, "note")
         return [contending(served, workspace, file_id, revision) for _ in range(16)]
 
-    compare(
-        "one note/16", (least.port, contended_floor), (served.port, contended_octavo), status=200
-    )
+    compare("one note/16", Side(least, contended_floor), Side(served, contended_octavo), 200)
     workspace = served.workspace()
     file_id, revision = served.note(workspace, "note")
     tag = least.note("read", TEXT)
@@ -389,13 +432,13 @@ def against_floor(served: Service, least: Floor) -> None:
     ):
         compare(
             f"{name}/16",
-            (least.port, sixteen(of_least)),
-            (served.port, sixteen(of_full)),
+            Side(least, sixteen(of_least)),
+            Side(served, sixteen(of_full)),
             status,
         )
 
-    whole = (least.port, sixteen(request("GET", "/notes/read", "none")))
-    compare("2 KB of other notes/16", whole, (served.port, scattered(served)), 200)
+    whole = Side(least, sixteen(request("GET", "/notes/read", "none")))
+    compare("2 KB of other notes/16", whole, Side(served, scattered(served)), 200)
 
 
 def told_by_floor(served: Service, least: Floor) -> None:

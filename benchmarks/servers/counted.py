@@ -1,9 +1,10 @@
 """Serve, and count the Python functions that are called meanwhile, in all threads, by room.
 
-    python -m benchmarks.servers.counted FILE ARGUMENT…
+    python -m benchmarks.servers.counted FILE (octavo | floor) ARGUMENT…
 
-It runs ``octavo`` with the arguments. SIGUSR1 writes the counts since the last one into FILE, as
-JSON. A task that goes on calls each of its functions again: that counts, too.
+It runs ``octavo`` or `benchmarks/servers/floor.py` with the arguments. SIGUSR1 writes the counts
+since the last one into FILE, as JSON. A task that goes on calls each of its functions again: that
+counts, too.
 """
 
 import json
@@ -68,7 +69,7 @@ def _place(code: CodeType) -> tuple[str, str]:
 
 
 def main() -> None:
-    file, arguments = Path(sys.argv[1]), sys.argv[2:]
+    file, program, arguments = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
     counts = Counts()
 
     def write(number: int, frame: FrameType | None) -> None:
@@ -78,10 +79,17 @@ def main() -> None:
         partial.rename(file)
 
     signal.signal(signal.SIGUSR1, write)
-    from octavo.cli.main import main as octavo  # noqa: PLC0415  # the signal comes first
+    # The signal comes first.
+    import trio  # noqa: PLC0415
+
+    from benchmarks.servers import floor  # noqa: PLC0415
+    from octavo.cli.main import main as octavo  # noqa: PLC0415
 
     counts.begin()
-    octavo(arguments)
+    if program == "floor":
+        trio.run(floor.main, arguments[0])
+    else:
+        octavo(arguments)
 
 
 if __name__ == "__main__":
