@@ -21,7 +21,6 @@ from octavo.actors.core import (
     NotExecuted,
     OutcomeUnknown,
 )
-from octavo.actors.core.ref import Turn
 from octavo.store import Script, Store, StoreUnavailable
 from octavo.store.transaction import T
 
@@ -103,21 +102,9 @@ class GroupCommit:
         its end, for which a write that is alone waits.
         """
         turn = self._actor.borrow()
-        if turn is not None:
-            alone: Outcome[T] = await self._write_alone(script, turn)
-            return alone.unwrap()
-        try:
-            outcome = await self._actor.ask(Write(script))
-        except MailboxFull as error:
-            raise StoreUnavailable(f"too many pending writes: {error}") from error
-        except NotExecuted as error:
-            raise StoreUnavailable(f"nothing was written: {error}") from error
-        except OutcomeUnknown as error:
-            raise StoreUnavailable(str(error), outcome_unknown=True) from error
-        return outcome.unwrap()
-
-    async def _write_alone(self, script: Script[T], turn: Turn) -> Outcome[T]:
-        """Do what the actor would do with one write."""
+        if turn is None:
+            return await self._write_with_others(script)
+        # What the actor would do with one write.
         with turn as faults:
             try:
                 if faults is not None:
@@ -133,4 +120,16 @@ class GroupCommit:
                 raise StoreUnavailable(
                     f"the write failed: {error!r}", outcome_unknown=True
                 ) from error
-        return outcome
+        result: T = outcome.unwrap()
+        return result
+
+    async def _write_with_others(self, script: Script[T]) -> T:
+        try:
+            outcome = await self._actor.ask(Write(script))
+        except MailboxFull as error:
+            raise StoreUnavailable(f"too many pending writes: {error}") from error
+        except NotExecuted as error:
+            raise StoreUnavailable(f"nothing was written: {error}") from error
+        except OutcomeUnknown as error:
+            raise StoreUnavailable(str(error), outcome_unknown=True) from error
+        return outcome.unwrap()

@@ -258,10 +258,14 @@ class Planner:
 
         ``room`` is that of `octavo.model.files.batch.Batch`.
         """
-        moving = True in [pending.moves for pending in waiting]
+        moving, written = False, 0
+        saves: list[SaveNote] = []
+        for pending in waiting:
+            moving = moving or pending.moves
+            written += pending.size
+            operations = pending.push.changeset.operations
+            saves += [each for each in operations if isinstance(each, SaveNote)]
         texts = await self._texts_to_relink(state, waiting) if moving else {}
-        operations = [each for pending in waiting for each in pending.push.changeset.operations]
-        saves = [each for each in operations if isinstance(each, SaveNote)]
         loading = await self._load(state, [each.file_id for each in saves])
         documents = loading.batch
 
@@ -276,7 +280,7 @@ class Planner:
             prepared = compressed_texts(batch.plans) if long else {}
             return PlannedBatch(batch, verdicts, documents.changed(), documents, prepared)
 
-        written, updates = sum([each.size for each in waiting]), sum(map(size_of, saves))
+        updates = sum(map(size_of, saves))
         work_on = len(saves) * (loading.size + written + BYTES_OF_A_SAVE) if saves else 0
         long = written > INLINE_TEXT_BYTES or bool(texts)
         much = work_on > INLINE_BYTES or updates > INLINE_UPDATE_BYTES or long
