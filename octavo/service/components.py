@@ -25,8 +25,6 @@ from octavo.documents import DocumentCache
 from octavo.http.api.access import Access
 from octavo.http.api.changeset_submission import Workspaces
 from octavo.http.api.reading import CurrentTexts, current_texts
-from octavo.http.api.searched_texts import MAX_BYTES as MAX_SEARCHED_BYTES
-from octavo.http.api.searched_texts import SearchedTexts
 from octavo.mail.delivery import MailDelivery
 from octavo.model.accounts.attempts import Rate
 from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
@@ -37,6 +35,8 @@ from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.render.limits import check_changed
 from octavo.restoration.restorations import Restorations
 from octavo.restoration.undo import ProgramUndo
+from octavo.search.searched_texts import MAX_BYTES as MAX_SEARCHED_BYTES
+from octavo.search.searched_texts import SearchedTexts
 from octavo.service.archives import Archives, add_archives
 from octavo.service.attachments import Attachments, BlobFolders, add_attachments
 from octavo.service.auditing import server_audit

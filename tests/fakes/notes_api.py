@@ -42,7 +42,6 @@ from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
-from octavo.http.api.searched_texts import SearchedTexts
 from octavo.http.api.sync import SyncOperations
 from octavo.http.api.uploaded_images import UploadedImages
 from octavo.http.api.workspaces import WorkspaceOperations
@@ -59,6 +58,7 @@ from octavo.model.oauth.grant import GrantId
 from octavo.model.usage import NO_LIMITS, InstallationLimits
 from octavo.restoration.restorations import Restorations
 from octavo.restoration.undo import ProgramUndo
+from octavo.search.searched_texts import SearchedTexts
 from octavo.store import Transaction, Value
 from octavo.store.scripts.oauth_programs import number_of
 from octavo.store.sqlite import open_inline

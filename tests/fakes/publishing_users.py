@@ -27,7 +27,6 @@ from octavo.http.api.reading import ReadingOperations, current_texts
 from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.search import SearchOperations
-from octavo.http.api.searched_texts import SearchedTexts
 from octavo.http.api.uploaded_images import UploadedImages
 from octavo.model.files.changeset import ChangeOperation, Changeset, CreateFile
 from octavo.model.files.content import note_text
@@ -43,6 +42,7 @@ from octavo.model.oauth.client import ClientId
 from octavo.model.publishing.report import Reason
 from octavo.restoration.restorations import Restorations
 from octavo.restoration.undo import ProgramUndo
+from octavo.search.searched_texts import SearchedTexts
 from octavo.store import Transaction
 from octavo.store.blobs import open_staging
 from octavo.store.scripts.oauth_programs import number_of

@@ -17,12 +17,12 @@ from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.current_files import CurrentFile, CurrentFiles
 from octavo.actors.workspace.messages import CommitFailed, Push
-from octavo.http.api.searched_texts import SearchedTexts
 from octavo.model.files import plan
 from octavo.model.files.batch import Batch
 from octavo.model.files.retention import prunable
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.model.search import Ranked
+from octavo.search.searched_texts import SearchedTexts
 from octavo.store import StoreUnavailable
 from octavo.store.content_cache import ContentCache
 from octavo.store.scripts import changesets, history_pruning, index_removal, link_index

@@ -12,7 +12,6 @@ from octavo.actors.jobs.indexing import catch_up
 from octavo.actors.testing import History, Status
 from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf
-from octavo.http.api.note_search import FoundNotes
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
@@ -20,6 +19,7 @@ from octavo.model.files.revision import Revision
 from octavo.model.identity import AccountId, FileId, Position, WorkspaceId
 from octavo.model.refusal import HeadMoved
 from octavo.model.search import Ranked, parse_query
+from octavo.search.note_search import FoundNotes
 from octavo.store import Script
 from octavo.store.scripts.feed import FeedSlice, feed
 from octavo.store.scripts.files import StoredFile

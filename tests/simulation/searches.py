@@ -6,11 +6,11 @@ from typing import TypeVar
 
 import trio
 
-from octavo.http.api.note_search import FoundNotes, NoteSearch, Where
-from octavo.http.api.searched_texts import SearchedTexts
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.model.search import Query
+from octavo.search.note_search import FoundNotes, NoteSearch, Where
+from octavo.search.searched_texts import SearchedTexts
 from octavo.store import Store
 
 T = TypeVar("T")

@@ -10,8 +10,6 @@ from octavo.accounts.caller import Caller
 from octavo.http.api.access import Access
 from octavo.http.api.fields import FolderPath, QueryText
 from octavo.http.api.metering import METERED, Metering
-from octavo.http.api.note_search import FoundNotes, NoteSearch, Where
-from octavo.http.api.searched_texts import SearchedTexts
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -36,6 +34,8 @@ from octavo.model.search import (
     snippets_of,
 )
 from octavo.model.usage import Amount
+from octavo.search.note_search import FoundNotes, NoteSearch, Where
+from octavo.search.searched_texts import SearchedTexts
 from octavo.store import Store
 from octavo.store.fair_turns import FairThreads
 from octavo.store.scripts.searching import workspaces_of

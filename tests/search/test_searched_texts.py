@@ -1,8 +1,8 @@
 """The texts that searches have looked at: within a limit, and no longer than their files."""
 
-from octavo.http.api.searched_texts import SearchedTexts
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.model.search import Candidate, Ranked, SearchedText
+from octavo.search.searched_texts import SearchedTexts
 
 
 def found(name: str, text: str | None) -> Ranked:

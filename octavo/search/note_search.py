@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from octavo.actors.jobs.indexing import catch_up
-from octavo.http.api.searched_texts import SearchedTexts
 from octavo.model.files.confinement import Confinement
 from octavo.model.identity import WorkspaceId
 from octavo.model.search import ANY_HEAD, HeadFilter, Query, Ranked, finders_of, ranked
+from octavo.search.searched_texts import SearchedTexts
 from octavo.store import Store, StoreUnavailable
 from octavo.store.scripts.index_backlog import WORDS
 from octavo.store.scripts.searching import candidates
