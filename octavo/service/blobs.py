@@ -1,7 +1,7 @@
 """The blob store of the service: a folder of the data folder, or an object store."""
 
 from octavo.settings import Settings
-from octavo.store.blobs import BlobStore, LocalBlobs, open_object_store
+from octavo.store import blobs
 
 FOLDER = "blobs"
 """The folder of the blobs in the data folder."""
@@ -9,12 +9,13 @@ STAGING = "staging"
 """The folder of files on their way to the blob store and from it, in the data folder."""
 
 
-def open_blobs(settings: Settings) -> BlobStore:
+def open_blobs(settings: Settings) -> blobs.BlobStore:
     """Return the blob store that ``settings`` name.
 
     Raises `octavo.store.blobs.BlobsUnusable` when an object store can't be used as the environment
     configures it. Nothing is sent to it: an object store that is away does not prevent the start.
     """
     if settings.blobs:
-        return open_object_store(settings.blobs)
-    return LocalBlobs(settings.data_dir.absolute() / FOLDER)
+        # Loads obstore.
+        return blobs.open_object_store(settings.blobs)
+    return blobs.LocalBlobs(settings.data_dir.absolute() / FOLDER)

@@ -1,5 +1,7 @@
 """Which blob store the settings name."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from octavo.service.blobs import open_blobs
 from octavo.settings import Settings
 from octavo.store.blobs import BlobStore, BlobsUnusable, LocalBlobs, ObjectBlobs
 from tests.fakes.s3_server import ENVIRONMENT, s3_endpoint, set_environment
+from tests.project.source import ROOT
 from tests.store.blobs.conformance import content, key
 
 SECRET = "c2VjcmV0"
@@ -75,3 +78,8 @@ def test_object_store_without_valid_credentials_can_not_be_opened(
         open_blobs(Settings(blobs=address))
     assert message in str(found.value)
     assert SECRET not in str(found.value)
+
+
+def test_blobs_in_a_folder_do_not_load_obstore() -> None:
+    code = "import sys, octavo.service.running; sys.exit('obstore' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
