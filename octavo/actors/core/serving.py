@@ -27,6 +27,8 @@ from octavo.actors.core.timers import Timers
 if TYPE_CHECKING:
     from octavo.actors.core.cell import Cell
 
+_NOTHING: list[Envelope[Any]] = []
+
 
 class Serving:
     """Handles the messages of ``cell`` with ``actor`` until the cell is done."""
@@ -68,7 +70,11 @@ class Serving:
         cell = self._cell
         handle, faults, path = self._actor.handle, self._cell.runtime.faults, self._cell.path
         current_time = cell.mailbox.now
+        envelope: Envelope[Any] | None
         while not cell.is_done:
+            # While it waits, it holds nothing of what it has handled.
+            batch, envelope, value = _NOTHING, None, None
+            cell.batch = batch
             batch = await self._receive()
             done = 0
             cell.batch = batch
@@ -136,6 +142,8 @@ class Serving:
         faults = self._cell.runtime.faults
         current_time = self._cell.mailbox.now
         while not self._cell.is_done:
+            # While it waits, it holds nothing of what it has handled.
+            batch = taken = _NOTHING
             batch = await self._receive()
             taken = [envelope for envelope in batch if envelope.take()]
             if not taken:
