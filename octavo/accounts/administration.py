@@ -128,7 +128,8 @@ class AccountRemoval:
         now: the clock.
         gone: called with each workspace that was deleted; must not block.
         changed: called with each membership that changed; must not block.
-        removed: called after each removal, when data is left to erase; must not block.
+        removed: called after each removal, also after one that may have failed: data is left to
+            erase; must not block.
     """
 
     def __init__(
@@ -221,8 +222,8 @@ class AccountRemoval:
         finally:
             # A write that failed or was cancelled may have been committed.
             self._credentials.forget(account_id)
+            self._removed()
         for workspace_id in removal.deleted:
             self._gone(workspace_id)
         for workspace_id, heir in removal.inherited:
             self._changed(workspace_id, heir)
-        self._removed()

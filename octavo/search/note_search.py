@@ -73,7 +73,7 @@ class NoteSearch:
             complete = False
         generation = self._texts.generation
         script = candidates(
-            where.workspaces, query, where.folder, where.within, where.heads, self._texts.known
+            where.workspaces, query, where.folder, where.within, where.heads, self._texts.contents
         )
         found = await self._store.read_much(script)
 

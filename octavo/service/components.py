@@ -19,7 +19,7 @@ from octavo.actors.jobs.indexing import IndexingJob
 from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
-from octavo.actors.workspace.current_files import MAX_BYTES as MAX_REMEMBERED_BYTES
+from octavo.actors.workspace.current_files import MAX_BYTES as MAX_CACHED_BYTES
 from octavo.actors.workspace.document_services import DocumentServices, Threads
 from octavo.documents import DocumentCache
 from octavo.http.api.access import Access
@@ -234,7 +234,7 @@ def add_components(
             storage=storage,
         )
     )
-    texts = current_texts(directory, store, 0 if shared else MAX_REMEMBERED_BYTES)
+    texts = current_texts(directory, store, 0 if shared else MAX_CACHED_BYTES)
     archives = add_archives(root, settings, store, attachments, directory, storage, others)
     restorations = add_restorations(root, settings, store, directory, shared=shared)
     attempts = Attempts(_rates(settings))

@@ -30,7 +30,7 @@ class ContentCache(Generic[K, V]):
         self._contents: OrderedDict[K, V] = OrderedDict()
 
     @property
-    def known(self) -> Mapping[K, V]:
+    def contents(self) -> Mapping[K, V]:
         """The contents that are held, which other threads may look up meanwhile."""
         return self._contents
 

@@ -36,7 +36,7 @@ from octavo.http.api.metering import Metering
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reader_problems import reader_problems
-from octavo.http.api.reading import ReadingOperations, current_texts
+from octavo.http.api.reading import CurrentTexts, ReadingOperations, current_texts
 from octavo.http.api.refusals import problem_of
 from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.revision_texts import RevisionTexts
@@ -242,6 +242,7 @@ class NotesApi:
     publishing: PublishingRig
     meter: UsageMeter
     storage: StorageRoom
+    texts: CurrentTexts
     workspace_id: str = ""
     announced: list[tuple[str, int]] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
@@ -452,8 +453,13 @@ def refusal(response: Response) -> tuple[int, str]:
 
 
 @asynccontextmanager
-async def opened(limits: InstallationLimits = NO_LIMITS) -> AsyncIterator[NotesApi]:
-    """Serve a workspace whose members are named after their roles, and a ``stranger``."""
+async def opened(
+    limits: InstallationLimits = NO_LIMITS, fresh: float = 0.0
+) -> AsyncIterator[NotesApi]:
+    """Serve a workspace whose members are named after their roles, and a ``stranger``.
+
+    Roles are cached for ``fresh`` seconds.
+    """
     inline = open_inline()
     store, sources = FaultyStore(inline), PredictableSources()
     meter = UsageMeter(store, now=sources.now, writer_id=WRITER, limits=limits)
@@ -467,19 +473,22 @@ async def opened(limits: InstallationLimits = NO_LIMITS) -> AsyncIterator[NotesA
         storage=storage,
     )
     with closing(inline):
-        async with making as images, _serving(store, sources, images, meter, storage) as api:
-            yield api
+        async with making as images:
+            access = Access(store, fresh=fresh)
+            async with _serving(store, access, sources, images, meter, storage) as api:
+                yield api
 
 
 @asynccontextmanager
 async def _serving(
     store: FaultyStore,
+    access: Access,
     sources: PredictableSources,
     images: ImagesRig,
     meter: UsageMeter,
     storage: StorageRoom,
 ) -> AsyncIterator[NotesApi]:
-    authenticator, tokens, access = ByName(), ByToken(), Access(store)
+    authenticator, tokens = ByName(), ByToken()
     announced: list[tuple[str, int]] = []
     gone: list[str] = []
     others = OtherWrites()
@@ -522,6 +531,7 @@ async def _serving(
         new_entropy=sources.new_entropy,
     )
     texts = RevisionTexts(store, access)
+    texts_at_heads = current_texts(directory, store)
     restoring = restoring_job(store, directory, root, now=sources.now)
     restorations = Restorations(store, restoring, now=sources.now, kept=ALL_KEPT)
 
@@ -536,7 +546,12 @@ async def _serving(
     application = Application(
         [
             WorkspaceOperations(
-                store, access, now=sources.now, new_id=sources.new_id, gone=gone.append
+                store,
+                access,
+                now=sources.now,
+                new_id=sources.new_id,
+                gone=gone.append,
+                erased=texts_at_heads.forget,
             ),
             MemberOperations(
                 Members(store, audit=audit, now=sources.now, changed=lambda *_: None), access
@@ -562,7 +577,7 @@ async def _serving(
             ContentOperations(store, images.blobs, images.thumbnails, access, metering),
             ImportOperations(archives.imports, access),
             ExportOperations(archives.exports, access, authenticator, metering, now=sources.now),
-            ReadingOperations(pushing, store, metering, current_texts(directory, store)),
+            ReadingOperations(pushing, store, metering, texts_at_heads),
             HistoryOperations(store, access, metering),
             ClientChangeOperations(
                 pushing, ProgramUndo(store, directory, now=sources.now, kept=ALL_KEPT), store
@@ -601,6 +616,7 @@ async def _serving(
         publishing,
         meter,
         storage,
+        texts_at_heads,
         announced=announced,
         gone=gone,
     )

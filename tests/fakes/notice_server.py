@@ -214,7 +214,12 @@ async def caller_state(
         application = Application(
             [
                 WorkspaceOperations(
-                    store, access, now=sources.now, new_id=sources.new_id, gone=hub.announce_gone
+                    store,
+                    access,
+                    now=sources.now,
+                    new_id=sources.new_id,
+                    gone=hub.announce_gone,
+                    erased=lambda: None,
                 ),
                 FileOperations(
                     ChangesetSubmitter(directory, access, sources.new_id),

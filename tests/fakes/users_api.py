@@ -119,6 +119,7 @@ class UsersApi:
                 now=now,
                 new_id=identity.sources.new_id,
                 gone=self.access.forget,
+                erased=lambda: None,
             ),
             MemberOperations(self.members, self.access),
             InvitationOperations(self.invitations, self.access, now=now, public_url=ORIGIN),

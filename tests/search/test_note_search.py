@@ -34,7 +34,7 @@ async def test_next_search_takes_the_texts_of_the_one_before() -> None:
         first = await tide(search)
         assert [each.candidate.path for each in first.notes] == ["a.md"]
         assert (first.more, first.complete) == (False, True)
-        [held] = texts.known.values()
+        [held] = texts.contents.values()
         [again] = (await tide(search)).notes
         assert again.text is held
         await rig.push(edit("r0", text="another tide"))
@@ -52,7 +52,7 @@ async def test_search_holds_no_text_of_a_purge_that_came_meanwhile() -> None:
     async with serving() as rig:
         await rig.push(note("a", "a.md", "the tide"))
         assert (await tide(NoteSearch(rig.store, texts, after_a_purge))).notes
-        assert not texts.known
+        assert not texts.contents
 
 
 async def test_search_of_an_index_that_can_not_be_updated_is_not_complete() -> None:

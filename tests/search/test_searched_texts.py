@@ -16,7 +16,7 @@ def found(name: str, text: str | None) -> Ranked:
 def test_texts_that_were_looked_at_are_known_and_others_are_not() -> None:
     texts = SearchedTexts()
     texts.keep_found([found("a", "# Tide\nred"), found("b", None)], texts.generation)
-    assert {name: each.title for name, each in texts.known.items()} == {"a-1": "Tide"}
+    assert {name: each.title for name, each in texts.contents.items()} == {"a-1": "Tide"}
 
 
 def test_texts_that_were_looked_at_longest_ago_make_room() -> None:
@@ -24,11 +24,11 @@ def test_texts_that_were_looked_at_longest_ago_make_room() -> None:
     for name in ("a", "b"):
         texts.keep_found([found(name, "x" * 200)], texts.generation)
     texts.keep_found([found("a", "x" * 200)], texts.generation)
-    assert [*texts.known] == ["b-1", "a-1"]
+    assert [*texts.contents] == ["b-1", "a-1"]
     texts.keep_found([found("c", "x" * 600)], texts.generation)
-    assert [*texts.known] == ["a-1", "c-1"]
+    assert [*texts.contents] == ["a-1", "c-1"]
     texts.keep_found([found("d", "x" * 2_000)], texts.generation)
-    assert [*texts.known] == []
+    assert [*texts.contents] == []
 
 
 def test_cleared_texts_do_not_come_back_from_a_search_under_way() -> None:
@@ -37,12 +37,12 @@ def test_cleared_texts_do_not_come_back_from_a_search_under_way() -> None:
     texts.keep_found([found("a", "red")], begun)
     texts.clear()
     texts.keep_found([found("b", "red")], begun)
-    assert not texts.known
+    assert not texts.contents
     texts.keep_found([found("c", "red")], texts.generation)
-    assert [*texts.known] == ["c-1"]
+    assert [*texts.contents] == ["c-1"]
 
 
 def test_no_text_is_known_without_room() -> None:
     texts = SearchedTexts(max_bytes=0)
     texts.keep_found([found("a", "")], texts.generation)
-    assert not texts.known
+    assert not texts.contents

@@ -1,7 +1,10 @@
 """The components as a server connects them."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pytest
 import trio
 
 from octavo.actors.core import Supervisor
@@ -25,6 +28,7 @@ from octavo.service.engine import open_engine
 from octavo.service.entropy import new_id
 from octavo.service.legal import read_legal
 from octavo.settings import Settings
+from octavo.store.content_cache import ContentCache
 from octavo.store.scripts.index_backlog import WORDS
 from octavo.store.scripts.searching import candidates
 from octavo.store.scripts.workspaces import create
@@ -69,11 +73,31 @@ async def test_texts_that_are_held_are_forgotten_when_a_file_is_purged(tmp_path:
                 found = await parts.store.read(script)
                 best = ranked(found.candidates, finders_of(parse_query("tide")))
                 parts.searched.keep_found(best, parts.searched.generation)
-                assert len(parts.searched.known) == 1
+                assert len(parts.searched.contents) == 1
                 await parts.texts.read(VAULT, NOTE)
-                assert len(parts.texts.remembered.known) == 1
+                assert len(parts.texts.cache.contents) == 1
                 await push(parts, DeleteFile(NOTE, head_in(head)))
-                assert len(parts.searched.known) == len(parts.texts.remembered.known) == 1
+                assert len(parts.searched.contents) == len(parts.texts.cache.contents) == 1
                 await push(parts, PurgeFile(NOTE))
-                assert not parts.searched.known
-                assert not parts.texts.remembered.known
+                assert not parts.searched.contents
+                assert not parts.texts.cache.contents
+
+
+@pytest.mark.parametrize("shared", [False, True])
+async def test_no_text_is_held_where_other_processes_may_purge_it(
+    tmp_path: Path, shared: bool
+) -> None:
+    settings = Settings(data_dir=tmp_path)
+    async with open_engine(settings, serving=True) as opened:
+        # Nothing is asked of the server before the parts run.
+        server = opened.sqlite if shared else None
+        engine = replace(opened, postgres=server)  # type: ignore[arg-type]
+        folders, legal = await open_blob_folders(settings), await read_legal(settings)
+        root = Supervisor("octavo")
+        parts = add_components(root, settings, engine, folders, legal, log_audit=lambda _: None)
+        caches: list[ContentCache[Any, Any]] = [parts.searched, parts.texts.cache]
+        for cache in caches:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(cache, "_size_of", lambda _: 1)
+                cache.keep("key", "content", 0)
+            assert bool(cache.contents) is not shared

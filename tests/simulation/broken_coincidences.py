@@ -163,7 +163,7 @@ def remember_files_whatever_the_actor_says(patch: pytest.MonkeyPatch) -> None:
     """A file that was read before is shown again, though its head has moved."""
 
     async def read(self: CurrentFiles[Any], workspace_id: WorkspaceId, file_id: FileId) -> Any:  # noqa: ANN401
-        known = self.remembered.get((workspace_id, file_id))
+        known = self.cache.get((workspace_id, file_id))
         return known or await read_anew(self, workspace_id, file_id)
 
     read_anew = CurrentFiles.read

@@ -276,7 +276,7 @@ class Device:
             found = await process.files.read(workspace_id, file_id)
             if found is None:
                 return None
-            self._read(workspace_id, found.made)
+            self._read(workspace_id, found.value)
             return found.head
 
         for _ in range(random.choice([1, 2, 3])):
@@ -380,7 +380,7 @@ def faults_of_remembered(
 ) -> Iterator[str]:
     """Return the purged files that are remembered, whose heads are among ``heads``."""
     for head in heads:
-        if head.state == "purged" and (workspace_id, head.file_id) in files.remembered.known:
+        if head.state == "purged" and (workspace_id, head.file_id) in files.cache.contents:
             yield f"{head.file_id} is remembered, though it was purged"
 
 

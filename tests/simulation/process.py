@@ -126,7 +126,7 @@ class Process(BareProcess):
         self.files = CurrentFiles[StoredFile](
             self.directory,
             LateReads(self.store, Random(random.getrandbits(32))),
-            lambda workspace_id, stored: stored,
+            lambda workspace_id, stored, caches: stored,
             lambda stored: 1,
             max_bytes=0 if options.shared else MAX_FILES,
         )

@@ -54,7 +54,7 @@ class ProcessSearches:
         purged = {each.file_id for each in heads if each.state == "purged"}
         if not purged:
             return
-        for revision_id in self._texts.known:
+        for revision_id in self._texts.contents:
             workspace, file_id = self._files.get(revision_id, ("", ""))
             if workspace == workspace_id and file_id in purged:
                 yield f"searches hold the text of {revision_id}, though {file_id} was purged"

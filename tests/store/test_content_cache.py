@@ -17,9 +17,9 @@ def test_contents_that_were_used_longest_ago_make_room() -> None:
         held.keep(key, "xxx", held.generation)
     assert held.get("a") == "xxx"
     held.keep("d", "xx", held.generation)
-    assert [*held.known] == ["c", "a", "d"]
+    assert [*held.contents] == ["c", "a", "d"]
     held.keep("e", "x" * 11, held.generation)
-    assert [*held.known] == []
+    assert [*held.contents] == []
 
 
 def test_content_replaces_an_older_one() -> None:
@@ -27,7 +27,7 @@ def test_content_replaces_an_older_one() -> None:
     held.keep("a", "x" * 9, held.generation)
     held.keep("a", "y", held.generation)
     held.keep("b", "x" * 9, held.generation)
-    assert dict(held.known) == {"a": "y", "b": "x" * 9}
+    assert dict(held.contents) == {"a": "y", "b": "x" * 9}
 
 
 def test_what_was_read_before_it_was_cleared_does_not_come_back() -> None:
@@ -57,6 +57,6 @@ def test_what_is_held_is_the_newest_of_what_fits(
         if clears and number % 5 == 4:
             held.clear()
         held.keep(key, "x" * size, held.generation)
-        assert sum(map(len, held.known.values())) <= most
-        assert held.known.get(key, "x" * size) == "x" * size
-        assert (key in held.known) == (size <= most)
+        assert sum(map(len, held.contents.values())) <= most
+        assert held.contents.get(key, "x" * size) == "x" * size
+        assert (key in held.contents) == (size <= most)

@@ -1,8 +1,8 @@
-"""Read files at their heads: what was made of those that were read last is at hand.
+"""Read files at their heads, from a cache of the responses that were made of them last.
 
-Devices that are told of a change read the same note within moments. So what was made of a file is
-remembered, and given again when the actor of its workspace says at once that the head is the same:
-it is as current as the database. Where the actor is asleep or busy, the database is read.
+The devices that are notified of a change read the same note within moments. So the response is
+cached, and sent again if the actor of the workspace confirms without waiting that the head is still
+the same: it is as current as the database. If the actor is asleep or busy, the database is read.
 """
 
 from collections.abc import Callable
@@ -21,15 +21,15 @@ from octavo.store.scripts.files import StoredFile
 V = TypeVar("V")
 
 MAX_BYTES = 8 * 1024 * 1024
-MAX_BYTES_OF_ONE = 256 * 1024
-"""Of what is made of a file that is remembered."""
+LONGEST_CACHED = 64 * 1024
+"""Maximum size in bytes of the content of a cached file."""
 
 
 class CurrentFile(NamedTuple, Generic[V]):
-    """The head of a file, and what was made of it with its text."""
+    """The head of a file, and the value that was made of the file."""
 
     head: Revision
-    made: V
+    value: V
 
 
 class CurrentFiles(Generic[V]):
@@ -38,49 +38,55 @@ class CurrentFiles(Generic[V]):
     Args:
         workspaces: the actors of the workspaces.
         store: the store of files.
-        make: returns what is made of a file of a workspace. It depends on its arguments alone.
-        size_of: returns the approximate bytes in memory of what was made.
-        max_bytes: of all that is remembered; 0 where other processes use the store, whose purges
-            this one does not learn of.
+        make: returns the value for a file of a workspace, which depends on the file alone; the last
+            argument is whether the value will be cached.
+        size_of: returns the approximate size of a value in memory, in bytes.
+        max_bytes: the size of the cache; 0 if other processes use the store, because this one does
+            not learn what they purge.
+
+    Attributes:
+        cache: the values that were used last.
     """
 
     def __init__(
         self,
         workspaces: Directory[WorkspaceId, WorkspaceActor],
         store: Store,
-        make: Callable[[WorkspaceId, StoredFile], V],
+        make: Callable[[WorkspaceId, StoredFile, bool], V],
         size_of: Callable[[V], int],
         max_bytes: int = MAX_BYTES,
     ) -> None:
         self._workspaces = workspaces
         self._store = store
         self._make = make
-        self._size_of = size_of
-        self.remembered: ContentCache[tuple[WorkspaceId, FileId], CurrentFile[V]] = ContentCache(
-            lambda found: size_of(found.made), max_bytes
+        self._longest = LONGEST_CACHED if max_bytes else -1
+        self.cache: ContentCache[tuple[WorkspaceId, FileId], CurrentFile[V]] = ContentCache(
+            lambda found: size_of(found.value), max_bytes
         )
 
     async def read(self, workspace_id: WorkspaceId, file_id: FileId) -> CurrentFile[V] | None:
-        """Return a file in any state; None without the file.
+        """Return a file in any state; None for an unknown one, and in an unknown workspace.
 
-        Not a checkpoint when the file is remembered. Raises `StoreUnavailable`, and what ``make``
+        Not a checkpoint if the file is in the cache. Raises `StoreUnavailable`, and what ``make``
         raises.
         """
         key = workspace_id, file_id
-        known = self.remembered.get(key)
-        if known is not None:
+        cached = self.cache.get(key)
+        if cached is not None:
             head = self._workspaces.answer(workspace_id, HeadOf(file_id), None)
-            if head is not None and head.revision_id == known.head.revision_id:
-                return known
-        generation = self.remembered.generation
+            if head is not None and head.revision_id == cached.head.revision_id:
+                return cached
+        generation = self.cache.generation
         stored = await self._store.read(files.file(workspace_id, file_id))
         if stored is None:
             return None
-        found = CurrentFile(stored.revision, self._make(workspace_id, stored))
-        if stored.revision.state == "live" and self._size_of(found.made) <= MAX_BYTES_OF_ONE:
-            self.remembered.keep(key, found, generation)
+        head = stored.revision
+        caches = head.state == "live" and head.size <= self._longest
+        found = CurrentFile(head, self._make(workspace_id, stored, caches))
+        if caches:
+            self.cache.keep(key, found, generation)
         return found
 
     def forget(self) -> None:
-        """Forget what is remembered; whoever purges files calls it."""
-        self.remembered.clear()
+        """Empty the cache; called when files were purged, or workspaces deleted."""
+        self.cache.clear()

@@ -1,12 +1,13 @@
 """Read files: heads, many at once, lists, revisions."""
 
 from collections.abc import Mapping
+from sys import getsizeof
 from typing import Literal, NamedTuple
 from uuid import UUID
 
 from pydantic import Field
 
-from octavo.actors.workspace.current_files import MAX_BYTES as MAX_REMEMBERED_BYTES
+from octavo.actors.workspace.current_files import MAX_BYTES as MAX_CACHED_BYTES
 from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import CommitFailed, FollowTexts, HeadOf
@@ -133,33 +134,35 @@ class ReadFilesSchema(ContractModel):
 
 
 class TextResponse(NamedTuple):
-    """The response to who reads the text of a file, and what that counts."""
+    """The response to a request for the text of a file, and the amount that is metered for it."""
 
     reply: Reply[WorkspaceFile]
     amount: Amount
 
 
 CurrentTexts = CurrentFiles[TextResponse]
-"""Reads files with their texts, as they are sent."""
+"""Reads the responses with the texts of files."""
 
 
 def current_texts(
-    workspaces: Workspaces, store: Store, max_bytes: int = MAX_REMEMBERED_BYTES
+    workspaces: Workspaces, store: Store, max_bytes: int = MAX_CACHED_BYTES
 ) -> CurrentTexts:
-    """Return what reads the texts of files; ``max_bytes`` of them are remembered."""
+    """Return the reader of texts, whose cache takes ``max_bytes``."""
     return CurrentFiles(workspaces, store, _text_response, _size_in_memory, max_bytes)
 
 
-def _text_response(workspace_id: WorkspaceId, stored: StoredFile) -> TextResponse:
+def _text_response(workspace_id: WorkspaceId, stored: StoredFile, caches: bool) -> TextResponse:
     file = workspace_file(workspace_id, stored)
     etag = (b"etag", entity_tag(stored.revision.revision_id))
-    reply = Reply(file, headers=(etag,), encoded=encoded_json(file))
-    return TextResponse(reply, amount_of_text(stored))
+    # Other responses are encoded when there is memory for them.
+    encoded = encoded_json(file) if caches else None
+    return TextResponse(Reply(file, headers=(etag,), encoded=encoded), amount_of_text(stored))
 
 
 def _size_in_memory(response: TextResponse) -> int:
-    # Of JSON and text. The objects take about 4 KB.
-    return 2 * len(response.reply.encoded or b"") + 4096
+    reply, utf8 = response.reply, response.amount.size
+    # A string that is not ASCII may also hold its UTF-8. The other objects take about 4 KB.
+    return getsizeof(reply.body.text) + utf8 + len(reply.encoded or b"") + 4096
 
 
 class ReadingOperations:
@@ -219,8 +222,8 @@ class ReadingOperations:
             if current is None:
                 raise NotFound
             _live(current.head, within)
-            await self._metering.count(call, current.made.amount)
-            return current.made.reply
+            await self._metering.count(call, current.value.amount)
+            return current.value.reply
         script = files.whole_file(workspace_id, file_id)
         whole = await read_current(
             lambda: self._store.read(script),

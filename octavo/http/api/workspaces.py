@@ -68,6 +68,8 @@ class WorkspaceOperations:
         now: the time, in seconds of Unix time.
         new_id: generates workspace ids.
         gone: called with each deleted workspace; must not wait.
+        erased: called after each deletion, also after one that may have failed: memory may hold
+            what the workspace had. Must not wait.
     """
 
     def __init__(
@@ -78,12 +80,14 @@ class WorkspaceOperations:
         now: Callable[[], float],
         new_id: Callable[[], str],
         gone: Callable[[WorkspaceId], None],
+        erased: Callable[[], None],
     ) -> None:
         self._store = store
         self._access = access
         self._now = now
         self._new_id = new_id
         self._gone = gone
+        self._erased = erased
 
     @operation(
         id="listWorkspaces",
@@ -181,7 +185,12 @@ class WorkspaceOperations:
     async def delete_workspace(self, call: Call, path: WorkspacePath) -> Removed:
         """Delete a workspace."""
         workspace_id = await self._access.workspace(call, path.workspace_id, "own")
-        await self._store.write(workspaces.delete(workspace_id))
+        try:
+            await self._store.write(workspaces.delete(workspace_id))
+        finally:
+            # A write that failed or was cancelled may have been committed.
+            self._access.forget(workspace_id)
+            self._erased()
         self._gone(workspace_id)
         return REMOVED
 

@@ -38,7 +38,7 @@ class Counting:
         return found
 
 
-def made(workspace_id: WorkspaceId, stored: StoredFile) -> str:
+def made(workspace_id: WorkspaceId, stored: StoredFile, caches: bool) -> str:
     return f"{stored.revision.path}: {stored.text}"
 
 
@@ -48,7 +48,7 @@ def current(rig: Rig, store: Counting, max_bytes: int = MAX_BYTES) -> CurrentFil
 
 async def text(files: CurrentFiles[str]) -> str | None:
     found = await files.read(VAULT, A)
-    return None if found is None else found.made
+    return None if found is None else found.value
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ async def test_file_that_is_not_live_is_read_each_time(store: Counting) -> None:
         head = receipt.outcomes[0].head
         await text(files)
         await rig.push(DeleteFile(A, frozenset({head.revision_id})))
-        assert len(files.remembered.known) == 1
+        assert len(files.cache.contents) == 1
         found = await files.read(VAULT, A)
         assert found is not None
         assert found.head.state == "deleted"
@@ -120,8 +120,8 @@ async def test_file_that_is_not_live_is_read_each_time(store: Counting) -> None:
         for _ in range(2):
             found = await files.read(VAULT, A)
             assert found is not None
-            assert (found.head.state, found.made) == ("purged", ": None")
-        assert not files.remembered.known
+            assert (found.head.state, found.value) == ("purged", ": None")
+        assert not files.cache.contents
 
 
 async def test_what_is_read_while_it_is_forgotten_is_not_remembered(store: Counting) -> None:
@@ -134,21 +134,27 @@ async def test_what_is_read_while_it_is_forgotten_is_not_remembered(store: Count
         files.forget()
         store.gate.set()
         await trio.testing.wait_all_tasks_blocked()
-        assert not files.remembered.known
+        assert not files.cache.contents
 
 
-async def test_large_files_are_not_remembered_and_none_is_without_room(
+async def test_large_files_are_not_cached_and_none_is_without_room(
     store: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    told: list[bool] = []
+
+    def make(workspace_id: WorkspaceId, stored: StoredFile, caches: bool) -> str:
+        told.append(caches)
+        return "made"
+
     async with serving(store.store) as rig:
-        await rig.push(note("a", "a.md", "one"))
-        without = current(rig, store, 0)
-        await text(without)
-        assert not without.remembered.known
-        monkeypatch.setattr("octavo.actors.workspace.current_files.MAX_BYTES_OF_ONE", 8)
-        files = current(rig, store)
-        await text(files)
-        assert not files.remembered.known
+        await rig.push(note("a", "a.md", "four"))
+        for longest, max_bytes, cached in ((4, 100, 1), (3, 100, 0), (4, 0, 0)):
+            monkeypatch.setattr("octavo.actors.workspace.current_files.LONGEST_CACHED", longest)
+            files = CurrentFiles(rig.directory, store, make, len, max_bytes)  # type: ignore[arg-type]
+            assert await files.read(VAULT, A)
+            assert len(files.cache.contents) == cached
+    # So that nothing is prepared that is not used again.
+    assert told == [True, False, False]
 
 
 async def test_heads_that_another_process_may_change_are_read_each_time(store: Counting) -> None:

@@ -1,9 +1,25 @@
 """Reading files: heads, lists, revisions, batches."""
 
+import tracemalloc
+
 import pytest
 
 from octavo.http.api import reading
 from octavo.http.api.file_schemas import WorkspaceFile
+from octavo.http.contract.reply import encoded_json
+from octavo.model.files.content import note_text
+from octavo.model.files.revision import Revision
+from octavo.model.identity import (
+    AccountId,
+    ContentId,
+    FileId,
+    MutationId,
+    Position,
+    RevisionId,
+    WorkspaceId,
+)
+from octavo.service.entropy import new_id
+from octavo.store.scripts.files import StoredFile
 from tests.fakes.notes_api import NOBODYS, Json, NotesApi, refusal
 
 OTHERS = "01900000-0000-7000-8000-eeeeeeeeeeee"
@@ -366,3 +382,53 @@ def test_response_of_the_worst_text_is_six_times_as_long() -> None:
     encoded = reading.ReadFilesSchema.__pydantic_serializer__.to_json(response, warnings=False)
     assert len(encoded) - 6 * len(text) < 1000
     assert 6 * len(text) == 48 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tide " * 400,
+        "\u0436" * 20_000,
+        "\u00e9" * 20_000,
+        "\U0001f600" + "x" * 60_000,
+        "\x01" * 9_000,
+    ],
+    ids=["ascii", "two bytes", "one byte", "four bytes", "escapes"],
+)
+def test_size_of_a_cached_response_is_about_that_in_memory(text: str) -> None:
+    as_stored = text.encode()
+    # What is made once alone does not count.
+    cached_response(as_stored)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        response = cached_response(as_stored)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 0.6 < reading._size_in_memory(response) / (after - before) < 1.6
+
+
+def cached_response(as_stored: bytes) -> reading.TextResponse:
+    """Make the response for a note with this text, and send it once."""
+    revision = Revision(
+        FileId(new_id()),
+        "live",
+        "note",
+        "Folder/note.md",
+        RevisionId(new_id()),
+        Position(1),
+        ContentId(new_id()),
+        note_text(as_stored.decode()).digest,
+        len(as_stored),
+        "text/markdown",
+        AccountId(new_id()),
+        MutationId(new_id()),
+        1,
+    )
+    stored = StoredFile(revision, as_stored.decode())
+    response = reading._text_response(WorkspaceId("w"), stored, True)
+    assert response.reply.encoded is not None
+    # This may leave the UTF-8 of the text in memory.
+    encoded_json(response.reply.body)
+    return response

@@ -14,7 +14,7 @@ from octavo.store import StoreError, StoreFull, StoreUnavailable
 from octavo.store.blobs import BlobKey
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
-from tests.fakes.notes_api import Json, NotesApi, refusal
+from tests.fakes.notes_api import Json, NotesApi, opened, refusal
 from tests.store.scripts.test_imports import collected
 
 MUTATION = "01900000-0000-7000-8000-eeeeeeeeeeee"
@@ -41,6 +41,20 @@ async def test_change_with_an_unknown_outcome_has_one_effect_when_repeated(
     again = await create(api)
     assert (again.status, again.json()["position"]) == (201, 1)
     assert [each["path"] for each in await api.owner.pages(api.files, 5)] == ["a.md"]
+
+
+async def test_text_is_not_read_after_its_workspace_was_deleted_although_that_seemed_to_fail() -> (
+    None
+):
+    async with opened(fresh=60) as api:
+        place = f"{(await api.note('a.md', 'one')).place}?content=text"
+        assert [(await api.owner.get(place)).status for _ in range(2)] == [200, 200]
+        assert api.texts.cache.contents
+        api.store.fail = StoreUnavailable("gone", outcome_unknown=True)
+        api.store.commits_anyway = True
+        assert refusal(await api.owner.delete(api.place)) == (503, "storage_unavailable")
+        assert not api.texts.cache.contents
+        assert (await api.owner.get(place)).status == 404
 
 
 async def test_change_that_was_not_committed_is_reported(api: NotesApi) -> None:
