@@ -28,8 +28,8 @@ class NetworkTurns(trio.abc.Instrument):
 
     It must be an instrument of trio's run, and `run` must run, while `begin` is used. How many may
     be begun depends on how long rounds take while several sites are served: it is halved after a
-    long one, and grows slowly otherwise. Other rounds are not timed: the processor time of a thread
-    takes a system call.
+    long one, and grows slowly otherwise. While one site alone is served, and nothing of it waits,
+    rounds are not timed: the processor time of a thread takes a system call.
 
     Args:
         most: the requests and messages that a site may begin in one round, at most.
@@ -41,9 +41,9 @@ class NetworkTurns(trio.abc.Instrument):
     def __init__(self, most: int) -> None:
         self.limit = self._most = most
         self._begun: dict[str, int] = {}
-        # 0 when rounds are not timed, and the limit is not lowered.
+        # 0 while one site alone is served, and the limit is not lowered.
         self._contended_until = 0.0
-        # In processor time, in which nobody waits between two rounds.
+        # In processor time, in which nobody waits between two rounds; 0 if it was not timed.
         self._last_round_ended = 0.0
         # By site and network: in the order in which networks have their turns, and those of a
         # network begin.
@@ -52,10 +52,10 @@ class NetworkTurns(trio.abc.Instrument):
 
     def before_io_wait(self, timeout: float) -> None:
         """End a round."""
-        timed = self._contended_until != 0.0
-        sites = len(self._begun)
-        if not timed and sites < 2:
+        contended, sites = self._contended_until != 0.0, len(self._begun)
+        if not contended and sites < 2 and not self._waiting:
             self._begun.clear()
+            self._last_round_ended = 0.0
             return
         began, self._last_round_ended = self._last_round_ended, time.thread_time()
         if not sites:
@@ -63,12 +63,12 @@ class NetworkTurns(trio.abc.Instrument):
         self._begun.clear()
         if sites > 1:
             self._contended_until = trio.current_time() + CONTENDED_SECONDS
-        if not timed:
+        elif not contended:
             return
         if trio.current_time() > self._contended_until:
             self.limit = self._most
             self._contended_until = 0.0
-        elif self._last_round_ended - began > ROUND_SECONDS:
+        elif began and self._last_round_ended - began > ROUND_SECONDS:
             self.limit = max(1, self.limit // 2)
         elif self.limit < self._most:
             self.limit += 1

@@ -95,13 +95,18 @@ async def test_site_whose_waiters_have_left_begins_at_once_again() -> None:
         assert turns.may_begin("a")
 
 
+def spend(seconds: float) -> None:
+    """Spend processor time."""
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
 def rounds_of(turns: NetworkTurns, networks: str, seconds: float, count: int = 1) -> None:
     """Let a round pass that took so much processor time."""
     for _ in range(count):
         turns.before_io_wait(0)
-        until = time.thread_time() + seconds
-        while time.thread_time() < until:
-            pass
+        spend(seconds)
         for network in networks:
             turns.may_begin(network)
         turns.before_io_wait(0)
@@ -125,6 +130,23 @@ async def test_long_rounds_lower_the_limit_while_there_are_others_and_short_ones
     assert turns.limit == 1
     rounds_of(turns, "ab", 0, 2 * MOST)
     assert turns.limit == MOST
+
+
+async def test_first_round_with_others_lowers_the_limit_of_a_site_that_has_waited() -> None:
+    turns = NetworkTurns(MOST)
+    while turns.may_begin("a"):
+        pass
+    async with trio.open_nursery() as nursery:
+        for _ in range(MOST + 1):
+            nursery.start_soon(turns.begin, "a")
+        await trio.testing.wait_all_tasks_blocked()
+        turns.before_io_wait(0)
+        turns._let_begin("a", turns._waiting["a"])
+        assert turns.may_begin("b")
+        spend(2 * ROUND_SECONDS)
+        turns.before_io_wait(0)
+        assert turns.limit == MOST // 2
+        nursery.cancel_scope.cancel()
 
 
 async def test_cancelled_waiter_counts_nothing() -> None:
