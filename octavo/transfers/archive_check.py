@@ -211,16 +211,22 @@ _REFUSING = (WorkRefused, WorkerFailed, ArchiveUnacceptable)
 
 
 async def _refusing(check: Callable[[], Awaitable[T]]) -> T:
-    """Return the result of ``check``; raise the first of its refusals or failures alone."""
+    """Return the result of ``check``; raise the first of its refusals or failures.
+
+    It is raised alone, and in a group with what else was raised, such as a cancellation.
+    """
     try:
         return await check()
     except _REFUSING as failed:
         raise _refusal_of(failed) from failed
-    except ExceptionGroup as group:
+    except BaseExceptionGroup as group:
         refusals, others = group.split(_REFUSING)
-        if refusals is None or others is not None:
+        if refusals is None:
             raise
-        raise _refusal_of(_first(refusals)) from group
+        refusal = _refusal_of(_first(refusals))
+        if others is None:
+            raise refusal from group
+        raise group.derive([refusal, *others.exceptions]) from group
 
 
 def _first(group: BaseExceptionGroup[Exception]) -> Exception:

@@ -12,6 +12,7 @@ from octavo.model.files.archive import ArchiveUnacceptable
 from octavo.transfers import archive_check
 from octavo.transfers.archive_check import CheckedArchive, check_archive, read_directory
 from octavo.transfers.archive_work import ArchiveWork
+from octavo.workers.worker import WorkRefused
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.inline_work import run_inline
 from tests.fakes.zip_files import Crafted, crafted, written
@@ -86,3 +87,37 @@ async def test_archive_that_takes_too_long_is_refused(
     monkeypatch.setattr(archive_check, "TURNS", 20)
     with pytest.raises(ArchiveUnacceptable, match="too much time to check"):
         await check(tmp_path, Work(), 50)
+
+
+async def test_refusal_beside_a_cancellation_is_raised_with_it() -> None:
+    async def refuse() -> None:
+        raise ArchiveUnacceptable("It has no notes.")
+
+    async def fail_cancelled() -> None:
+        with trio.CancelScope() as inner:
+            async with trio.open_nursery() as nursery:
+                outer.cancel()
+                nursery.start_soon(refuse)
+                await trio.sleep_forever()
+        assert not inner.cancelled_caught
+
+    with pytest.raises(BaseExceptionGroup) as raised, trio.CancelScope() as outer:
+        await archive_check._refusing(fail_cancelled)
+    assert raised.group_contains(ArchiveUnacceptable)
+    assert outer.cancel_called
+
+
+async def test_refusal_that_a_worker_made_is_translated_beside_other_errors() -> None:
+    async def fail() -> None:
+        kind = next(iter(archive_check._REFUSALS))
+        refused = WorkRefused(kind, "It has no notes.")
+        raise ExceptionGroup("both", [refused, OSError("full")])
+
+    with pytest.raises(ExceptionGroup) as raised:
+        await archive_check._refusing(fail)
+    refusal, other = raised.value.exceptions
+    assert (type(refusal), str(refusal)) == (
+        next(iter(archive_check._REFUSALS.values())),
+        "It has no notes.",
+    )
+    assert str(other) == "full"
