@@ -98,7 +98,7 @@ def is_plainly_small(text: str) -> bool:
         return False
     lines = text.count("\n") + 2
     return (
-        lines * 2 * _SHALLOW <= 2 * _FEW
+        lines * _SHALLOW <= _FEW
         and lines * (text.count("|") + 1) <= _FEW
         and _PERHAPS_DEEP.match(text) is None
         and _PERHAPS_DEEP_LATER.search(text) is None

@@ -86,8 +86,9 @@ class Directory(Generic[K, A]):
     def answer(self, key: K, message: Message[A, Result], default: Default) -> Result | Default:
         """Return the answer that the actor of ``key`` has at once, or ``default``.
 
-        It has one while it is awake and waits for messages, if its `Actor.answer` gives one.
-        Activates and sends nothing. What `Actor.answer` raises propagates.
+        An actor that is awake and waits for messages answers if its `Actor.answer` does. In every
+        other state this is ``default``, also for a stopped key and one in quarantine, where `ask`
+        raises. Activates and sends nothing. What `Actor.answer` raises propagates.
         """
         return cast("Result | Default", self._child.answer(key, message, default))
 
