@@ -8,6 +8,7 @@ Identifiers are UUIDs in the notation of RFC 9562 section 4, in lower case. Time
 UTC, with milliseconds and ``Z``. Bytes are standard base64 with padding (RFC 4648 section 4).
 """
 
+import re
 from base64 import b64decode, b64encode
 from binascii import Error
 from datetime import UTC, datetime, timedelta
@@ -121,8 +122,20 @@ _MILLISECOND = timedelta(milliseconds=1)
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """A time in a response, written by `timestamp`."""
 
-GivenTime = AwareDatetime
-"""A time in a request, with any UTC offset, converted by `milliseconds_of`."""
+_DATE_FIRST = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")
+
+
+def _with_date(given: object) -> object:
+    """Refuse numbers, which pydantic takes as seconds or milliseconds: ``2026`` is not a time."""
+    if isinstance(given, str) and _DATE_FIRST.match(given):
+        return given
+    raise PydanticCustomError(
+        "not_a_time", "This must be a time with its UTC offset, such as 2026-01-31T12:00:00Z."
+    )
+
+
+GivenTime = Annotated[AwareDatetime, BeforeValidator(_with_date)]
+"""A time in a request (RFC 3339), with any UTC offset, converted by `milliseconds_of`."""
 
 
 @lru_cache(maxsize=4096)
