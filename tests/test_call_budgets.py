@@ -2,8 +2,8 @@
 
 `benchmarks/calls.py` counts them, in all threads of a real server. The count of one client depends
 on whether its next request has arrived when the server looks for it: these are the budgets of a
-machine that is busy, where it mostly has to wait. Where nothing else runs, the counts are 478 to
-508, 280, 116, 120 and 73. That of 16 depends on how many requests come together.
+machine that is busy, where it mostly has to wait. Where nothing else runs, the counts are 484 to
+503, 280, 116, 106 and 72. That of 16 depends on how many requests come together.
 """
 
 import json
