@@ -11,6 +11,7 @@ UTC, with milliseconds and ``Z``. Bytes are standard base64 with padding (RFC 46
 import re
 from base64 import b64decode, b64encode
 from binascii import Error
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Annotated, Literal
@@ -23,6 +24,8 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
+    TypeAdapter,
+    ValidationError,
     WithJsonSchema,
 )
 from pydantic.alias_generators import to_camel
@@ -123,12 +126,19 @@ Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """A time in a response, written by `timestamp`."""
 
 _DATE_FIRST = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")
+_TIMES = TypeAdapter(AwareDatetime)
 
 
 def _with_date(given: object) -> object:
-    """Refuse numbers, which pydantic takes as seconds or milliseconds: ``2026`` is not a time."""
+    """Return a time that begins with its date.
+
+    Other ones are refused: pydantic takes a number as seconds or milliseconds, but ``2026`` is not
+    a time.
+    """
     if isinstance(given, str) and _DATE_FIRST.match(given):
-        return given
+        with suppress(ValidationError):
+            # A strict model takes no text from this function.
+            return _TIMES.validate_strings(given)
     raise PydanticCustomError(
         "not_a_time", "This must be a time with its UTC offset, such as 2026-01-31T12:00:00Z."
     )

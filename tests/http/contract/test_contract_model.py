@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from octavo.http.contract.contract_model import LATEST, GivenTime, milliseconds_of, timestamp
 
@@ -41,14 +41,14 @@ def test_offset_from_utc_is_subtracted() -> None:
 
 @pytest.mark.parametrize("text", ["2026-01-31T12:00:00+01:00", "2026-01-31T11:00:00.000Z"])
 def test_time_of_a_request_is_read(text: str) -> None:
-    times = TypeAdapter(GivenTime)
+    times = TypeAdapter(GivenTime, config=ConfigDict(strict=True))
     for found in (times.validate_strings(text), times.validate_json(f'"{text}"')):
         assert timestamp(milliseconds_of(found)) == "2026-01-31T11:00:00.000Z"
 
 
 @pytest.mark.parametrize("text", ["2026", "1769860800", "20260131", "2026-01-31", "12:00Z", ""])
 def test_number_and_date_alone_are_no_time_of_a_request(text: str) -> None:
-    times = TypeAdapter(GivenTime)
+    times = TypeAdapter(GivenTime, config=ConfigDict(strict=True))
     with pytest.raises(ValidationError, match="must be a time with its UTC offset, such as 2026"):
         times.validate_strings(text)
     with pytest.raises(ValidationError, match="must be a time with its UTC offset, such as 2026"):
