@@ -36,6 +36,7 @@ import trio  # noqa: E402
 from benchmarks.clients.prose import sentences, words  # noqa: E402
 from benchmarks.http import TEXT, service  # noqa: E402
 from octavo.actors.jobs.indexing import index_some  # noqa: E402
+from octavo.documents import merged  # noqa: E402
 from octavo.model.files.batch import Batch  # noqa: E402
 from octavo.model.files.changeset import Changeset, CreateFile, fingerprint  # noqa: E402
 from octavo.model.files.content import note_text  # noqa: E402
@@ -273,7 +274,7 @@ async def reads(store: SqliteStore, workspace_id: WorkspaceId, made: list[FileId
 
     nowhere = "00000000-0000-0000-0000-000000000000"
     await each("file", lambda name: file(workspace_id, name))
-    await each("file with document", lambda name: whole_file(workspace_id, name))
+    await each("file with document", lambda name: whole_file(workspace_id, name, merged))
     await each("revisions", lambda name: revisions_of(workspace_id, name, Position(1 << 62), 100))
     await each("links of note, and to it", lambda name: links_of_file(workspace_id, name, 100))
     await whole("all heads", lambda: store.read(heads_after(workspace_id, Position(0))))

@@ -6,6 +6,6 @@
 
 from octavo.documents.document_batch import CheckText, DocumentBatch
 from octavo.documents.document_cache import DocumentCache
-from octavo.documents.live_document import LiveDocument
+from octavo.documents.live_document import LiveDocument, merged
 
-__all__ = ["CheckText", "DocumentBatch", "DocumentCache", "LiveDocument"]
+__all__ = ["CheckText", "DocumentBatch", "DocumentCache", "LiveDocument", "merged"]

@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 
 from octavo.documents.document_cache import CachedDocument
 from octavo.documents.live_document import LiveDocument
-from octavo.model.documents.document import StoredDocument
+from octavo.model.documents.document import ChangedDocument, StoredDocument, TextDocument
 from octavo.model.documents.edits import edits_between
 from octavo.model.documents.facts import DocumentFacts, facts_at_sight
 from octavo.model.documents.initial_document import initial
-from octavo.model.documents.limits import Growth
+from octavo.model.documents.limits import DocumentLimits, Growth
 from octavo.model.documents.update_check import CheckedUpdate
-from octavo.model.identity import ContentId, Epoch
+from octavo.model.documents.update_log import outgrows
+from octavo.model.identity import ContentId, Epoch, FileId
 from octavo.model.text_bounds import TextBounds
 
 _BYTES_OF_AN_EDIT = 64
@@ -30,9 +31,11 @@ class BatchDocument:
         growth: the estimated cost of loading it.
         foreign: whether it may contain updates of devices.
         fixed: whether its epoch remains when the text of the note is replaced.
-        stored: the document in the store, or None if it is not stored.
+        stored: the document in the store, or derived from its note; None for one that began anew.
+        kept: whether the store has it.
         followed: the content of the stored document, if it was behind its note.
         since: the updates of devices that were applied to the base.
+        logged: how many of them are stored beside it.
         written: whether edits of the server followed them; it can't be rebuilt then.
         epoch_next: the epoch that may follow this one.
         bounds: those of the text, if it was checked.
@@ -48,36 +51,42 @@ class BatchDocument:
     foreign: bool
     fixed: bool
     stored: StoredDocument | None
+    kept: bool
     followed: ContentId | None = None
     since: tuple[bytes, ...] = ()
+    logged: int = 0
     written: bool = False
     epoch_next: Epoch | None = None
     bounds: TextBounds | None = None
 
     @classmethod
     def loaded(
-        cls, stored: StoredDocument, content_id: ContentId, client: int, *, fixed: bool
+        cls, found: TextDocument, client: int, *, fixed: bool, kept: bool = False
     ) -> "BatchDocument":
-        """Return a document loaded from its stored state; ``client`` authors the server's edits."""
-        live = LiveDocument(stored, client)
-        text, size = live.text, len(stored.state)
-        foreign = initial(ContentId(stored.epoch), text) != stored
-        facts, growth = facts_at_sight(stored.state), Growth.unknown(size, len(text))
-        return cls(live, text, content_id, stored, size, facts, growth, foreign, fixed, stored)
+        """Return a document loaded as it is stored; ``client`` authors the server's edits."""
+        stored, content_id, updates = found
+        live = LiveDocument(stored, client, updates)
+        text, size = live.text, len(stored.state) + sum(map(len, updates))
+        foreign = bool(updates) or initial(ContentId(stored.epoch), text) != stored
+        facts, growth = facts_at_sight(stored.state, *updates), Growth.unknown(size, len(text))
+        known = (live, text, content_id, stored, size, facts, growth, foreign, fixed, stored, kept)
+        return cls(*known, since=updates, logged=len(updates))
 
     @classmethod
     def from_cache(cls, cached: CachedDocument) -> "BatchDocument":
         """Return a document taken from the cache."""
-        live, stored, text, content_id, facts, growth, foreign, bounds = cached
-        size = len(stored.state)
-        known = (live, text, content_id, stored, size, facts, growth, foreign, True, stored)
-        return cls(*known, bounds=bounds)
+        live, stored, kept, updates, text, content_id, facts, growth, foreign, bounds = cached
+        size = len(stored.state) + sum(map(len, updates))
+        known = (live, text, content_id, stored, size, facts, growth, foreign, True, stored, kept)
+        return cls(*known, since=updates, logged=len(updates), bounds=bounds)
 
-    def to_cache(self, stored: StoredDocument) -> CachedDocument:
-        """Return the entry for the cache, given the document as it is stored now."""
+    def to_cache(self, *, kept: bool) -> CachedDocument:
+        """Return the entry for the cache; ``kept``: whether the store has the document now."""
         return CachedDocument(
             self.live,
-            stored,
+            self.base,
+            kept,
+            self.since,
             self.text,
             self.content_id,
             self.facts,
@@ -94,10 +103,10 @@ class BatchDocument:
         editor refers to, and the text then depends on the order in which they are applied.
         """
         base = self.live.stored()
-        if self.foreign and LiveDocument(base, client).text != self.text:
-            self.reset(client)
+        if self._reads_alike(base, client):
+            self.base, self.since, self.logged, self.written = base, (), 0, False
         else:
-            self.base, self.since, self.written = base, (), False
+            self.reset(client)
 
     @property
     def state(self) -> Callable[[], bytes]:
@@ -132,14 +141,38 @@ class BatchDocument:
         if self.epoch_next is None:
             raise ValueError("the document was not changed")
         base = initial(ContentId(self.epoch_next), self.text)
-        begun = BatchDocument.loaded(base, self.content_id, client, fixed=self.fixed)
+        found = TextDocument(base, self.content_id)
+        begun = BatchDocument.loaded(found, client, fixed=self.fixed)
         self.live, self.base, self.bound = begun.live, base, begun.bound
         self.facts, self.growth, self.foreign = begun.facts, begun.growth, begun.foreign
-        self.stored, self.since, self.written = None, (), False
+        self.stored, self.kept, self.since, self.logged = None, False, (), 0
+        self.written = False
 
     def rebuilt(self, client: int) -> "BatchDocument":
         """Return the document rebuilt from its base; it must not be `written`."""
-        live = LiveDocument(self.base, client)
-        for update in self.since:
-            live.apply(update)
-        return replace(self, live=live)
+        return replace(self, live=LiveDocument(self.base, client, self.since))
+
+    def change(
+        self, file_id: FileId, client: int, limits: DocumentLimits
+    ) -> ChangedDocument | None:
+        """Return the document as it is to be stored; None for one that is stored as it is."""
+        appended = self.since[self.logged :]
+        if self.written or (appended and not self._may_append(client, limits)):
+            self.rebase(client)
+            appended = ()
+        if not appended and self.stored is self.base:
+            return None
+        new = TextDocument(self.base, self.content_id, self.since)
+        return ChangedDocument(file_id, new, self.followed, appended)
+
+    def _may_append(self, client: int, limits: DocumentLimits) -> bool:
+        """Return whether the updates can be stored beside the document that is stored."""
+        if not self.kept or self.stored is not self.base:
+            return False
+        if outgrows(self.since, len(self.base.state), limits.logged):
+            return False
+        return self._reads_alike(self.live.stored(), client)
+
+    def _reads_alike(self, state: StoredDocument, client: int) -> bool:
+        """Return whether the present state has the same text when it is loaded."""
+        return not self.foreign or LiveDocument(state, client).text == self.text

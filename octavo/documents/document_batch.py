@@ -77,15 +77,14 @@ class DocumentBatch:
                 behind.append(file_id)
         return missing, behind
 
-    def load(self, file_id: FileId, stored: TextDocument, *, fixed: bool) -> None:
+    def load(self, file_id: FileId, found: TextDocument, *, fixed: bool, kept: bool) -> None:
         """Load a document. A note without a stored document has the initial one of its text.
 
         ``fixed``: whether it keeps its epoch when the text of the note is replaced. Otherwise it is
-        not cached unless it is stored.
+        not cached unless it is stored. ``kept``: whether the store has it.
         """
-        document, content_id = stored
         self._documents[file_id] = BatchDocument.loaded(
-            document, content_id, self._cache.client, fixed=fixed
+            found, self._cache.client, fixed=fixed, kept=kept
         )
 
     def has(self, file_id: FileId) -> bool:
@@ -104,8 +103,8 @@ class DocumentBatch:
         self, file_id: FileId, content_id: ContentId, text: str, followed: ContentId | None
     ) -> None:
         """Replace a stored document that can't be read, and that names ``followed``."""
-        base = initial(content_id, text)
-        begun = BatchDocument.loaded(base, content_id, self._cache.client, fixed=True)
+        base = TextDocument(initial(content_id, text), content_id)
+        begun = BatchDocument.loaded(base, self._cache.client, fixed=True)
         begun.stored, begun.followed = None, followed
         self._documents[file_id] = begun
 
@@ -220,11 +219,9 @@ class DocumentBatch:
     def changed(self) -> list[ChangedDocument]:
         """Return the documents that differ from their stored state, as they can be stored."""
         for file_id, document in self._documents.items():
-            if document.since or document.written:
-                document.rebase(self._cache.client)
-            if document.stored is not document.base:
-                new = TextDocument(document.base, document.content_id)
-                self._changed[file_id] = ChangedDocument(file_id, new, document.followed)
+            change = document.change(file_id, self._cache.client, self._limits)
+            if change is not None:
+                self._changed[file_id] = change
         return [*self._changed.values()]
 
     def settle(self) -> None:
@@ -232,11 +229,10 @@ class DocumentBatch:
         for file_id in self._purged:
             self._cache.discard(self._id, file_id)
         for file_id, document in self._documents.items():
-            changed = self._changed.get(file_id)
-            if changed is not None:
-                self._cache.put(self._id, file_id, document.to_cache(changed.new.document))
-            elif document.fixed and document.stored is not None:
-                self._cache.put(self._id, file_id, document.to_cache(document.stored))
+            changed = file_id in self._changed
+            if changed or document.fixed:
+                entry = document.to_cache(kept=changed or document.kept)
+                self._cache.put(self._id, file_id, entry)
 
     def _document(self, file_id: FileId) -> BatchDocument:
         if file_id not in self._documents:
@@ -246,10 +242,8 @@ class DocumentBatch:
                     " begins a new one."
                 )
             content_id, content = self._made[file_id]
-            stored = initial(content_id, content.text)
-            self._documents[file_id] = BatchDocument.loaded(
-                stored, content_id, self._cache.client, fixed=False
-            )
+            found = TextDocument(initial(content_id, content.text), content_id)
+            self._documents[file_id] = BatchDocument.loaded(found, self._cache.client, fixed=False)
         return self._documents[file_id]
 
     def _remember(self, file_id: FileId) -> None:

@@ -18,9 +18,12 @@ _STRUCTURE_FACTOR = 24
 
 
 class CachedDocument(NamedTuple):
-    """A live document and the state that is stored of it.
+    """A live document and what is stored of it.
 
     Attributes:
+        stored: the document in the store, or derived from its note.
+        kept: whether the store has it.
+        updates: those that are stored beside it.
         text: its text, which is expensive to read from the live document.
         content_id: the content of the note that has this text; that of the head may be newer.
         facts: what is known of its content, in addition to its state vector.
@@ -31,6 +34,8 @@ class CachedDocument(NamedTuple):
 
     live: LiveDocument
     stored: StoredDocument
+    kept: bool
+    updates: tuple[bytes, ...]
     text: str
     content_id: ContentId
     facts: DocumentFacts
@@ -77,6 +82,6 @@ class DocumentCache:
 
 
 def _weight(entry: CachedDocument) -> int:
-    state, text = len(entry.stored.state), len(entry.text)
+    state, text = len(entry.stored.state) + sum(map(len, entry.updates)), len(entry.text)
     structure = _STRUCTURE_FACTOR * max(0, state - text)
     return _ENTRY_BYTES + state + text + structure + _FACT_BYTES * entry.facts.held

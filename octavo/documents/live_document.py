@@ -11,6 +11,8 @@ from octavo.model.documents.initial_document import ROOT
 from octavo.model.documents.state_vector import read_state_vector
 from octavo.model.refusal import DocumentMalformed
 
+_NOBODY = 1
+"""The client id for documents that are not edited."""
 _NOT_APPLICABLE = "The bytes are not an applicable update."
 
 
@@ -23,6 +25,7 @@ class LiveDocument:
     Args:
         stored: the document to load.
         client: the Yjs client id of the server's edits.
+        updates: what was merged into it since.
 
     Attributes:
         epoch: its epoch.
@@ -30,11 +33,13 @@ class LiveDocument:
 
     __slots__ = ("_doc", "_text", "epoch")
 
-    def __init__(self, stored: StoredDocument, client: int) -> None:
+    def __init__(self, stored: StoredDocument, client: int, updates: Sequence[bytes] = ()) -> None:
         self.epoch = stored.epoch
         self._doc: Doc[Text] = Doc(client_id=client)
         self._text = self._doc.get(ROOT, type=Text)
         self.apply(stored.state)
+        for update in updates:
+            self.apply(update)
 
     @property
     def text(self) -> str:
@@ -83,6 +88,14 @@ class LiveDocument:
         """Return the update that a copy with the state vector ``vector`` lacks."""
         with _contained():
             return self._doc.get_update(vector)
+
+
+def merged(document: StoredDocument, updates: Sequence[bytes]) -> StoredDocument:
+    """Return a document with the updates that are stored beside it.
+
+    See `octavo.model.documents.document.Merge`.
+    """
+    return LiveDocument(document, _NOBODY, updates).stored() if updates else document
 
 
 @contextmanager

@@ -16,6 +16,8 @@ def kept(text: str, pairs: int = 0) -> CachedDocument:
     return CachedDocument(
         LiveDocument(document, 7),
         document,
+        True,
+        (),
         text,
         ContentId("c"),
         facts,

@@ -118,9 +118,7 @@ def keep_the_links_of_purged_notes(patch: pytest.MonkeyPatch) -> None:
 
 def keep_the_documents_of_purged_notes(patch: pytest.MonkeyPatch) -> None:
     """A purged note keeps its document."""
-    patch.setattr(
-        changesets, "_DELETE_DOCUMENT", changesets._DELETE_DOCUMENT + " AND workspace < 0"
-    )
+    patch.setattr(changesets, "delete_documents", _do_nothing)
 
 
 def keep_the_texts_of_purged_notes_in_searches(patch: pytest.MonkeyPatch) -> None:

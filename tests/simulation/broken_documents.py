@@ -10,10 +10,12 @@ import pytest
 from octavo.actors.workspace import actor
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.documents import DocumentBatch, DocumentCache, LiveDocument
+from octavo.documents.batch_document import BatchDocument
+from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.plan import Plan
 from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.store import Script
-from octavo.store.scripts import changesets, files, index_backlog, link_index, link_view
+from octavo.store.scripts import changesets, documents, files, index_backlog, link_index, link_view
 from octavo.store.scripts.changesets import commit_changesets
 from octavo.store.scripts.documents import put_documents
 from octavo.store.scripts.link_view import LinkView
@@ -106,9 +108,14 @@ def record_no_readers(patch: pytest.MonkeyPatch) -> None:
 def ignore_who_was_faster(patch: pytest.MonkeyPatch) -> None:
     """Two processes bring the same document up to date, each with edits of its own."""
 
-    async def put(transaction: Any, workspace: int, documents: Sequence[Any]) -> bool:  # noqa: ANN401
+    async def put(
+        transaction: Any,  # noqa: ANN401
+        workspace: int,
+        position: Position,
+        documents: Sequence[Any],
+    ) -> bool:
         unguarded = [each._replace(followed=None) for each in documents]
-        return await put_documents(transaction, workspace, unguarded)
+        return await put_documents(transaction, workspace, position, unguarded)
 
     patch.setattr(changesets, "put_documents", put)
 
@@ -133,6 +140,44 @@ def trust_the_document_in_memory(patch: pytest.MonkeyPatch) -> None:
 def follow_in_name_alone(patch: pytest.MonkeyPatch) -> None:
     """A document is said to have a text that it did not get."""
     patch.setattr(LiveDocument, "edit", lambda *_: None)
+
+
+async def _find_no_updates(*_: object) -> Mapping[FileId, bytes]:
+    return {}
+
+
+def forget_updates(patch: pytest.MonkeyPatch) -> None:
+    """What is to be stored beside a document is not; the document is said to have its text."""
+    patch.setattr(documents, "packed", lambda _: b"")
+
+
+def load_documents_without_their_updates(patch: pytest.MonkeyPatch) -> None:
+    """An actor sees what is stored of a document, and not what is stored beside it."""
+    patch.setattr(documents, "updates_beside", _find_no_updates)
+
+
+def give_documents_away_without_their_updates(patch: pytest.MonkeyPatch) -> None:
+    """A device that reads a note gets what is stored of its document, and not what is beside."""
+    patch.setattr(files, "updates_beside", _find_no_updates)
+
+
+def append_to_what_is_not_stored(patch: pytest.MonkeyPatch) -> None:
+    """Updates of a document that was written since are stored beside the one that was not."""
+
+    def may_append(self: BatchDocument, client: int, limits: DocumentLimits) -> bool:
+        return self.kept
+
+    patch.setattr(BatchDocument, "_may_append", may_append)
+
+
+def take_back_updates_that_are_stored(patch: pytest.MonkeyPatch) -> None:
+    """A refused changeset also undoes the updates that were stored beside the same document."""
+
+    def rebuilt(self: BatchDocument, client: int) -> BatchDocument:
+        live = LiveDocument(self.base, client, self.since[self.logged :])
+        return replace(self, live=live)
+
+    patch.setattr(BatchDocument, "rebuilt", rebuilt)
 
 
 def leave_deleted_files_in_the_index(patch: pytest.MonkeyPatch) -> None:
@@ -200,6 +245,11 @@ BROKEN_DOCUMENTS: Mapping[Break, str] = {
     ignore_who_was_faster: "the device reads|" + _LOST,
     trust_the_document_in_memory: "the device reads|stands 2 times|" + _LOST,
     follow_in_name_alone: "has the text of another content|the document reads|" + _LOST,
+    forget_updates: "has the text of another content|the document reads|" + _LOST,
+    load_documents_without_their_updates: "the document reads|" + _LOST,
+    give_documents_away_without_their_updates: "the document reads|" + _LOST,
+    append_to_what_is_not_stored: "has the text of another content|the document reads|" + _LOST,
+    take_back_updates_that_are_stored: "has the text of another content|" + _LOST,
     keep_no_documents: "no history was shed|is of .*, the document of|" + _LOST,
     leave_deleted_files_in_the_index: f"the index (finds|has)|{_WRONG_LINKS}",
     skip_a_file_at_the_cursor: f"the index (finds|has)|{_WRONG_LINKS}",

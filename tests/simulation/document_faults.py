@@ -4,12 +4,18 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pycrdt import Doc, Text
 
+from octavo.documents import merged
 from octavo.model.documents.document import StoredDocument
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.documents.state_vector import read_state_vector
 from octavo.model.identity import FileId
 from octavo.store import Script, Store, Transaction
-from octavo.store.scripts.documents import DOCUMENT, WITH_DOCUMENT, document_of_row
+from octavo.store.scripts.documents import (
+    DOCUMENT,
+    WITH_DOCUMENT,
+    document_of_row,
+    updates_beside,
+)
 from octavo.store.scripts.files import WholeFile, whole_file
 from octavo.store.scripts.revision_rows import WORKSPACE
 from tests.simulation.device import Device
@@ -29,7 +35,7 @@ async def faults_of_documents(
     found = await disk.read(_faults_of_stored(kept))
     texts: dict[FileId, str] = {}
     for file_id in NOTES:
-        whole = await disk.read(whole_file(SHARED, file_id))
+        whole = await disk.read(whole_file(SHARED, file_id, merged))
         assert whole is not None, "a note is gone"
         assert whole.document is not None, "a note was purged"
         texts[file_id] = whole.stored.text or ""
@@ -44,12 +50,15 @@ def _faults_of_stored(kept: Kept) -> Script[list[str]]:
 
     async def faults(transaction: Transaction) -> list[str]:
         rows = await transaction.fetch_all(_STORED, kept.workspace_id)
+        updates = await updates_beside(transaction, kept.workspace_id, [row[0] for row in rows])
         found: list[str] = []
         for file_id, *row in rows:
-            stored = document_of_row(row)
-            assert stored is not None, "its text is damaged"
+            stored = document_of_row(row, updates.get(file_id, b""))
+            assert stored is not None, "it is damaged"
             # The revision may have been pruned.
-            expected = kept.texts.get(stored.content_id, text := _text_of(stored.document))
+            expected = kept.texts.get(
+                stored.content_id, text := _text_of(merged(stored.document, stored.updates))
+            )
             if text != expected:
                 found.append(f"{file_id}: has the text of another content, {text!r}")
         return found
@@ -97,7 +106,7 @@ def _faults_of_replica(
     positions = [began.get(epoch, -1) for epoch in replica.epochs]
     if min(positions) < 0 or positions != sorted(set(positions)):
         yield f"{name}: generations {replica.epochs} began at {positions}"
-    if limits == DocumentLimits() and len(positions) > 1:
+    if limits.history == DocumentLimits().history and len(positions) > 1:
         yield f"{name}: generations {replica.epochs}, and no history was shed"
 
 

@@ -12,6 +12,7 @@ from octavo.accounts.activity import Activity
 from octavo.actors.group_commit import GroupCommit
 from octavo.actors.jobs.retention import RetentionJob
 from octavo.model.accounts.session import SessionLife
+from octavo.model.documents.document import Merge
 from octavo.model.files.retention import Aged, Retention, prunable
 from octavo.model.identity import ContentId, Position, RevisionId
 from octavo.service import retention
@@ -226,8 +227,10 @@ def take_failed_insertions_for_done(patch: pytest.MonkeyPatch) -> None:
 def prune_for_the_next_week(patch: pytest.MonkeyPatch) -> None:
     """Revisions are judged by the age that they have a week later."""
 
-    def prune(file: FileKey, after: Position, retention: Retention, now: int) -> Script[Any]:
-        return prune_file(file, after, retention, now + 7 * DAY)
+    def prune(
+        file: FileKey, after: Position, retention: Retention, now: int, merge: Merge
+    ) -> Script[Any]:
+        return prune_file(file, after, retention, now + 7 * DAY, merge)
 
     prune.__name__ = prune_file.__name__
     patch.setattr("octavo.actors.jobs.retention.prune_file", prune)

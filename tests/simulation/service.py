@@ -46,7 +46,7 @@ PICTURING = 0.8
 """The other turns that are spent on images, if any."""
 SPEEDS = (60, 600)
 """How many times faster the clock of images may be: with the second, uploads expire."""
-LIMITS = (DocumentLimits(), DocumentLimits(history=2, history_free=200))
+LIMITS = (DocumentLimits(logged=4), DocumentLimits(history=2, history_free=200, logged=1))
 """With the second limits, a document soon has to discard its history."""
 QUIET = LIFETIME_SECONDS + 2 * ATTACHING_SECONDS
 """Seconds on the clock of images after which every upload has expired."""

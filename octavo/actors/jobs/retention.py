@@ -6,6 +6,7 @@ from functools import partial
 
 import trio
 
+from octavo.documents import merged
 from octavo.model.files.retention import Retention
 from octavo.model.identity import Position
 from octavo.store import Script, Store, StoreError
@@ -72,7 +73,7 @@ class RetentionJob:
     async def _prune(self, key: FileKey, now: int) -> None:
         after: Position | None = Position(0)
         while after is not None:
-            after = await self._store.write(prune_file(key, after, self._retention, now))
+            after = await self._store.write(prune_file(key, after, self._retention, now, merged))
             await trio.sleep(PAUSE)
 
     async def _finish(self, step: Callable[[], Script[bool]]) -> None:

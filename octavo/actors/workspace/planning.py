@@ -201,7 +201,7 @@ class _Loading(NamedTuple):
     def size(self) -> int:
         """The size of the documents, in bytes."""
         return self.batch.weight + sum(
-            len(each.text or "") + (0 if each.stored is None else len(each.stored.document.state))
+            len(each.text or "") + (0 if each.stored is None else each.stored.size)
             for each in self.stored.values()
         )
 
@@ -211,8 +211,8 @@ class _Loading(NamedTuple):
             content_id = self.contents[file_id]
             try:
                 if stored is not None:
-                    fixed = self.read or followed is not None
-                    self.batch.load(file_id, stored, fixed=fixed)
+                    kept = followed is not None
+                    self.batch.load(file_id, stored, fixed=self.read or kept, kept=kept)
                 if text is not None and self.batch.has(file_id):
                     self.batch.follow(file_id, content_id, text, followed)
             except DocumentMalformed:

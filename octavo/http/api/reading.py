@@ -11,6 +11,7 @@ from octavo.actors.workspace.current_files import MAX_BYTES as MAX_CACHED_BYTES
 from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import CommitFailed, FollowTexts, HeadOf
+from octavo.documents import merged
 from octavo.http.api.changeset_submission import ChangesetSubmitter, Workspaces
 from octavo.http.api.conditional import IfNoneMatch
 from octavo.http.api.fields import FolderPath
@@ -224,7 +225,7 @@ class ReadingOperations:
             _live(current.head, within)
             await self._metering.count(call, current.value.amount)
             return current.value.reply
-        script = files.whole_file(workspace_id, file_id)
+        script = files.whole_file(workspace_id, file_id, merged)
         whole = await read_current(
             lambda: self._store.read(script),
             lambda found: _seen(found, within),
@@ -380,16 +381,15 @@ class ReadingOperations:
             [FileId(each) for each in body.file_ids],
             [RevisionId(each) for each in body.revision_ids],
             MAX_BYTES,
-            within,
         )
         if body.content == "full":
             whole, revisions = await read_current(
-                lambda: self._store.read_much(files.whole_files(*named)),
+                lambda: self._store.read_much(files.whole_files(*named, merged, within)),
                 lambda found: found[0],
                 lambda message: self._follow(workspace_id, message),
             )
         else:
-            heads, revisions = await self._store.read_much(files.files(*named))
+            heads, revisions = await self._store.read_much(files.files(*named, within))
             whole = [files.WholeFile(each, None) for each in heads]
         amount = amount_of_texts(revisions)
         for each in whole:

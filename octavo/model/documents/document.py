@@ -1,5 +1,6 @@
 """Documents of notes, as planning uses them: the text of a note in a form that can be merged."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
@@ -22,10 +23,20 @@ class StoredDocument(NamedTuple):
 
 
 class TextDocument(NamedTuple):
-    """The document of a note, and the content whose text it has."""
+    """The document of a note, and the content whose text it has.
+
+    Attributes:
+        updates: what was merged since into ``document``, in this order; it is stored beside it.
+    """
 
     document: StoredDocument
     content_id: ContentId
+    updates: tuple[bytes, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The bytes that are loaded of it."""
+        return len(self.document.state) + sum(map(len, self.updates))
 
 
 class ChangedDocument(NamedTuple):
@@ -36,11 +47,24 @@ class ChangedDocument(NamedTuple):
         new: the document.
         followed: the content that the stored document names if it was behind its note: it must
             still be stored as it was. None if the position of the workspace protects it.
+        appended: the last of its updates, if all that precedes them is stored. Otherwise none, and
+            the whole document is to be stored.
     """
 
     file_id: FileId
     new: TextDocument
     followed: ContentId | None
+    appended: tuple[bytes, ...] = ()
+
+
+class Merge(Protocol):
+    """Merges updates into a document."""
+
+    def __call__(self, document: StoredDocument, updates: Sequence[bytes]) -> StoredDocument:
+        """Return ``document`` with ``updates``, which were merged into it before, in their order.
+
+        Raises `octavo.model.refusal.DocumentMalformed` if they are damaged.
+        """
 
 
 class DocumentUpdate(NamedTuple):

@@ -66,12 +66,12 @@ class DocumentFacts(NamedTuple):
         return DocumentFacts(self.pairs if _no_pairs(text) else None, self.ranges, None)
 
 
-def facts_at_sight(state: bytes) -> DocumentFacts:
-    """Return the facts that a quick look at the bytes of a state reveals."""
+def facts_at_sight(*updates: bytes) -> DocumentFacts:
+    """Return the facts that a quick look at the bytes of a document's updates reveals."""
     return DocumentFacts(
-        {} if _no_pairs(state) else None,
+        {} if all(map(_no_pairs, updates)) else None,
         # The delete set comes last, and only an empty one ends with zero.
-        frozenset() if state.endswith(_NOTHING_DELETED) else None,
+        frozenset() if all(each.endswith(_NOTHING_DELETED) for each in updates) else None,
     )
 
 

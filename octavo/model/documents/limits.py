@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from octavo.model.documents.integration import MAX_STEPS, loading
+from octavo.model.documents.update_log import MAX_UPDATES
 
 
 class DocumentLimits(NamedTuple):
@@ -17,6 +18,7 @@ class DocumentLimits(NamedTuple):
         history_free: bytes below which a document keeps its history in any case.
         max_history: maximum bytes of a document in addition to its text. A document is loaded
             after each batch of updates, which blocks the process.
+        logged: maximum number of updates that are stored beside a document.
     """
 
     update: int = 2 * 1024 * 1024
@@ -24,6 +26,7 @@ class DocumentLimits(NamedTuple):
     history: int = 8
     history_free: int = 65_536
     max_history: int = 524_288
+    logged: int = MAX_UPDATES
 
     def outgrown(self, state: int, text: int) -> bool:
         """Return whether a document of ``state`` bytes, ``text`` of them text, drops history."""

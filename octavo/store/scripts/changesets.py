@@ -17,7 +17,12 @@ from octavo.model.identity import Digest, FileId, MutationId, Position, Revision
 from octavo.store import identifiers
 from octavo.store.compression import compressed
 from octavo.store.scripts.contents import insert_images
-from octavo.store.scripts.documents import preserve_documents, put_documents
+from octavo.store.scripts.documents import (
+    OF_FILE,
+    delete_documents,
+    preserve_documents,
+    put_documents,
+)
 from octavo.store.scripts.folder_links import follow_folders, may_move
 from octavo.store.scripts.folder_purges import record_purges
 from octavo.store.scripts.fulltext_index import keep_indexed_paths
@@ -78,10 +83,6 @@ _PLACES = """
     SELECT file_id, state, path FROM files WHERE workspace = $1 AND file_id IN ($ids)
 """
 _INSERT_CONTENT = "INSERT INTO contents (number, compressed) VALUES ($1, $2)"
-_OF_FILE = """
-    workspace = $1 AND file = (SELECT number FROM files WHERE workspace = $1 AND file_id = $2::uuid)
-"""
-_DELETE_DOCUMENT = f"DELETE FROM documents WHERE {_OF_FILE}"
 _INSERT_RECEIPT = """
     INSERT INTO receipts (workspace, mutation_id, fingerprint, position, changes, created_at)
     VALUES ($1, $2::uuid, $3, $4, $5, $6) ON CONFLICT DO NOTHING
@@ -92,12 +93,12 @@ _REPEATED = """
 # The revision that introduced a content is stored as long as any other revision with it.
 _QUEUE_CONTENTS_FOR_SWEEPING = f"""
     INSERT INTO purged_contents (content, size) SELECT content, size FROM revisions
-    WHERE {_OF_FILE} AND content_id IS NULL AND content IS NOT NULL
+    WHERE {OF_FILE} AND content_id IS NULL AND content IS NOT NULL
 """
 _ERASE_REVISION_DETAILS = f"""
     UPDATE revisions
     SET path = '', content_id = NULL, content = NULL, digest = $3, size = 0, media_type = ''
-    WHERE {_OF_FILE}
+    WHERE {OF_FILE}
 """
 _RECEIPTS = f"""
     SELECT mutation_id, fingerprint, position, changes FROM receipts
@@ -161,6 +162,7 @@ def commit_changesets(
     """
 
     async def commit_plans(transaction: Transaction) -> None:
+        position = plans[-1].position
         changed = [change for plan in plans for change in plan.changed]
         outcomes = [change.outcome for change in changed]
         created = outcomes.count("created")
@@ -169,19 +171,19 @@ def commit_changesets(
         )
         await _insert_receipts(transaction, workspace, plans, now)
         if changed:
-            await notify_position(transaction, workspace_id, plans[-1].position)
+            await notify_position(transaction, workspace_id, position)
         await follow_folders(transaction, workspace_id, workspace, plans)
         await store_changes(
             transaction, workspace, changed, last_file - created, texts, preserve=read
         )
-        if documents and not await put_documents(transaction, workspace, documents):
+        if documents and not await put_documents(transaction, workspace, position, documents):
             raise PositionMoved
         if "purged" in outcomes:
             purged = [change.head.file_id for change in changed if change.outcome == "purged"]
             await unindex_files(transaction, workspace_id, purged)
             await record_purges(transaction, workspace_id, workspace, purged)
+            await delete_documents(transaction, workspace, purged)
             files = [(workspace, file_id) for file_id in purged]
-            await execute_each(transaction, _DELETE_DOCUMENT, files)
             await execute_each(transaction, _QUEUE_CONTENTS_FOR_SWEEPING, files)
             await execute_each(
                 transaction, _ERASE_REVISION_DETAILS, [(*file, b"") for file in files]
@@ -263,7 +265,7 @@ def store_documents(
         row = await transaction.fetch_one(_READ_DOCUMENTS, workspace_id, position)
         if row is None:
             raise await _why_nothing_moved(transaction, workspace_id)
-        if documents and not await put_documents(transaction, row[0], documents):
+        if documents and not await put_documents(transaction, row[0], position, documents):
             raise PositionMoved
 
     return put

@@ -4,6 +4,9 @@ A text that is written leaves the document of its note as it is: each document n
 whose text it has. It is brought up to date before it is read or merged with an update
 (`octavo.actors.workspace.planning`).
 
+The updates of devices are appended to those that are stored beside a document, as long as these are
+few (`octavo.model.documents.update_log`). The present document is the stored one with them.
+
 A note without a stored document has the insertion of its text, in an epoch that is named after its
 content. That is no longer derived from the head when the text is replaced; so the former text is
 preserved then, unless no document of the workspace has ever been read.
@@ -11,12 +14,20 @@ preserved then, unless no document of the workspace has ever been read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
-from octavo.model.documents.document import ChangedDocument, StoredDocument, TextDocument
+from octavo.model.documents.document import (
+    ChangedDocument,
+    Merge,
+    StoredDocument,
+    TextDocument,
+)
 from octavo.model.documents.initial_document import initial
+from octavo.model.documents.update_log import packed, unpacked
 from octavo.model.identity import ContentId, Epoch, FileId, Position, WorkspaceId
+from octavo.model.refusal import DocumentMalformed
 from octavo.store.compression import text_of, undamaged
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import execute_each, select_in
@@ -70,6 +81,35 @@ _TEXTS = f"""
     FROM files LEFT JOIN contents ON contents.number = files.content LEFT {WITH_DOCUMENT}
     WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
 """
+OF_FILE = """
+    workspace = $1 AND file = (SELECT number FROM files WHERE workspace = $1 AND file_id = $2::uuid)
+"""
+_UPDATES = f"""
+    SELECT files.file_id, document_updates.updates FROM files
+    JOIN document_updates ON document_updates.workspace = files.workspace
+        AND document_updates.file = files.number
+    WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
+    ORDER BY document_updates.file, document_updates.position
+"""
+_APPEND = """
+    INSERT INTO document_updates (workspace, file, position, updates)
+    SELECT workspace, number, $3, $4 FROM files WHERE workspace = $1 AND file_id = $2::uuid
+"""
+# On SQLite the row keeps its size, and the pages of its state are not written.
+_NAME_CONTENT = f"""
+    UPDATE documents SET content_id = $3::uuid WHERE {OF_FILE} AND epoch_id = $4::uuid
+"""
+_DELETE_OF_FILE = f"DELETE FROM documents WHERE {OF_FILE}"
+_DELETE_UPDATES_OF_FILE = f"DELETE FROM document_updates WHERE {OF_FILE}"
+_DOCUMENT = f"SELECT {DOCUMENT} FROM documents WHERE workspace = $1 AND file = $2"
+_OF_DOCUMENT = """
+    SELECT position, updates FROM document_updates WHERE workspace = $1 AND file = $2
+    ORDER BY position
+"""
+_REPLACE = "UPDATE documents SET state = $3, vector = $4 WHERE workspace = $1 AND file = $2"
+_DELETE = "DELETE FROM documents WHERE workspace = $1 AND file = $2"
+_DELETE_UPDATES = "DELETE FROM document_updates WHERE workspace = $1 AND file = $2"
+_CONTENT_OF_DOCUMENT = "SELECT content_id FROM documents WHERE workspace = $1 AND file = $2"
 _PUT = """
     INSERT INTO documents (workspace, file, epoch_id, content_id, state, vector)
     SELECT workspace, number, $3::uuid, $4::uuid, $5, $6 FROM files
@@ -107,7 +147,8 @@ def documents_of(
         if found is None:
             return None
         rows = await select_in(transaction, _DOCUMENTS, workspace_id, file_ids)
-        documents = {FileId(row[0]): _followed(row) for row in rows}
+        updates = await updates_beside(transaction, workspace_id, file_ids)
+        documents = {FileId(row[0]): _followed(row, updates) for row in rows}
         rows = await select_in(transaction, _TEXTS, workspace_id, texts_of)
         for file_id, data, followed in rows:
             text = None if data is None else undamaged(data)
@@ -117,17 +158,29 @@ def documents_of(
     return read_documents
 
 
-def _followed(row: Row) -> FollowedDocument:
-    content_id, *stored, data = row[1:]
+async def updates_beside(
+    transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
+) -> dict[FileId, bytes]:
+    """Return the updates beside the documents of files, packed; those that have none are absent."""
+    rows = await select_in(transaction, _UPDATES, workspace_id, file_ids)
+    found: dict[FileId, bytes] = {}
+    for file_id, updates in rows:
+        found[file_id] = found.get(file_id, b"") + bytes(updates)
+    return found
+
+
+def _followed(row: Row, updates: Mapping[FileId, bytes]) -> FollowedDocument:
+    file_id, content_id, *stored, data = row
     if stored[0] is None:
-        document = initial(ContentId(content_id), text_of(data, row[0]) or "")
+        document = initial(ContentId(content_id), text_of(data, file_id) or "")
         return FollowedDocument(TextDocument(document, ContentId(content_id)), None, None)
     text = None if data is None else undamaged(data)
-    return FollowedDocument(document_of_row(stored), ContentId(stored[1] or ""), text)
+    found = document_of_row(stored, updates.get(file_id, b""))
+    return FollowedDocument(found, ContentId(stored[1] or ""), text)
 
 
-def document_of_row(row: Row) -> TextDocument | None:
-    """Return the document from the columns `DOCUMENT`; None if its text is damaged."""
+def document_of_row(row: Row, updates: bytes) -> TextDocument | None:
+    """Return the document from the columns `DOCUMENT` and its updates; None if it is damaged."""
     epoch, content_id, state, vector = row
     if bytes(vector) == _NO_VECTOR:
         text = undamaged(bytes(state))
@@ -136,28 +189,90 @@ def document_of_row(row: Row) -> TextDocument | None:
         document = initial(ContentId(epoch), text)
     else:
         document = StoredDocument(Epoch(epoch), bytes(state), bytes(vector))
-    return TextDocument(document, ContentId(content_id or ""))
+    try:
+        return TextDocument(document, ContentId(content_id or ""), unpacked(updates))
+    except DocumentMalformed:
+        return None
 
 
 async def put_documents(
-    transaction: Transaction, workspace: int, documents: Sequence[ChangedDocument]
+    transaction: Transaction,
+    workspace: int,
+    position: Position,
+    documents: Sequence[ChangedDocument],
 ) -> bool:
-    """Store documents, in place of those that their files have.
+    """Store documents at a position, or what is appended to those that are stored.
 
-    Returns False, and stores nothing, if another process has brought one of them up to date since
-    it was read: that has other items for the same text.
+    Returns False if another process has brought one of them up to date since it was read: that has
+    other items for the same text. The transaction must be rolled back then.
     """
     followed = {each.file_id: each.followed for each in documents if each.followed is not None}
     if followed:
         rows = await select_in(transaction, _STORED_CONTENTS, workspace, [*followed])
         if {row[0]: row[1] or "" for row in rows} != followed:
             return False
+    for file_id, new, _, appended in documents:
+        if appended:
+            named = (workspace, file_id, new.content_id, new.document.epoch)
+            if not await transaction.execute(_NAME_CONTENT, *named):
+                return False
+    whole = [each for each in documents if not each.appended]
+    rows = [
+        (workspace, file_id, position, packed(each)) for file_id, _, _, each in documents if each
+    ]
+    await execute_each(transaction, _APPEND, rows)
+    files = [(workspace, each.file_id) for each in whole]
+    await execute_each(transaction, _DELETE_UPDATES_OF_FILE, files)
     values = [
         (workspace, file_id, new.document.epoch, new.content_id, *new.document[1:])
-        for file_id, new, _ in documents
+        for file_id, new, *_ in whole
     ]
     await execute_each(transaction, _PUT, values)
     return True
+
+
+async def delete_documents(
+    transaction: Transaction, workspace: int, file_ids: Sequence[FileId]
+) -> None:
+    """Delete the documents of files."""
+    files = [(workspace, file_id) for file_id in file_ids]
+    await execute_each(transaction, _DELETE_UPDATES_OF_FILE, files)
+    await execute_each(transaction, _DELETE_OF_FILE, files)
+
+
+async def delete_document_of(
+    transaction: Transaction, workspace: int, file: int, content_ids: Collection[str]
+) -> None:
+    """Delete the document of a file, by its numbers, if it has the text of one of the contents."""
+    found = await transaction.fetch_one(_CONTENT_OF_DOCUMENT, workspace, file)
+    if found is not None and found[0] in content_ids:
+        await transaction.execute(_DELETE_UPDATES, workspace, file)
+        await transaction.execute(_DELETE, workspace, file)
+
+
+async def merge_updates(
+    transaction: Transaction, workspace: int, file: int, until: Position, merge: Merge
+) -> None:
+    """Merge the updates beside the document of a file into it, if some are of ``until`` or before.
+
+    An update has its text for good, while a document has none that was deleted.
+    """
+    rows = await transaction.fetch_all(_OF_DOCUMENT, workspace, file)
+    if not rows or rows[0][0] > until:
+        return
+    row = await transaction.fetch_one(_DOCUMENT, workspace, file)
+    updates = b"".join([bytes(row[1]) for row in rows])
+    found = None if row is None else document_of_row(row, updates)
+    whole: StoredDocument | None = None
+    if found is not None:
+        with suppress(DocumentMalformed):
+            whole = merge(found.document, found.updates)
+    await transaction.execute(_DELETE_UPDATES, workspace, file)
+    if whole is None:
+        # It is damaged, and the note has the document of its text then.
+        await transaction.execute(_DELETE, workspace, file)
+    else:
+        await transaction.execute(_REPLACE, workspace, file, whole.state, whole.vector)
 
 
 async def preserve_documents(

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from octavo.model.documents.document import StoredDocument
+from octavo.model.documents.document import Merge, StoredDocument
 from octavo.model.documents.initial_document import initial
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision
-from octavo.model.identity import Epoch, FileId, Position, RevisionId, WorkspaceId
-from octavo.model.refusal import TooManyFiles
+from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
+from octavo.model.refusal import DocumentMalformed, TooManyFiles
 from octavo.store.compression import text_of
-from octavo.store.scripts.documents import IS_CURRENT, WITH_DOCUMENT
+from octavo.store.scripts.documents import (
+    IS_CURRENT,
+    WITH_DOCUMENT,
+    document_of_row,
+    updates_beside,
+)
 from octavo.store.scripts.revision_rows import (
     COLUMNS,
     COUNT,
@@ -61,7 +67,8 @@ _HEAD = f"{_SELECT_HEADS} WHERE {_OF_FILE} = $2::uuid"
 _READ = "SELECT documents_read FROM workspaces WHERE id = $1::uuid"
 # One that is behind is not needed: its state may be large.
 _CURRENT = f"""
-    documents.epoch_id, documents.vector, CASE WHEN {IS_CURRENT} THEN documents.state END
+    documents.epoch_id, documents.content_id, CASE WHEN {IS_CURRENT} THEN documents.state END,
+    documents.vector
 """
 _DOCUMENT = f"SELECT {_CURRENT} FROM files {WITH_DOCUMENT} WHERE {_OF_FILE} = $2::uuid"
 _SIZES_OF_DOCUMENTS = f"""
@@ -145,8 +152,13 @@ def head_paths(workspace_id: WorkspaceId, file_ids: Sequence[FileId]) -> Script[
     return read_paths
 
 
-def whole_file(workspace_id: WorkspaceId, file_id: FileId) -> Script[WholeFile | None]:
-    """Return the head of a file with its document; None without the file."""
+def whole_file(
+    workspace_id: WorkspaceId, file_id: FileId, merge: Merge
+) -> Script[WholeFile | None]:
+    """Return the head of a file with its document; None without the file.
+
+    ``merge`` merges the updates that are stored beside the document.
+    """
 
     async def read_whole_file(transaction: Transaction) -> WholeFile | None:
         row = await transaction.fetch_one(_HEAD, workspace_id, file_id)
@@ -154,8 +166,10 @@ def whole_file(workspace_id: WorkspaceId, file_id: FileId) -> Script[WholeFile |
             return None
         stored = _stored(row)
         found = await transaction.fetch_one(_DOCUMENT, workspace_id, file_id)
-        read = True if found is not None else await _documents_read(transaction, workspace_id)
-        return _whole(stored, found, read)
+        if found is None:
+            return _derived(stored, unread=not await _documents_read(transaction, workspace_id))
+        updates = await updates_beside(transaction, workspace_id, (file_id,))
+        return _whole(stored, found, updates.get(file_id, b""), merge)
 
     return read_whole_file
 
@@ -215,11 +229,12 @@ def whole_files(
     file_ids: Sequence[FileId],
     revision_ids: Sequence[RevisionId],
     max_bytes: int,
+    merge: Merge,
     within: Confinement | None = None,
 ) -> Script[tuple[list[WholeFile], list[StoredFile]]]:
     """Return the same as `files`, the live files with their documents.
 
-    The documents count like the texts.
+    The documents count like the texts. ``merge`` is that of `whole_file`.
     """
 
     async def read_whole_files(
@@ -237,8 +252,16 @@ def whole_files(
         names = [each.revision.file_id for each in heads if each.revision.file_id in sizes]
         rows = await select_in(transaction, _DOCUMENTS, workspace_id, names)
         kept = {row[0]: row[1:] for row in rows}
+        updates = await updates_beside(transaction, workspace_id, [*kept])
         read = len(kept) == len(heads) or await _documents_read(transaction, workspace_id)
-        return [_whole(each, kept.get(each.revision.file_id), read) for each in heads], revisions
+
+        def whole(stored: StoredFile) -> WholeFile:
+            file_id = stored.revision.file_id
+            if file_id not in kept:
+                return _derived(stored, unread=not read)
+            return _whole(stored, kept[file_id], updates.get(file_id, b""), merge)
+
+        return [whole(each) for each in heads], revisions
 
     return read_whole_files
 
@@ -270,15 +293,22 @@ async def _documents_read(transaction: Transaction, workspace_id: WorkspaceId) -
     return row is not None and bool(row[0])
 
 
-def _whole(stored: StoredFile, row: Row | None, read: bool) -> WholeFile:
-    """Return a file with its document, from its row if it has one; documents may have been read."""
+def _derived(stored: StoredFile, *, behind: bool = False, unread: bool = False) -> WholeFile:
+    """Return a file with the document of its text."""
     revision = stored.revision
     if revision.kind != "note" or revision.state == "purged":
         return WholeFile(stored, None)
-    if row is not None and row[2] is not None:
-        return WholeFile(stored, StoredDocument(Epoch(row[0]), bytes(row[2]), bytes(row[1])))
     document = initial(revision.content_id, stored.text or "")
-    return WholeFile(stored, document, behind=row is not None, unread=not read)
+    return WholeFile(stored, document, behind=behind, unread=unread)
+
+
+def _whole(stored: StoredFile, row: Row, updates: bytes, merge: Merge) -> WholeFile:
+    """Return a file with its document, from its row and the updates beside it."""
+    found = None if row[2] is None else document_of_row(row, updates)
+    if found is not None:
+        with suppress(DocumentMalformed):
+            return WholeFile(stored, merge(found.document, found.updates))
+    return _derived(stored, behind=True)
 
 
 def list_of(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from octavo.model.documents.document import Merge
 from octavo.model.files.feed import page_end
 from octavo.model.files.retention import Aged, Retention, prunable
 from octavo.model.identity import Position
 from octavo.store.scripts.contents import delete_contents
+from octavo.store.scripts.documents import delete_document_of, merge_updates
 from octavo.store.scripts.revision_rows import from_both
-from octavo.store.scripts.select_in import execute_each
 from octavo.store.transaction import Row, Script, Transaction
 
 MAX_ROWS = 500
@@ -84,9 +85,6 @@ _NEEDED = f"""
     SELECT content FROM fulltext_removals WHERE workspace = $1
 """
 _DELETE = "DELETE FROM revisions WHERE workspace = $1 AND position = $2 AND file = $3"
-_DELETE_DOCUMENT = """
-    DELETE FROM documents WHERE workspace = $1 AND file = $2 AND content_id = $3::uuid
-"""
 
 
 def files_to_prune(after: FileKey, retention: Retention, now: int) -> Script[FilesToPrune]:
@@ -107,9 +105,12 @@ def files_to_prune(after: FileKey, retention: Retention, now: int) -> Script[Fil
 
 
 def prune_file(
-    file: FileKey, after: Position, retention: Retention, now: int
+    file: FileKey, after: Position, retention: Retention, now: int, merge: Merge
 ) -> Script[Position | None]:
     """Delete revisions of a file after a position that need not be kept.
+
+    The texts of these are no longer in the document of the file then, nor in what is stored beside
+    it: ``merge`` merges updates that may have some.
 
     Returns the position to continue after, None after the last one. A revision that a receipt
     refers to stays until the receipt expires; a content whose words are indexed stays until those
@@ -134,7 +135,7 @@ def prune_file(
         weighed = [(index, found[each][4]) for index, each in enumerate(spare)]
         end = page_end(weighed, MAX_ROWS, MAX_BYTES)
         taken = spare if end is None else spare[: end + 1]
-        await _delete(transaction, file, [found[each] for each in taken])
+        await _delete(transaction, file, [found[each] for each in taken], merge)
         if end is not None:
             return after
         # The last one is judged together with those that follow it.
@@ -143,7 +144,9 @@ def prune_file(
     return prune_some
 
 
-async def _delete(transaction: Transaction, file: FileKey, rows: Sequence[Row]) -> None:
+async def _delete(
+    transaction: Transaction, file: FileKey, rows: Sequence[Row], merge: Merge
+) -> None:
     """Delete revisions that `_WINDOW` has selected."""
     await transaction.execute_many(
         _DELETE,
@@ -153,4 +156,7 @@ async def _delete(transaction: Transaction, file: FileKey, rows: Sequence[Row]) 
     brought = [row for row in rows if row[1] == row[2]]
     await delete_contents(transaction, [row[5] for row in brought])
     # A document that has not followed newer texts would keep this one.
-    await execute_each(transaction, _DELETE_DOCUMENT, [(*file, row[1]) for row in brought])
+    if brought:
+        await delete_document_of(transaction, *file, {row[1] for row in brought})
+        newest = max(row[0] for row in brought)
+        await merge_updates(transaction, *file, Position(newest), merge)

@@ -16,6 +16,7 @@ MAX_BYTES = 2 * 1024 * 1024
 """Of text that is deleted in one step, except for a single longer one."""
 
 _REST = (
+    ("document_updates", "file"),
     ("documents", "file"),
     ("receipts", "mutation_id"),
     ("restorations", "id"),

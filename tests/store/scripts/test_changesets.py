@@ -304,7 +304,7 @@ class Scripts:
         purged = planned(tree, 2, "purged", *purges)
         await store.write(commit_changesets(VAULT, Position(0), [made, deleted], 7))
         await store.write(commit_changesets(VAULT, Position(2), [purged], 7))
-        assert store.statements == 14
+        assert store.statements == 15
         file_ids = [each.head.file_id for each in made.changes]
         revision_ids = [each.head.revision_id for each in made.changes]
         assert await store.read_much(files.files(VAULT, file_ids, revision_ids, ROOMY)) == ([], [])

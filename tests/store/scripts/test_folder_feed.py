@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from octavo.documents import merged
 from octavo.model.accounts.access_limits import READ, AccessLimits, parse_scopes
 from octavo.model.accounts.api_key import ApiKey, KeyId
 from octavo.model.files.confinement import Confinement
@@ -196,7 +197,7 @@ class FolderFeeds:
         assert await notebook.store.read_much(script) == []
         assert await notebook.store.read(files.revision(VAULT, FileId("a"), hidden, TEA)) is None
         nothing = await notebook.store.read_much(
-            files.whole_files(VAULT, [FileId("a")], revisions, 0, TEA)
+            files.whole_files(VAULT, [FileId("a")], revisions, 0, merged, TEA)
         )
         assert nothing == ([], [])
 

@@ -11,6 +11,10 @@ from trio.testing import MockClock
 
 from octavo.actors.jobs.indexing import index_some
 from octavo.actors.jobs.retention import PERIOD_SECONDS, RetentionJob
+from octavo.documents import merged
+from octavo.model.documents.document import ChangedDocument, TextDocument
+from octavo.model.documents.initial_document import initial
+from octavo.model.documents.update_log import packed
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
@@ -29,7 +33,7 @@ from octavo.model.identity import Epoch, FileId, MutationId, Position, RevisionI
 from octavo.store import Store
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import history_pruning
-from octavo.store.scripts.changesets import commit_changesets, receipts
+from octavo.store.scripts.changesets import commit_changesets, receipts, store_documents
 from octavo.store.scripts.expiry import expire_receipts, expire_sessions
 from octavo.store.scripts.files import revision, revisions_of, whole_file
 from octavo.store.scripts.fulltext_index import erase_removed_words, remove_some_words
@@ -39,6 +43,7 @@ from octavo.store.scripts.workspaces import delete
 from octavo.store.transaction import Transaction, Value
 from tests.fakes.plain_documents import PlainDocuments
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace
+from tests.fakes.yjs_device import Device
 from tests.store.scripts.test_changesets import Opened, on_sqlite
 
 NOW = 1000 * DAY
@@ -144,10 +149,63 @@ class Housekeeping:
         assert await history.count("documents") == 1
         await history.keeper(Retention(0, 0, 1)).round()
         assert await history.count("documents") == 0
-        found = await history.store.read(whole_file(VAULT, FileId("a")))
+        found = await history.store.read(whole_file(VAULT, FileId("a"), merged))
         assert found is not None
         assert found.document is not None
         assert found.document.epoch == Epoch(found.stored.revision.content_id)
+
+    @pytest.mark.parametrize("pruned", [True, False])
+    async def test_updates_that_have_a_pruned_text_are_merged_into_their_document(
+        self, history: History, pruned: bool
+    ) -> None:
+        await history.note("a", *(30 * DAY + 5 - number for number in range(4)))
+        head = history.tree.heads[FileId("a")]
+        base = initial(head.content_id, "30")
+        device = Device.kept(base, 7)
+        put = ChangedDocument(FileId("a"), TextDocument(base, head.content_id), None)
+        await history.store.write(store_documents(VAULT, history.position, [put]))
+        for position in (2, 3):
+            before = device.vector()
+            if position == 2:
+                device.insert(2, "secret")
+            else:
+                device.delete(2, 8)
+            row = (position, packed([device.doc.get_update(before)]))
+            await history.execute("INSERT INTO document_updates VALUES (1, 1, $1, $2)", *row)
+        await history.keeper(Retention(0, 0, 1) if pruned else RULE).round()
+        assert len(await history.left("a")) == (1 if pruned else 2)
+        assert await history.count("document_updates") == 0
+        found = await history.store.read(whole_file(VAULT, FileId("a"), merged))
+        assert found is not None
+        assert found.document is not None
+        assert found.document.epoch == base.epoch
+        assert Device.kept(found.document, 8).text == "30"
+        assert b"secret" not in found.document.state
+
+    async def test_updates_that_have_no_pruned_text_stay_beside_their_document(
+        self, history: History
+    ) -> None:
+        made = await history.note("a", *(30 * DAY + 5 - number for number in range(4)))
+        await history.execute(
+            "INSERT INTO documents (workspace, file, epoch_id, content_id, state, vector)"
+            " SELECT 1, 1, revision_id, revision_id, $1, $1 FROM files",
+            b"none",
+        )
+        await history.execute("INSERT INTO document_updates VALUES (1, 1, 4, $1)", b"\1x")
+        await history.keeper(Retention(0, 0, 1)).round()
+        assert await history.left("a") == made[-1:]
+        assert await history.count("document_updates") == 1
+
+    async def test_damaged_document_with_a_pruned_text_is_removed(self, history: History) -> None:
+        await history.note("a", *(30 * DAY + 5 - number for number in range(4)))
+        await history.execute(
+            "INSERT INTO documents (workspace, file, epoch_id, content_id, state, vector)"
+            " SELECT 1, 1, revision_id, revision_id, $1, $1 FROM files",
+            b"none",
+        )
+        await history.execute("INSERT INTO document_updates VALUES (1, 1, 2, $1)", b"\1x")
+        await history.keeper(Retention(0, 0, 1)).round()
+        assert await history.count("document_updates") == await history.count("documents") == 0
 
     async def test_text_that_a_later_revision_has_stays(self, history: History) -> None:
         made = await history.note("a", 30 * DAY + 3, 30 * DAY + 2)
@@ -204,7 +262,7 @@ class Housekeeping:
         left = []
         after: Position | None = Position(0)
         while after is not None:
-            step = history_pruning.prune_file(place, after, Retention(0, 0, 1), NOW)
+            step = history_pruning.prune_file(place, after, Retention(0, 0, 1), NOW, merged)
             after = await history.store.write(step)
             left.append(len(await history.left("a")))
         assert left == [7, 5, 3, 1]

@@ -1,0 +1,199 @@
+"""Updates of devices are stored beside the document of their note, until it is stored whole."""
+
+import pytest
+
+from octavo.documents import merged
+from octavo.model.documents.limits import DocumentLimits
+from octavo.model.files.changeset import DeleteFile, PurgeFile, RestoreFile
+from octavo.model.files.content import note_text
+from octavo.model.identity import FileId, RevisionId
+from octavo.store import Store, Transaction
+from octavo.store.scripts.files import whole_file
+from octavo.store.sqlite import open_inline
+from tests.actors.workspace.test_actor import text_of
+from tests.actors.workspace.test_documents import (
+    device_of,
+    head_id,
+    lacking,
+    save_of,
+    take,
+    two_processes,
+)
+from tests.fakes.inline_documents import inline_documents
+from tests.fakes.workspace_rig import VAULT, Rig, create_workspace, edit, note, serving
+
+FEW = DocumentLimits(logged=3)
+
+
+async def rows(store: Store, table: str) -> int:
+    async def count(transaction: Transaction) -> int:
+        row = await transaction.fetch_one(f"SELECT COUNT(*) FROM {table}")
+        assert row is not None
+        return int(row[0])
+
+    return await store.read(count)
+
+
+async def execute(store: Store, sql: str) -> None:
+    async def run(transaction: Transaction) -> None:
+        await transaction.execute(sql)
+
+    await store.write(run)
+
+
+async def type_words(rig: Rig, *words: str) -> None:
+    """Save each word from a device."""
+    device = await device_of(rig)
+    for word in words:
+        device.insert(len(device.text), word)
+        await rig.push(save_of(device))
+
+
+@pytest.mark.parametrize("max_bytes", [0, 1 << 20], ids=["forgotten", "in memory"])
+async def test_updates_are_stored_beside_the_document_until_they_are_many(max_bytes: int) -> None:
+    documents = inline_documents(limits=FEW, max_bytes=max_bytes)
+    async with serving(documents=documents) as rig:
+        await rig.push(note("a", "a.md", "start"))
+        device = await device_of(rig)
+        beside: list[int] = []
+        text = "start"
+        for number in range(9):
+            device.insert(len(device.text), f" {number}")
+            text += f" {number}"
+            await rig.push(save_of(device))
+            beside.append(await rows(rig.store, "document_updates"))
+            assert (await device_of(rig)).text == await text_of(rig, "a") == text
+        # The first one is stored whole: the document was derived from its text before.
+        assert beside == [0, 1, 2, 3, 0, 1, 2, 3, 0]
+        assert (await device_of(rig)).epoch == device.epoch
+
+
+async def test_updates_of_one_batch_share_a_row() -> None:
+    engine = open_inline()
+    await create_workspace(engine)
+    async with serving(engine, documents=inline_documents(limits=FEW)) as rig:
+        await rig.push(note("a", "a.md", "start"))
+        await type_words(rig, "!")
+        one, two = await device_of(rig, 7), await device_of(rig, 8)
+        one.insert(0, "one ")
+        two.insert(0, "two ")
+        await rig.push(save_of(one), save_of(two))
+        assert await rows(engine, "document_updates") == 1
+        found = await text_of(rig, "a")
+        assert sorted(found or "") == sorted("one two start!")
+    async with serving(engine, name="s", documents=inline_documents(client=102)) as rig:
+        assert (await device_of(rig)).text == found
+        take(one, await lacking(rig, one))
+        assert one.text == found
+    engine.close()
+
+
+async def test_text_that_is_written_follows_all_updates_and_clears_them() -> None:
+    documents = inline_documents(limits=FEW, max_bytes=0)
+    async with serving(documents=documents) as rig:
+        await rig.push(note("a", "a.md", "start"))
+        await type_words(rig, " 1", " 2", " 3")
+        offline = await device_of(rig)
+        offline.insert(0, "offline ")
+        await rig.push(edit(await head_id(rig), text="start 1 2 3 written"))
+        # The document stays as it is until somebody needs it.
+        assert await rows(rig.store, "document_updates") == 2
+        await rig.push(save_of(offline))
+        assert await text_of(rig, "a") == "offline start 1 2 3 written"
+        assert await rows(rig.store, "document_updates") == 0
+        assert (await device_of(rig)).text == "offline start 1 2 3 written"
+
+
+async def test_purged_note_leaves_no_updates() -> None:
+    async with serving() as rig:
+        await rig.push(note("a", "a.md", "start"))
+        await type_words(rig, " 1", " 2")
+        assert await rows(rig.store, "document_updates") == 1
+        head = frozenset({RevisionId(await head_id(rig))})
+        await rig.push(DeleteFile(FileId("a"), head))
+        await rig.push(PurgeFile(FileId("a")))
+        assert await rows(rig.store, "document_updates") == await rows(rig.store, "documents") == 0
+
+
+async def test_refused_update_leaves_those_before_it_in_the_document() -> None:
+    async with serving() as rig:
+        await rig.push(note("a", "a.md", "start"))
+        await type_words(rig, " 1", " 2")
+        device = await device_of(rig)
+        device.insert(0, "\0")
+        await rig.refusal(save_of(device))
+        await type_words(rig, " 3")
+        assert await text_of(rig, "a") == "start 1 2 3"
+        assert (await device_of(rig)).text == "start 1 2 3"
+
+
+async def test_process_appends_to_a_document_that_another_one_has_stored_whole() -> None:
+    async with two_processes() as (flaky, here, there):
+        await type_words(here, " 1", " 2")
+        device = await device_of(here)
+        take(device, await lacking(here, device))
+        # As retention does: the position stays, and so does what this process has in memory.
+        found = await flaky.read(whole_file(VAULT, FileId("a"), merged))
+        assert found is not None
+        assert found.document is not None
+        state, vector = found.document.state.hex(), found.document.vector.hex()
+        await execute(flaky, f"UPDATE documents SET state = x'{state}', vector = x'{vector}'")
+        await execute(flaky, "DELETE FROM document_updates")
+        device.insert(len(device.text), " 3")
+        await here.push(save_of(device))
+        assert await rows(flaky, "document_updates") == 1
+        assert (await device_of(there)).text == await text_of(there, "a") == "start 1 2 3"
+
+
+async def test_nothing_is_appended_to_a_document_of_another_epoch() -> None:
+    async with two_processes() as (flaky, here, there):
+        await type_words(here, " 1", " 2")
+        device = await device_of(here)
+        before = device.epoch
+        take(device, await lacking(here, device))
+        await execute(flaky, "DELETE FROM documents")
+        await execute(flaky, "DELETE FROM document_updates")
+        device.insert(len(device.text), " 3")
+        await here.refusal(save_of(device))
+        again = await device_of(there)
+        assert again.epoch != before
+        assert again.text == await text_of(there, "a") == "start 1 2"
+
+
+@pytest.mark.parametrize("damage", ["x'05'", "x'0300'", "x'03010101'"])
+async def test_damaged_update_is_reported_and_a_text_begins_anew(damage: str) -> None:
+    engine = open_inline()
+    await create_workspace(engine)
+    async with serving(engine) as rig:
+        await rig.push(note("a", "a.md", "start"))
+        await type_words(rig, " 1", " 2")
+        device = await device_of(rig)
+    await execute(engine, f"UPDATE document_updates SET updates = {damage}")
+    async with serving(engine, name="s", documents=inline_documents(client=102)) as rig:
+        device.insert(0, "lost? ")
+        await rig.refusal(save_of(device))
+        assert await text_of(rig, "a") == "start 1 2"
+        await rig.push(edit(await head_id(rig), text="written"))
+        assert (await device_of(rig)).text == "written"
+        assert await rows(engine, "document_updates") == 0
+        await type_words(rig, " again")
+        assert await text_of(rig, "a") == (await device_of(rig)).text == "written again"
+    engine.close()
+
+
+async def test_restored_text_has_a_readable_document_whatever_was_preserved() -> None:
+    async with serving() as rig:
+        await rig.push(note("a", "a.md", "start"))
+        first = await head_id(rig)
+        device = await device_of(rig)
+        await rig.push(edit(first, text="other"))
+        expected = frozenset({RevisionId(await head_id(rig))})
+        restored = RestoreFile(FileId("a"), expected, None, note_text("start"), RevisionId(first))
+        await rig.push(restored)
+        assert await text_of(rig, "a") == "start"
+        again = await device_of(rig)
+        assert again.text == "start"
+        device.insert(0, "offline ")
+        await rig.push(save_of(device))
+        assert await text_of(rig, "a") == "offline start"
+        assert (await device_of(rig)).text == "offline start"
