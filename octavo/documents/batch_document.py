@@ -157,7 +157,7 @@ class BatchDocument:
     ) -> ChangedDocument | None:
         """Return the document as it is to be stored; None for one that is stored as it is."""
         appended = self.since[self.logged :]
-        if self.written or (appended and not self._may_append(client, limits)):
+        if self.written or (appended and not self._may_append(limits)):
             self.rebase(client)
             appended = ()
         if not appended and self.stored is self.base:
@@ -165,13 +165,23 @@ class BatchDocument:
         new = TextDocument(self.base, self.content_id, self.since)
         return ChangedDocument(file_id, new, self.followed, appended)
 
-    def _may_append(self, client: int, limits: DocumentLimits) -> bool:
-        """Return whether the updates can be stored beside the document that is stored."""
+    def check_updates(self, client: int, epoch_next: Epoch) -> None:
+        """Start the epoch ``epoch_next`` if the document reads differently with its updates merged.
+
+        No epoch may have begun with it before.
+        """
+        if self.since and not self._reads_alike(self.live.stored(), client):
+            self.epoch_next = epoch_next
+            self.reset(client)
+
+    def _may_append(self, limits: DocumentLimits) -> bool:
+        """Return whether the updates can be stored beside the document that is stored.
+
+        It reads the same when it is loaded: they are merged into it one after the other again.
+        """
         if not self.kept or self.stored is not self.base:
             return False
-        if outgrows(self.since, len(self.base.state), limits.logged):
-            return False
-        return self._reads_alike(self.live.stored(), client)
+        return not outgrows(self.since, len(self.base.state), limits.logged)
 
     def _reads_alike(self, state: StoredDocument, client: int) -> bool:
         """Return whether the present state has the same text when it is loaded."""

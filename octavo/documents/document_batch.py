@@ -120,6 +120,15 @@ class DocumentBatch:
         document.write(text, content_id)
         self._discard_history(document, len(text.encode()))
 
+    def check_updates(self, file_id: FileId, epoch_next: Epoch) -> None:
+        """Prepare a document, if it was loaded, for being read with its updates merged.
+
+        See `BatchDocument.check_updates`.
+        """
+        document = self._documents.get(file_id)
+        if document is not None:
+            document.check_updates(self._cache.client, epoch_next)
+
     @property
     def weight(self) -> int:
         """The size of the loaded documents, in bytes."""

@@ -93,9 +93,17 @@ class LiveDocument:
 def merged(document: StoredDocument, updates: Sequence[bytes]) -> StoredDocument:
     """Return a document with the updates that are stored beside it.
 
-    See `octavo.model.documents.document.Merge`.
+    See `octavo.model.documents.document.MergeUpdates`. Raises `DocumentMalformed` also for a
+    document that would read differently: forged updates can depend on the order in which they are
+    merged.
     """
-    return LiveDocument(document, _NOBODY, updates).stored() if updates else document
+    if not updates:
+        return document
+    live = LiveDocument(document, _NOBODY, updates)
+    found = live.stored()
+    if LiveDocument(found, _NOBODY).text != live.text:
+        raise DocumentMalformed("The document reads differently with its updates merged.")
+    return found
 
 
 @contextmanager

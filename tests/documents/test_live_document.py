@@ -7,11 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pycrdt import Doc, Text
 
-from octavo.documents import LiveDocument
-from octavo.model.documents.edits import edits_between
+from octavo.documents import LiveDocument, merged
+from octavo.model.documents.document import StoredDocument
+from octavo.model.documents.edits import Edit, edits_between
 from octavo.model.documents.initial_document import NOTHING, client_of, initial
-from octavo.model.identity import ContentId
+from octavo.model.identity import ContentId, Epoch
 from octavo.model.refusal import DocumentMalformed
+from tests.yjs.wire import Section, Update, written
+from tests.yjs.wire import text as string
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
 
@@ -87,3 +90,27 @@ def test_bytes_that_are_no_update_are_refused() -> None:
     document = LiveDocument(initial(ContentId("c"), "text"), 7)
     with pytest.raises(DocumentMalformed):
         document.apply(b"\xff\xff\xff")
+
+
+def test_updates_are_merged_into_the_document_in_one() -> None:
+    base = initial(ContentId("c"), "start")
+    device = LiveDocument(base, 7)
+    updates: list[bytes] = []
+    for word in (" one", " two"):
+        before = device.vector_bytes()
+        device.edit([Edit(0, 0, word)])
+        updates.append(device.update_since(before))
+    found = merged(base, updates)
+    assert found.epoch == base.epoch
+    assert found.vector == device.vector_bytes()
+    assert LiveDocument(found, 8).text == LiveDocument(base, 8, updates).text == " two onestart"
+    assert merged(base, ()) is base
+
+
+def test_updates_whose_text_depends_on_their_order_are_not_merged() -> None:
+    state = Update([Section(5, 0, [string("ab")]), Section(3, 0, [string("xy", (5, 0))])]).encoded()
+    document = StoredDocument(Epoch("e"), state, b"")
+    forged = written(20, 0, string("!", None, (3, 1))).encoded()
+    assert LiveDocument(document, 9, [forged]).text == "ax!yb"
+    with pytest.raises(DocumentMalformed, match="reads differently"):
+        merged(document, [forged])

@@ -15,7 +15,15 @@ from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.plan import Plan
 from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.store import Script
-from octavo.store.scripts import changesets, documents, files, index_backlog, link_index, link_view
+from octavo.store.scripts import (
+    changesets,
+    documents,
+    files,
+    history_pruning,
+    index_backlog,
+    link_index,
+    link_view,
+)
 from octavo.store.scripts.changesets import commit_changesets
 from octavo.store.scripts.documents import put_documents
 from octavo.store.scripts.link_view import LinkView
@@ -164,7 +172,7 @@ def give_documents_away_without_their_updates(patch: pytest.MonkeyPatch) -> None
 def append_to_what_is_not_stored(patch: pytest.MonkeyPatch) -> None:
     """Updates of a document that was written since are stored beside the one that was not."""
 
-    def may_append(self: BatchDocument, client: int, limits: DocumentLimits) -> bool:
+    def may_append(self: BatchDocument, limits: DocumentLimits) -> bool:
         return self.kept
 
     patch.setattr(BatchDocument, "_may_append", may_append)
@@ -178,6 +186,21 @@ def take_back_updates_that_are_stored(patch: pytest.MonkeyPatch) -> None:
         return replace(self, live=live)
 
     patch.setattr(BatchDocument, "rebuilt", rebuilt)
+
+
+def keep_pruned_texts_in_updates(patch: pytest.MonkeyPatch) -> None:
+    """Retention removes a text, and leaves the updates that it came with."""
+    patch.setattr(history_pruning, "merge_updates", _do_nothing)
+
+
+def prune_updates_and_leave_their_document(patch: pytest.MonkeyPatch) -> None:
+    """Retention deletes the updates that had a text, and does not merge them."""
+    merging = documents.merge_updates
+
+    async def lose(transaction: Any, workspace: int, file: int, until: Position, _: object) -> None:  # noqa: ANN401
+        await merging(transaction, workspace, file, until, lambda document, _: document)
+
+    patch.setattr(history_pruning, "merge_updates", lose)
 
 
 def leave_deleted_files_in_the_index(patch: pytest.MonkeyPatch) -> None:
@@ -250,6 +273,8 @@ BROKEN_DOCUMENTS: Mapping[Break, str] = {
     give_documents_away_without_their_updates: "the document reads|" + _LOST,
     append_to_what_is_not_stored: "has the text of another content|the document reads|" + _LOST,
     take_back_updates_that_are_stored: "has the text of another content|" + _LOST,
+    keep_pruned_texts_in_updates: "updates of .* are kept, and a text of .* is gone",
+    prune_updates_and_leave_their_document: "has the text of another content",
     keep_no_documents: "no history was shed|is of .*, the document of|" + _LOST,
     leave_deleted_files_in_the_index: f"the index (finds|has)|{_WRONG_LINKS}",
     skip_a_file_at_the_cursor: f"the index (finds|has)|{_WRONG_LINKS}",

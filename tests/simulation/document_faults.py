@@ -32,7 +32,7 @@ async def faults_of_documents(
     disk: Store, kept: Kept, ledger: Ledger, devices: Iterable[Device], limits: DocumentLimits
 ) -> list[str]:
     """Return what is wrong with documents, texts and copies."""
-    found = await disk.read(_faults_of_stored(kept))
+    found = await disk.read(faults_of_stored(kept))
     texts: dict[FileId, str] = {}
     for file_id in NOTES:
         whole = await disk.read(whole_file(SHARED, file_id, merged))
@@ -45,7 +45,7 @@ async def faults_of_documents(
     return [*found, *_faults_of_marks(kept, ledger, texts)]
 
 
-def _faults_of_stored(kept: Kept) -> Script[list[str]]:
+def faults_of_stored(kept: Kept) -> Script[list[str]]:
     """Return what is wrong with documents, whether or not they have followed their texts."""
 
     async def faults(transaction: Transaction) -> list[str]:

@@ -12,7 +12,7 @@ from octavo.accounts.activity import Activity
 from octavo.actors.group_commit import GroupCommit
 from octavo.actors.jobs.retention import RetentionJob
 from octavo.model.accounts.session import SessionLife
-from octavo.model.documents.document import Merge
+from octavo.model.documents.document import MergeUpdates
 from octavo.model.files.retention import Aged, Retention, prunable
 from octavo.model.identity import ContentId, Position, RevisionId
 from octavo.service import retention
@@ -228,7 +228,7 @@ def prune_for_the_next_week(patch: pytest.MonkeyPatch) -> None:
     """Revisions are judged by the age that they have a week later."""
 
     def prune(
-        file: FileKey, after: Position, retention: Retention, now: int, merge: Merge
+        file: FileKey, after: Position, retention: Retention, now: int, merge: MergeUpdates
     ) -> Script[Any]:
         return prune_file(file, after, retention, now + 7 * DAY, merge)
 

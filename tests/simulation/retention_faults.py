@@ -14,10 +14,16 @@ from octavo.store import Script, Transaction
 from octavo.store.scripts.expiry import expire_receipts
 from octavo.store.scripts.revision_rows import WORKSPACE
 from tests.simulation.disk import Disk
+from tests.simulation.document_faults import faults_of_stored
 from tests.simulation.invariants import faults_of_texts
 from tests.simulation.kept import Kept, kept
 from tests.simulation.ledger import now
 
+_UPDATES = f"""
+    SELECT files.file_id, document_updates.position FROM files JOIN document_updates
+        ON document_updates.workspace = files.workspace AND document_updates.file = files.number
+    WHERE files.workspace = {WORKSPACE}
+"""
 _RECEIPTS = f"SELECT mutation_id FROM receipts WHERE workspace = {WORKSPACE} AND created_at >= $2"
 
 
@@ -51,6 +57,27 @@ async def faults_of_retention(disk: Disk, workspaces: Sequence[Kept], random: Ra
             more = [r.revision_id for r in after.revisions if r not in expected]
             faults.append(f"{name}: retention has removed {gone}, and left {more}")
         faults += faults_of_texts(after)
+        faults += await disk.read(_faults_of_documents(each, after))
+    return faults
+
+
+def _faults_of_documents(before: Kept, after: Kept) -> Script[list[str]]:
+    """Return what is left of pruned texts beside documents, and what documents read instead."""
+    left = {each.revision_id for each in after.revisions}
+    gone: dict[str, int] = {}
+    for each in before.revisions:
+        if each.revision_id not in left and str(each.content_id) == str(each.revision_id):
+            gone[each.file_id] = each.position
+
+    async def faults(transaction: Transaction) -> list[str]:
+        rows = await transaction.fetch_all(_UPDATES, before.workspace_id)
+        found = [
+            f"{file_id}: updates of {position} are kept, and a text of {gone[file_id]} is gone"
+            for file_id, position in rows
+            if position <= gone.get(file_id, 0)
+        ]
+        return found + await faults_of_stored(before)(transaction)
+
     return faults
 
 

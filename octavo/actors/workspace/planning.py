@@ -30,6 +30,7 @@ from octavo.model.files.receipt import Receipt
 from octavo.model.files.tree import Tree
 from octavo.model.identity import (
     ContentId,
+    Epoch,
     FileId,
     MutationId,
     Position,
@@ -293,14 +294,21 @@ class Planner:
 
         The reply to `FollowTexts` is None.
         """
+        read: list[FileId] = []
         file_ids: list[FileId] = []
         for query in queries:
-            file_ids += query.file_ids if isinstance(query, FollowTexts) else (query.file_id,)
-        loading = await self._load(state, file_ids)
+            if isinstance(query, FollowTexts):
+                read += query.file_ids
+            else:
+                file_ids.append(query.file_id)
+        loading = await self._load(state, [*file_ids, *read])
         batch = loading.batch
 
         def work() -> ReadDocuments:
             loading.load()
+            for file_id in read:
+                if file_id in loading.contents:
+                    batch.check_updates(file_id, Epoch(state.tree.heads[file_id].revision_id))
             # Some begin a new epoch here.
             to_store = batch.changed()
             updates = [

@@ -57,7 +57,7 @@ class ChangedDocument(NamedTuple):
     appended: tuple[bytes, ...] = ()
 
 
-class Merge(Protocol):
+class MergeUpdates(Protocol):
     """Merges updates into a document."""
 
     def __call__(self, document: StoredDocument, updates: Sequence[bytes]) -> StoredDocument:

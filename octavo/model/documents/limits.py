@@ -16,8 +16,8 @@ class DocumentLimits(NamedTuple):
         history: maximum size of a document as a multiple of its text size; past it, a new
             epoch starts without history.
         history_free: bytes below which a document keeps its history in any case.
-        max_history: maximum bytes of a document in addition to its text. A document is loaded
-            after each batch of updates, which blocks the process.
+        max_history: maximum bytes of a document in addition to its text. Loading one
+            blocks the process.
         logged: maximum number of updates that are stored beside a document.
     """
 

@@ -59,8 +59,8 @@ def check_update(
 
     One check is left to the caller. A forged update can refer to a position that no device
     would, although both of its ends exist; the text then depends on whether the document was
-    loaded at once or update by update. The caller must compare the text with that of the stored
-    document, and start a new epoch if they differ.
+    loaded at once or update by update. Whoever stores or gives away the document as one update must
+    compare the texts, and start a new epoch if they differ.
 
     Raises `DocumentMalformed` for bytes that are not an update, `DocumentUnsupported` for one
     that writes more than text, `InvalidContent` for text that a note can't have,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from octavo.model.documents.varint import read_varint, write_varint
 from octavo.model.refusal import DocumentMalformed
 
-MAX_UPDATES = 128
+MAX_UPDATES = 64
 """Merging one of a few words takes about 20 µs, each time that the document is loaded."""
 
 FREE_BYTES = 4096

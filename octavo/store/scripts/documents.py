@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from octavo.model.documents.document import (
     ChangedDocument,
-    Merge,
+    MergeUpdates,
     StoredDocument,
     TextDocument,
 )
@@ -251,7 +251,7 @@ async def delete_document_of(
 
 
 async def merge_updates(
-    transaction: Transaction, workspace: int, file: int, until: Position, merge: Merge
+    transaction: Transaction, workspace: int, file: int, until: Position, merge: MergeUpdates
 ) -> None:
     """Merge the updates beside the document of a file into it, if some are of ``until`` or before.
 

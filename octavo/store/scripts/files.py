@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from octavo.model.documents.document import Merge, StoredDocument
+from octavo.model.documents.document import MergeUpdates, StoredDocument
 from octavo.model.documents.initial_document import initial
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision
@@ -153,7 +153,7 @@ def head_paths(workspace_id: WorkspaceId, file_ids: Sequence[FileId]) -> Script[
 
 
 def whole_file(
-    workspace_id: WorkspaceId, file_id: FileId, merge: Merge
+    workspace_id: WorkspaceId, file_id: FileId, merge: MergeUpdates
 ) -> Script[WholeFile | None]:
     """Return the head of a file with its document; None without the file.
 
@@ -229,7 +229,7 @@ def whole_files(
     file_ids: Sequence[FileId],
     revision_ids: Sequence[RevisionId],
     max_bytes: int,
-    merge: Merge,
+    merge: MergeUpdates,
     within: Confinement | None = None,
 ) -> Script[tuple[list[WholeFile], list[StoredFile]]]:
     """Return the same as `files`, the live files with their documents.
@@ -302,7 +302,7 @@ def _derived(stored: StoredFile, *, behind: bool = False, unread: bool = False) 
     return WholeFile(stored, document, behind=behind, unread=unread)
 
 
-def _whole(stored: StoredFile, row: Row, updates: bytes, merge: Merge) -> WholeFile:
+def _whole(stored: StoredFile, row: Row, updates: bytes, merge: MergeUpdates) -> WholeFile:
     """Return a file with its document, from its row and the updates beside it."""
     found = None if row[2] is None else document_of_row(row, updates)
     if found is not None:

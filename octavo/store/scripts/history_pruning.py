@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from octavo.model.documents.document import Merge
+from octavo.model.documents.document import MergeUpdates
 from octavo.model.files.feed import page_end
 from octavo.model.files.retention import Aged, Retention, prunable
 from octavo.model.identity import Position
@@ -105,7 +105,7 @@ def files_to_prune(after: FileKey, retention: Retention, now: int) -> Script[Fil
 
 
 def prune_file(
-    file: FileKey, after: Position, retention: Retention, now: int, merge: Merge
+    file: FileKey, after: Position, retention: Retention, now: int, merge: MergeUpdates
 ) -> Script[Position | None]:
     """Delete revisions of a file after a position that need not be kept.
 
@@ -145,7 +145,7 @@ def prune_file(
 
 
 async def _delete(
-    transaction: Transaction, file: FileKey, rows: Sequence[Row], merge: Merge
+    transaction: Transaction, file: FileKey, rows: Sequence[Row], merge: MergeUpdates
 ) -> None:
     """Delete revisions that `_WINDOW` has selected."""
     await transaction.execute_many(
