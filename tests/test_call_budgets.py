@@ -18,11 +18,11 @@ from tests.project.source import ROOT
 
 RUNS = 5
 BUDGETS = {
-    "save, 1 writer": 497,
+    "save, 1 writer": 485,
     "save, 16 writers": 285,
-    "304": 131,
-    "read of 2 KB": 137,
-    "health": 88,
+    "304": 116,
+    "read of 2 KB": 113,
+    "health": 72,
 }
 """The median of `RUNS` counts, by work."""
 MORE_OF_ONE = 1.05

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Literal, cast
-from uuid import UUID
+from typing import Annotated, Literal, cast
 
 from quart import Quart
 from quart_trio import QuartTrio
@@ -12,7 +11,7 @@ from quart_trio import QuartTrio
 from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel
+from octavo.http.contract.contract_model import IN_PATH, ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import NotSignedIn
 from octavo.http.contract.request_log import RequestLog
@@ -51,7 +50,7 @@ class Alive(ContractModel):
 
 
 class NotePath(ContractModel):
-    note_id: UUID
+    note_id: Annotated[str, IN_PATH]
 
 
 class NoteInput(ContractModel):

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from typing import Annotated
 from uuid import UUID
 
 import trio
@@ -9,7 +10,7 @@ import trio
 from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel, HeaderModel
+from octavo.http.contract.contract_model import IN_PATH, ContractModel, HeaderModel
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.problems import NotFound, NotSignedIn, Problem, RateLimited
 from octavo.http.contract.reply import NotModified, Reply, Stream
@@ -26,7 +27,7 @@ class ShelfClosed(Problem):
 
 
 class ShelfPath(ContractModel):
-    shelf_id: UUID
+    shelf_id: Annotated[str, IN_PATH]
 
 
 class PagePath(ShelfPath):
@@ -130,11 +131,11 @@ class ShelfOperations:
     async def get_shelf(
         self, call: Call, path: ShelfPath, headers: ReadHeaders
     ) -> Reply[Shelf] | NotModified:
-        if path.shelf_id != KNOWN:
+        if UUID(path.shelf_id) != KNOWN:
             raise NotFound
         if headers.if_none_match == '"1"':
             return NotModified(((b"etag", b'"1"'),))
-        shelf = Shelf(shelf_id=path.shelf_id, note_count=3)
+        shelf = Shelf(shelf_id=UUID(path.shelf_id), note_count=3)
         return Reply(shelf, ((b"etag", b'"1"'), (b"cache-control", b"private")))
 
     @operation(

@@ -1,7 +1,6 @@
 """Check the permissions of workspace members."""
 
 from collections.abc import Callable
-from uuid import UUID
 
 import trio
 
@@ -116,37 +115,34 @@ class Access:
             raise AccountLocked
         await self.check(workspace_id, caller, right)
 
-    async def workspace(self, call: Call, workspace_id: UUID, right: Right) -> WorkspaceId:
+    async def workspace(self, call: Call, workspace_id: WorkspaceId, right: Right) -> WorkspaceId:
         """Return the workspace in the path of a request, where the caller has ``right``.
 
         Raises `NotFound` or `Forbidden`.
         """
-        found = WorkspaceId(str(workspace_id))
-        await self.require(call, found, right)
-        return found
+        await self.require(call, workspace_id, right)
+        return workspace_id
 
     async def visible(
-        self, call: Call, workspace_id: UUID
+        self, call: Call, workspace_id: WorkspaceId
     ) -> tuple[WorkspaceId, Confinement | None]:
         """Return the workspace in the path of a reading request, and what is visible of it.
 
         The caller is limited to the files within the returned folder. Raises `NotFound` or
         `Forbidden`.
         """
-        found = WorkspaceId(str(workspace_id))
         caller = call.principal_as(Caller)
-        await self.check(found, caller, "read")
-        return found, caller.confinement
+        await self.check(workspace_id, caller, "read")
+        return workspace_id, caller.confinement
 
     async def member(
-        self, call: Call, workspace_id: UUID, right: Right
+        self, call: Call, workspace_id: WorkspaceId, right: Right
     ) -> tuple[Caller, WorkspaceId]:
         """Return the caller with the workspace in the path of a request.
 
         Raises `NotFound` or `Forbidden`.
         """
-        found = WorkspaceId(str(workspace_id))
-        return await self.require(call, found, right), found
+        return await self.require(call, workspace_id, right), workspace_id
 
     async def seen(self, call: Call, workspace_id: WorkspaceId) -> Workspace:
         """Return the workspace as the caller sees it. Raises `NotFound`."""

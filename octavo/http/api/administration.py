@@ -1,7 +1,6 @@
 """The accounts of the installation, for its administrators."""
 
 from typing import Annotated
-from uuid import UUID
 
 from pydantic import Field
 from pydantic_core import MISSING
@@ -21,6 +20,7 @@ from octavo.http.api.refusals import refused_with
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
+    IN_PATH,
     REMOVED,
     ContractModel,
     Identifier,
@@ -50,7 +50,7 @@ _LONGEST_BODY = 8_192
 class AccountPath(ContractModel):
     """One account."""
 
-    account_id: UUID
+    account_id: Annotated[AccountId, IN_PATH]
 
 
 class AccountSummarySchema(ContractModel):
@@ -166,7 +166,7 @@ class AdministrationOperations:
     async def read_account(self, call: Call, path: AccountPath) -> AccountSummarySchema:
         """Return an account."""
         require_administrator(call)
-        return _schema(await self._administration.read(AccountId(str(path.account_id))))
+        return _schema(await self._administration.read(path.account_id))
 
     @operation(
         id="updateAccount",
@@ -199,7 +199,7 @@ class AdministrationOperations:
         )
         return _schema(
             await self._administration.decide(
-                AccountId(str(path.account_id)), change, actor=caller.account_id, client=call.client
+                path.account_id, change, actor=caller.account_id, client=call.client
             )
         )
 
@@ -218,9 +218,7 @@ class AdministrationOperations:
     async def remove_account(self, call: Call, path: AccountPath) -> Removed:
         """Remove an account."""
         caller = require_administrator(call)
-        await self._removal.remove(
-            AccountId(str(path.account_id)), actor=caller.account_id, client=call.client
-        )
+        await self._removal.remove(path.account_id, actor=caller.account_id, client=call.client)
         return REMOVED
 
 

@@ -1,7 +1,6 @@
 """Upload images and attach them."""
 
 from typing import Annotated
-from uuid import UUID
 
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import MISSING
@@ -27,6 +26,7 @@ from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import MultipartStream, Part, json_body, multipart_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
+    IN_PATH,
     ChosenIdentifier,
     ContractModel,
     Identifier,
@@ -40,7 +40,7 @@ from octavo.images.facts import MAX_BYTES
 from octavo.model.accounts.access_limits import WRITE
 from octavo.model.files.changeset import AttachImage
 from octavo.model.files.image import ObjectId, UnacceptableImage, UploadMissing
-from octavo.model.identity import Digest, FileId, WorkspaceId
+from octavo.model.identity import Digest, FileId
 from octavo.model.refusal import InvalidContent, MutationReused
 from octavo.model.usage import StorageLimitReached
 from octavo.store.scripts.uploads import UploaderGone
@@ -94,7 +94,7 @@ class AttachmentUploadResult(ContractModel):
 class ObjectPath(WorkspacePath):
     """An uploaded image."""
 
-    object_id: UUID
+    object_id: Annotated[ObjectId, IN_PATH]
 
 
 class FinalizeAttachmentInput(ContractModel):
@@ -214,7 +214,7 @@ class AttachmentOperations:
         self, call: Call, path: ObjectPath, headers: IfMatch, body: FinalizeAttachmentInput
     ) -> Reply[FileChangeSchema]:
         """Attach an image."""
-        workspace_id, object_id = WorkspaceId(str(path.workspace_id)), ObjectId(str(path.object_id))
+        workspace_id, object_id = path.workspace_id, path.object_id
         chosen = UNASSIGNED if body.file_id is MISSING else FileId(body.file_id)
         heads = None if headers.if_match is None else expected_heads(headers.if_match)
         requested = AttachImage(chosen, body.path, unknown_image(object_id), heads)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Literal, assert_never
-from uuid import UUID
 
 from pydantic import FailFast, Field, field_validator
 from pydantic_core import MISSING
@@ -21,6 +20,7 @@ from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
+    IN_PATH,
     ChosenIdentifier,
     ContractModel,
     GivenBytes,
@@ -44,7 +44,7 @@ from octavo.model.files.changeset import (
 )
 from octavo.model.files.content import NoteText
 from octavo.model.files.image import ObjectId, UploadedImage, UploadMissing
-from octavo.model.identity import Epoch, FileId, MutationId, RevisionId, WorkspaceId
+from octavo.model.identity import Epoch, FileId, MutationId, RevisionId
 from octavo.model.refusal import FilePurged, HeadNotNamed, TooManyFiles
 from octavo.store import Store
 from octavo.store.scripts.changesets import receipts
@@ -162,7 +162,7 @@ class ChangesetInput(ContractModel):
 class MutationPath(WorkspacePath):
     """A changeset of a workspace."""
 
-    mutation_id: UUID
+    mutation_id: Annotated[MutationId, IN_PATH]
 
 
 class ChangesetOperations:
@@ -217,7 +217,7 @@ class ChangesetOperations:
             for each in body.operations
             if isinstance(each, RestoreOperation) and each.revision_id is not MISSING
         }
-        workspace_id = WorkspaceId(str(path.workspace_id))
+        workspace_id = path.workspace_id
         attached = {
             FileId(each.file_id): ObjectId(each.object_id)
             for each in body.operations
@@ -239,9 +239,7 @@ class ChangesetOperations:
         if repeated is not None:
             message = "Another operation of this changeset is on the same file: combine them."
             raise InvalidRequest(errors=[(f"/operations/{repeated}/fileId", message)])
-        receipt = await self._submitter.push(
-            call, str(path.workspace_id), operations, body.mutation_id
-        )
+        receipt = await self._submitter.push(call, path.workspace_id, operations, body.mutation_id)
         return await changeset_result(receipt)
 
     @operation(
@@ -258,7 +256,7 @@ class ChangesetOperations:
     )
     async def get_receipt(self, call: Call, path: MutationPath) -> ChangesetResultSchema:
         """Return a receipt."""
-        access, mutation_id = self._submitter.access, MutationId(str(path.mutation_id))
+        access, mutation_id = self._submitter.access, path.mutation_id
         workspace_id, within = await access.visible(call, path.workspace_id)
         found = await self._store.read_much(receipts(workspace_id, [mutation_id]))
         if mutation_id not in found:

@@ -14,6 +14,7 @@ from octavo.http.api.oauth_problems import REQUEST_PROBLEMS, request_refusals
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
+    IN_PATH,
     REMOVED,
     ContractModel,
     Identifier,
@@ -45,7 +46,7 @@ _WorkspaceIds = Annotated[tuple[UUID, ...], Field(min_length=1, max_length=MAX_W
 class ConnectionPath(ContractModel):
     """A connected program."""
 
-    connection_id: UUID
+    connection_id: Annotated[GrantId, IN_PATH]
 
 
 class ConnectionSchema(ContractModel):
@@ -168,7 +169,7 @@ class ConnectionOperations:
     async def revoke_connection(self, call: Call, path: ConnectionPath) -> Removed:
         """End a grant with all of its tokens."""
         account_id = call.principal_as(Caller).account_id
-        grant_id = GrantId(str(path.connection_id))
+        grant_id = path.connection_id
         if not await self._server.tokens.end(account_id, grant_id, client=call.client):
             raise NotFound
         return REMOVED

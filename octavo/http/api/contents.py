@@ -25,7 +25,7 @@ from octavo.http.contract.reply import NoBytes, NotModified, Stream
 from octavo.model.accounts.access_limits import READ
 from octavo.model.etag import entity_tag
 from octavo.model.files.image import MEDIA_TYPES
-from octavo.model.identity import FileId, RevisionId
+from octavo.model.identity import RevisionId
 from octavo.model.refusal import FilePurged
 from octavo.model.usage import Amount
 from octavo.store import Store
@@ -130,7 +130,7 @@ class ContentOperations:
         workspace_id, within = await self._access.visible(call, path.workspace_id)
         await self._metering.admit(call)
         named = None if query.revision is MISSING else RevisionId(query.revision)
-        file_id = FileId(str(path.file_id))
+        file_id = path.file_id
         found = await self._store.read(content_of(workspace_id, file_id, named))
         if found is not None and within is not None:
             paths = await self._store.read(head_paths(workspace_id, [file_id]))

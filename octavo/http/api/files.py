@@ -1,7 +1,7 @@
 """Operations on single files: each of these is a changeset of its own."""
 
 from dataclasses import replace
-from uuid import UUID
+from typing import Annotated
 
 from pydantic_core import MISSING
 
@@ -15,6 +15,7 @@ from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
+    IN_PATH,
     ChosenIdentifier,
     ContractModel,
     HeaderModel,
@@ -35,7 +36,7 @@ from octavo.model.files.changeset import (
 )
 from octavo.model.files.content import NoteText, note_text
 from octavo.model.files.receipt import Receipt
-from octavo.model.identity import FileId, RevisionId, WorkspaceId
+from octavo.model.identity import FileId, RevisionId
 from octavo.model.refusal import (
     DomainError,
     FileExists,
@@ -70,7 +71,7 @@ UNASSIGNED = FileId("")
 class FilePath(WorkspacePath):
     """A file of a workspace."""
 
-    file_id: UUID
+    file_id: Annotated[FileId, IN_PATH]
 
 
 class IfMatch(HeaderModel):
@@ -184,7 +185,7 @@ class FileOperations:
         if body.text is MISSING and body.path is MISSING:
             raise InvalidRequest(errors=[("", "Give text, path, or both.")])
         update = UpdateFile(
-            FileId(str(path.file_id)),
+            path.file_id,
             expected_heads(headers.if_match),
             None if body.text is MISSING else text_of(body.text),
             None if body.path is MISSING else body.path,
@@ -192,9 +193,7 @@ class FileOperations:
         )
         if body.rewrite_links and body.path is MISSING:
             raise InvalidRequest(errors=[("/rewriteLinks", LINKS_WITHOUT_PATH)])
-        receipt = await self._submitter.push(
-            call, str(path.workspace_id), (update,), body.mutation_id
-        )
+        receipt = await self._submitter.push(call, path.workspace_id, (update,), body.mutation_id)
         return changed(receipt)
 
     @operation(
@@ -214,7 +213,7 @@ class FileOperations:
         self, call: Call, path: FilePath, headers: IfMatch
     ) -> Reply[FileChangeSchema]:
         """Delete a file."""
-        delete = DeleteFile(FileId(str(path.file_id)), expected_heads(headers.if_match))
+        delete = DeleteFile(path.file_id, expected_heads(headers.if_match))
         return await self._push(call, path, delete, MISSING)
 
     @operation(
@@ -241,13 +240,13 @@ class FileOperations:
         self, call: Call, path: FilePath, headers: IfMatch, body: RestoreFileInput
     ) -> Reply[FileChangeSchema]:
         """Restore a file; ``if-match`` names its head, which may be the one that deleted it."""
-        file_id, heads = FileId(str(path.file_id)), expected_heads(headers.if_match)
+        file_id, heads = path.file_id, expected_heads(headers.if_match)
         target = None if body.path is MISSING else body.path
         if body.revision_id is MISSING:
             return await self._push(
                 call, path, RestoreFile(file_id, heads, target), body.mutation_id
             )
-        workspace_id = WorkspaceId(str(path.workspace_id))
+        workspace_id = path.workspace_id
         revision_id = RevisionId(body.revision_id)
         restore = RestoreFile(file_id, heads, target, revision_id=revision_id)
         try:
@@ -279,7 +278,7 @@ class FileOperations:
         self, call: Call, path: FilePath, body: PurgeFileInput
     ) -> Reply[FileChangeSchema]:
         """Purge a file."""
-        return await self._push(call, path, PurgeFile(FileId(str(path.file_id))), body.mutation_id)
+        return await self._push(call, path, PurgeFile(path.file_id), body.mutation_id)
 
     async def _push(
         self,
@@ -291,7 +290,7 @@ class FileOperations:
     ) -> Reply[FileChangeSchema]:
         receipt = await self._submitter.push(
             call,
-            str(path.workspace_id),
+            path.workspace_id,
             (change,),
             mutation_id,
             requested=(change if requested is None else requested,),

@@ -120,7 +120,7 @@ class HistoryOperations:
         """Return the changes between two revisions."""
         workspace_id, within = await self._access.visible(call, path.workspace_id)
         await self._metering.admit(call)
-        seen = _SeenFile(workspace_id, FileId(str(path.file_id)), within)
+        seen = _SeenFile(workspace_id, path.file_id, within)
         new = await self._revision(seen, query.new)
         old = await self._before(seen, query.old, new)
         compared = [new] if old is None else [old, new]

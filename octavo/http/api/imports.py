@@ -2,8 +2,7 @@
 
 import json
 from functools import partial
-from typing import Literal
-from uuid import UUID
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -14,7 +13,7 @@ from octavo.http.api.refusals import refused_with
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import BodyStream, json_body, raw_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import REMOVED, ContractModel, Identifier, Removed
+from octavo.http.contract.contract_model import IN_PATH, REMOVED, ContractModel, Identifier, Removed
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import NotFound
 from octavo.http.contract.unavailable import StorageFull
@@ -113,7 +112,7 @@ class ImportSchema(ContractModel):
 class ImportPath(WorkspacePath):
     """An import."""
 
-    import_id: UUID
+    import_id: Annotated[str, IN_PATH]
 
 
 class PartPath(ImportPath):
@@ -181,7 +180,7 @@ class ImportOperations:
         """Receive a part."""
         caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
         part = await self._imports.receive_part(
-            workspace_id, caller.account_id, str(path.import_id), path.number, body
+            workspace_id, caller.account_id, path.import_id, path.number, body
         )
         return ImportPartSchema(number=part.number, size=part.size, digest=part.digest)
 
@@ -199,7 +198,7 @@ class ImportOperations:
     async def get_workspace_import(self, call: Call, path: ImportPath) -> ImportSchema:
         """Return an import of the caller."""
         caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
-        found = await self._imports.find(workspace_id, caller.account_id, str(path.import_id))
+        found = await self._imports.find(workspace_id, caller.account_id, path.import_id)
         return _import(found)
 
     @operation(
@@ -231,7 +230,7 @@ class ImportOperations:
         permit = partial(self._access.check_later, workspace_id, caller, "write")
         try:
             result = await self._imports.complete(
-                workspace_id, caller.account_id, str(path.import_id), permit
+                workspace_id, caller.account_id, path.import_id, permit
             )
         except ImportWithoutRoom as refusal:
             raise StorageFull(refusal.detail, retry_after=_ROOM_SECONDS) from None
@@ -251,7 +250,7 @@ class ImportOperations:
     async def abort_workspace_import(self, call: Call, path: ImportPath) -> Removed:
         """Abort an import."""
         caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
-        await self._imports.abort(workspace_id, caller.account_id, str(path.import_id))
+        await self._imports.abort(workspace_id, caller.account_id, path.import_id)
         return REMOVED
 
 

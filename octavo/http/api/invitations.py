@@ -1,7 +1,7 @@
 """Invitations to the installation and into workspaces."""
 
+from typing import Annotated
 from urllib.parse import quote
-from uuid import UUID
 
 from pydantic import Field
 
@@ -17,6 +17,7 @@ from octavo.http.api.workspaces import WorkspaceDocument, WorkspacePath, workspa
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
+    IN_PATH,
     REMOVED,
     ContractModel,
     GivenTime,
@@ -48,13 +49,13 @@ _LONGEST_BODY = 8_192
 class InvitationPath(ContractModel):
     """One invitation."""
 
-    invitation_id: UUID
+    invitation_id: Annotated[InvitationId, IN_PATH]
 
 
 class WorkspaceInvitationPath(WorkspacePath):
     """One invitation into a workspace."""
 
-    invitation_id: UUID
+    invitation_id: Annotated[InvitationId, IN_PATH]
 
 
 class WorkspaceInvitationInput(ContractModel):
@@ -199,7 +200,7 @@ class InvitationOperations:
         """Revoke an invitation."""
         caller = require_administrator(call)
         await self._invitations.revoke(
-            InvitationId(str(path.invitation_id)),
+            path.invitation_id,
             None,
             actor=caller.account_id,
             client=call.client,
@@ -293,7 +294,7 @@ class InvitationOperations:
         """Revoke an invitation into a workspace."""
         caller, workspace_id = await self._access.member(call, path.workspace_id, "manage")
         await self._invitations.revoke(
-            InvitationId(str(path.invitation_id)),
+            path.invitation_id,
             workspace_id,
             actor=caller.account_id,
             client=call.client,

@@ -1,7 +1,6 @@
 """The API keys of the caller's account."""
 
 from typing import Annotated
-from uuid import UUID
 
 from pydantic import Field
 
@@ -14,6 +13,7 @@ from octavo.http.api.refusals import refused_with
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
+    IN_PATH,
     LATEST,
     REMOVED,
     ContractModel,
@@ -42,7 +42,7 @@ _SCOPELESS = "A key with full access has no other limits: give scopes, too."
 class KeyPath(ContractModel):
     """An API key."""
 
-    key_id: UUID
+    key_id: Annotated[KeyId, IN_PATH]
 
 
 class ApiKeyCreateInput(ContractModel):
@@ -167,7 +167,7 @@ class KeyOperations:
     async def revoke_key(self, call: Call, path: KeyPath) -> Removed:
         """Revoke a key."""
         account_id = call.principal_as(Caller).account_id
-        await self._own.revoke(account_id, KeyId(str(path.key_id)), client=call.client)
+        await self._own.revoke(account_id, path.key_id, client=call.client)
         return REMOVED
 
     def _checked(self, body: ApiKeyCreateInput) -> tuple[str, int | None, AccessLimits | None]:

@@ -1,13 +1,14 @@
 """Reports of published links, for the administrators of the installation."""
 
+from typing import Annotated
 from urllib.parse import quote
-from uuid import UUID
 
 from pydantic import Field
 
 from octavo.http.api.administration import require_administrator
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
+    IN_PATH,
     REMOVED,
     ContractModel,
     Identifier,
@@ -25,7 +26,7 @@ from octavo.publishing.reports import LinkReports
 class ReportPath(ContractModel):
     """One report."""
 
-    report_id: UUID
+    report_id: Annotated[ReportId, IN_PATH]
 
 
 class LinkReportSchema(ContractModel):
@@ -106,9 +107,7 @@ class LinkReportOperations:
     async def dismiss_report(self, call: Call, path: ReportPath) -> Removed:
         """Close a report."""
         caller = require_administrator(call)
-        await self._reports.dismiss(
-            ReportId(str(path.report_id)), actor=caller.account_id, client=call.client
-        )
+        await self._reports.dismiss(path.report_id, actor=caller.account_id, client=call.client)
         return REMOVED
 
     @operation(
@@ -128,7 +127,5 @@ class LinkReportOperations:
     async def take_down_reported_link(self, call: Call, path: ReportPath) -> Removed:
         """Take a link down."""
         caller = require_administrator(call)
-        await self._reports.take_down(
-            ReportId(str(path.report_id)), actor=caller.account_id, client=call.client
-        )
+        await self._reports.take_down(path.report_id, actor=caller.account_id, client=call.client)
         return REMOVED

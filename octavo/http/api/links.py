@@ -13,7 +13,7 @@ from octavo.http.contract.paging import Cursor, ListPage, PageQuery, read_cursor
 from octavo.http.contract.problems import NotFound
 from octavo.http.contract.slices import converted
 from octavo.model.accounts.access_limits import READ
-from octavo.model.identity import FileId, WorkspaceId
+from octavo.model.identity import WorkspaceId
 from octavo.store import Script, Store, StoreFull, StoreUnavailable
 from octavo.store.scripts.link_queries import (
     FIRST,
@@ -101,7 +101,7 @@ class LinkOperations:
     async def get_links(self, call: Call, path: FilePath, query: PageQuery) -> FileLinksSchema:
         """Return the links of a live file."""
         workspace_id, within = await self._access.visible(call, path.workspace_id)
-        file_id = FileId(str(path.file_id))
+        file_id = path.file_id
         if query.after is None:
             script = links_of_file(workspace_id, file_id, query.limit + 1, within)
             found = await self._read(workspace_id, script)

@@ -1,6 +1,6 @@
 """The members of a workspace."""
 
-from uuid import UUID
+from typing import Annotated
 
 from pydantic_core import MISSING
 
@@ -11,6 +11,7 @@ from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
+    IN_PATH,
     REMOVED,
     ContractModel,
     Identifier,
@@ -30,7 +31,7 @@ _LONGEST_BODY = 4_096
 class MemberPath(WorkspacePath):
     """One member of a workspace."""
 
-    account_id: UUID
+    account_id: Annotated[AccountId, IN_PATH]
 
 
 class MemberRole(ContractModel):
@@ -110,7 +111,7 @@ class MemberOperations:
         changed = await self._members.change(
             workspace_id,
             caller.account_id,
-            AccountId(str(path.account_id)),
+            path.account_id,
             body.role,
             client=call.client,
         )
@@ -131,7 +132,7 @@ class MemberOperations:
     async def remove_member(self, call: Call, path: MemberPath) -> Removed:
         """End a membership."""
         caller, workspace_id = await self._access.member(call, path.workspace_id, "read")
-        account_id = AccountId(str(path.account_id))
+        account_id = path.account_id
         await self._members.remove(workspace_id, caller.account_id, account_id, client=call.client)
         return REMOVED
 

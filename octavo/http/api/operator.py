@@ -23,7 +23,6 @@ from octavo.model.accounts.account import State
 from octavo.model.accounts.address import parse_address
 from octavo.model.accounts.administration import DecisionsChange
 from octavo.model.accounts.refusal import ControlsChanged, LastAdministrator
-from octavo.model.identity import AccountId
 from octavo.store.scripts.accounts import AccountSummary
 
 _LONGEST_BODY = 8_192
@@ -101,7 +100,7 @@ class OperatorOperations:
     )
     async def read_account(self, call: Call, path: AccountPath) -> OperatorAccount:
         """Return an account."""
-        return _schema(await self._administration.read(AccountId(str(path.account_id))))
+        return _schema(await self._administration.read(path.account_id))
 
     @operation(
         id="setOperatorAccountControls",
@@ -122,7 +121,7 @@ class OperatorOperations:
     ) -> OperatorAccount:
         """Change the controls of an account."""
         change = DecisionsChange(controls=controls_change(body, below=""))
-        account_id = AccountId(str(path.account_id))
+        account_id = path.account_id
         return _schema(
             await self._administration.decide(
                 account_id, change, actor="operator", client=call.client
@@ -144,7 +143,7 @@ class OperatorOperations:
     )
     async def remove_account(self, call: Call, path: AccountPath) -> Removed:
         """Remove an account."""
-        await self._removal.remove_by_operator(AccountId(str(path.account_id)), client=call.client)
+        await self._removal.remove_by_operator(path.account_id, client=call.client)
         return REMOVED
 
     @operation(

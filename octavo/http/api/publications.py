@@ -2,7 +2,6 @@
 
 from typing import Annotated, Literal
 from urllib.parse import quote
-from uuid import UUID
 
 from pydantic import Discriminator, Field
 
@@ -16,6 +15,7 @@ from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
+    IN_PATH,
     REMOVED,
     ContractModel,
     GivenTime,
@@ -136,7 +136,7 @@ class PublishedLinkList(ListPage[PublishedLinkSchema]):
 class PublicationPath(WorkspacePath):
     """One link."""
 
-    publication_id: UUID
+    publication_id: Annotated[PublicationId, IN_PATH]
 
 
 class PublicationOperations:
@@ -234,7 +234,7 @@ class PublicationOperations:
         _, workspace_id = await self._access.member(call, path.workspace_id, "manage")
         await self._links.revoke(
             workspace_id,
-            PublicationId(str(path.publication_id)),
+            path.publication_id,
             actor=call.principal_as(Caller).account_id,
             client=call.client,
         )

@@ -6,7 +6,6 @@ alike: the page with the password form, or the same 404 for an image.
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated
-from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
@@ -16,7 +15,7 @@ from octavo.http.api.metering import MeteredChunks
 from octavo.http.contract.bodies import form_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.content_disposition import content_disposition
-from octavo.http.contract.contract_model import ContractModel
+from octavo.http.contract.contract_model import IN_PATH, ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import Header, InvalidRequest, NotFound
 from octavo.http.contract.reply import HtmlPage, NoBytes, NotModified, Stream
@@ -56,8 +55,8 @@ class TokenPath(ContractModel):
 class PublishedImagePath(TokenPath):
     """A revision of an image."""
 
-    file_id: UUID
-    revision_id: UUID
+    file_id: Annotated[FileId, IN_PATH]
+    revision_id: Annotated[RevisionId, IN_PATH]
 
 
 class ReadingQuery(ContractModel):
@@ -203,7 +202,7 @@ class PublishedOperations:
         headers: IfNoneMatch,
     ) -> Stream | NotModified:
         """Return an image."""
-        file_id, revision_id = FileId(str(path.file_id)), RevisionId(str(path.revision_id))
+        file_id, revision_id = path.file_id, path.revision_id
         found = await self._reading.image(
             path.token, file_id, revision_id, query.note, query.ticket
         )

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from sys import getsizeof
-from typing import Literal, NamedTuple
-from uuid import UUID
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -37,7 +36,7 @@ from octavo.http.api.store_problems import WorkspaceBusy
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel, Identifier
+from octavo.http.contract.contract_model import IN_PATH, ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
@@ -111,7 +110,7 @@ class RevisionList(ListPage[ListedRevision]):
 class RevisionPath(FilePath):
     """A revision of a file."""
 
-    revision_id: UUID
+    revision_id: Annotated[RevisionId, IN_PATH]
 
 
 class ReadFilesInput(ContractModel):
@@ -207,7 +206,7 @@ class ReadingOperations:
         """Return a file."""
         workspace_id, within = await self._access.visible(call, path.workspace_id)
         await self._metering.admit(call)
-        file_id = FileId(str(path.file_id))
+        file_id = path.file_id
         if headers.if_none_match is not None:
             had = headers.tags
             head_of = HeadOf(file_id)
@@ -310,9 +309,7 @@ class ReadingOperations:
         workspace_id, within = await self._access.visible(call, path.workspace_id)
         after = read_cursor(query.after, 1, number=0)
         before = Position(int(after[0]) if after else _NEWEST)
-        script = files.revisions_of(
-            workspace_id, FileId(str(path.file_id)), before, query.limit + 1, within
-        )
+        script = files.revisions_of(workspace_id, path.file_id, before, query.limit + 1, within)
         found = await self._store.read_much(script)
         if not found and after is None:
             raise NotFound
@@ -345,9 +342,7 @@ class ReadingOperations:
         """Return a revision with its text."""
         workspace_id, within = await self._access.visible(call, path.workspace_id)
         await self._metering.admit(call)
-        script = files.revision(
-            workspace_id, FileId(str(path.file_id)), RevisionId(str(path.revision_id)), within
-        )
+        script = files.revision(workspace_id, path.file_id, path.revision_id, within)
         stored = await self._store.read(script)
         if stored is None:
             raise NotFound

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Literal
-from uuid import UUID
 
 from pydantic import Field
 from pydantic_core import MISSING
@@ -15,6 +14,7 @@ from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
+    IN_PATH,
     ContractModel,
     GivenTime,
     Identifier,
@@ -176,7 +176,7 @@ class RestorationList(ListPage[ListedRestoration]):
 class RestorationPath(WorkspacePath):
     """A restoration."""
 
-    restoration_id: UUID
+    restoration_id: Annotated[str, IN_PATH]
 
 
 class RestorationOperations:
@@ -305,7 +305,7 @@ class RestorationOperations:
     async def get_restoration(self, call: Call, path: RestorationPath) -> RestorationSchema:
         """Return a restoration."""
         workspace_id = await self._access.workspace(call, path.workspace_id, "write")
-        found = await self._restorations.find(workspace_id, str(path.restoration_id))
+        found = await self._restorations.find(workspace_id, path.restoration_id)
         if found is None:
             raise NotFound
         return _restoration(found)

@@ -17,7 +17,7 @@ from octavo.model.documents.initial_document import NOTHING
 from octavo.model.documents.state_vector import read_state_vector
 from octavo.model.etag import entity_tag
 from octavo.model.files.changeset import SaveNote
-from octavo.model.identity import Epoch, FileId
+from octavo.model.identity import Epoch
 from octavo.model.refusal import InvalidContent, MutationReused
 from octavo.model.usage import Amount, StorageLimitReached
 
@@ -69,7 +69,7 @@ class SaveOperations:
         self, call: Call, path: FilePath, body: SaveNoteInput
     ) -> Reply[NoteSaveSchema]:
         """Save a note."""
-        workspace_id, file_id = str(path.workspace_id), FileId(str(path.file_id))
+        workspace_id, file_id = path.workspace_id, path.file_id
         vector = _EMPTY_VECTOR if body.state_vector is MISSING else body.state_vector
         read_state_vector(vector)
         save = SaveNote(file_id, Epoch(body.epoch), body.update)

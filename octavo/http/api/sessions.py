@@ -1,11 +1,12 @@
 """The sessions of the caller's account."""
 
-from uuid import UUID
+from typing import Annotated
 
 from octavo.accounts.caller import Caller
 from octavo.accounts.own_credentials import OwnSessions
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
+    IN_PATH,
     REMOVED,
     ContractModel,
     Identifier,
@@ -22,7 +23,7 @@ from octavo.model.accounts.session import Session, SessionId, SessionLife
 class SessionPath(ContractModel):
     """One session."""
 
-    session_id: UUID
+    session_id: Annotated[SessionId, IN_PATH]
 
 
 class AccountSession(ContractModel):
@@ -99,7 +100,7 @@ class SessionOperations:
     async def revoke_session(self, call: Call, path: SessionPath) -> Removed:
         """End a session."""
         caller = call.principal_as(Caller)
-        await self._own.end(caller.account_id, SessionId(str(path.session_id)), client=call.client)
+        await self._own.end(caller.account_id, path.session_id, client=call.client)
         return REMOVED
 
     @operation(

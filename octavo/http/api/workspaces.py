@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from typing import Annotated
-from uuid import UUID
 
 from pydantic import Field
 
@@ -12,6 +11,7 @@ from octavo.http.api.fields import label
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
+    IN_PATH,
     REMOVED,
     ContractModel,
     Identifier,
@@ -35,7 +35,7 @@ _LONGEST_BODY = 4_096
 class WorkspacePath(ContractModel):
     """One workspace."""
 
-    workspace_id: UUID
+    workspace_id: Annotated[WorkspaceId, IN_PATH]
 
 
 class WorkspaceNameInput(ContractModel):
@@ -148,7 +148,7 @@ class WorkspaceOperations:
     )
     async def get_workspace(self, call: Call, path: WorkspacePath) -> WorkspaceDocument:
         """Return a workspace."""
-        workspace_id = WorkspaceId(str(path.workspace_id))
+        workspace_id = path.workspace_id
         return workspace_document(await self._access.seen(call, workspace_id))
 
     @operation(

@@ -23,6 +23,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     TypeAdapter,
     ValidationError,
@@ -30,7 +31,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from octavo.http.contract.attribute_docstrings import attribute_docstrings
 
@@ -100,6 +101,8 @@ Identifier = Annotated[
     ),
 ]
 """An identifier, in requests and responses."""
+_IN_EITHER_CASE = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+NO_IDENTIFIER = "This must be a UUID: 32 hexadecimal digits in groups 8-4-4-4-12."
 _NIL = "00000000-0000-0000-0000-000000000000"
 
 
@@ -116,6 +119,27 @@ ChosenIdentifier = Annotated[
 ]
 """An identifier that a client chooses for a file; not the nil UUID, which sorts before others."""
 
+
+class _IdentifierInPath:
+    """Reads the identifier in a path: in either case, while responses have lower case."""
+
+    def __get_pydantic_core_schema__(
+        self, _source: object, _handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.custom_error_schema(
+            core_schema.str_schema(pattern=_IN_EITHER_CASE, to_lower=True),
+            custom_error_type="identifier",
+            custom_error_message=NO_IDENTIFIER,
+        )
+
+    def __get_pydantic_json_schema__(
+        self, _schema: CoreSchema, _handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"type": "string", "format": "uuid"}
+
+
+IN_PATH = _IdentifierInPath()
+"""Marks the identifiers in paths: ``Annotated[FileId, IN_PATH]``."""
 
 LATEST = 253_402_300_799_999
 """The last millisecond that RFC 3339 can represent: the end of the year 9999 in UTC."""

@@ -12,14 +12,13 @@ from urllib.parse import unquote_plus
 from pydantic import BaseModel, ValidationError
 
 from octavo.http.contract.bodies.faults import MAX_LISTED, pointer
+from octavo.http.contract.contract_model import NO_IDENTIFIER
 from octavo.http.contract.operation import Operation
 from octavo.http.contract.problems import Header, InvalidRequest
-from octavo.http.contract.router import is_identifier, parameters_of
+from octavo.http.contract.router import parameters_of
 
 Errors = list[tuple[str, str]]
 
-# Only the notation with hyphens, of those that pydantic accepts, has this length.
-_UUID_LENGTH = 36
 _REMEMBERED = 64
 """Query strings of an operation whose models are kept."""
 _REMEMBERED_LENGTH = 64
@@ -28,7 +27,7 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _MESSAGES = {
     "extra_forbidden": "This operation has no such parameter.",
     "missing": "This is required.",
-    "uuid_parsing": "This must be a UUID: 32 hexadecimal digits in groups 8-4-4-4-12.",
+    "uuid_parsing": NO_IDENTIFIER,
 }
 
 
@@ -42,7 +41,6 @@ class Parameters:
     __slots__ = (
         "_header_names",
         "_headers",
-        "_identifiers",
         "_names",
         "_path",
         "_queries",
@@ -55,7 +53,6 @@ class Parameters:
 
     def __init__(self, operation: Operation) -> None:
         self._names = parameters_of(operation.path)
-        self._identifiers = [at for at, name in enumerate(self._names) if is_identifier(name)]
         self._path = operation.path_model
         self._query = operation.query_model
         # The models of short queries: few differ, and models are frozen.
@@ -85,20 +82,14 @@ class Parameters:
         errors: Errors = []
         found: dict[str, object] = {}
         if self._path is not None:
-            for at in self._identifiers:
-                # pydantic accepts other notations, too: an object would have several addresses.
-                if len(values[at]) != _UUID_LENGTH:
-                    place = pointer(("path", self._names[at]))
-                    errors.append((place, _MESSAGES["uuid_parsing"]))
-            if not errors:
-                # Written out, as every request passes here.
-                named: dict[str, Any] = dict(zip(self._names, values, strict=True))
-                try:
-                    found["path"] = self._path.__pydantic_validator__.validate_strings(
-                        named, by_alias=True, by_name=False
-                    )
-                except ValidationError as refused:
-                    errors += _errors("path", refused)
+            # Written out, as every request passes here.
+            named: dict[str, Any] = dict(zip(self._names, values, strict=True))
+            try:
+                found["path"] = self._path.__pydantic_validator__.validate_strings(
+                    named, by_alias=True, by_name=False
+                )
+            except ValidationError as refused:
+                errors += _errors("path", refused)
         known = self._queries.get(query) if query else None
         if known is not None:
             found["query"] = known

@@ -5,13 +5,12 @@ import types
 from collections.abc import Callable
 from dataclasses import fields
 from typing import NamedTuple, Union, cast, get_args, get_origin, get_type_hints
-from uuid import UUID
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
 from octavo.http.contract.bodies import BodyKind
-from octavo.http.contract.contract_model import ContractModel, HeaderModel
+from octavo.http.contract.contract_model import IN_PATH, ContractModel, HeaderModel
 from octavo.http.contract.declaration_check import (
     check_declaration,
     check_single_values,
@@ -114,9 +113,9 @@ def _check_path(declared: Declaration, model: type[BaseModel] | None) -> None:
     if missing := sorted(named - known.keys()):
         raise ContractError(f"the handler needs a path parameter with {', '.join(missing)}")
     for parameter in sorted(named):
-        kind = known[parameter].annotation
-        if is_identifier(parameter) and getattr(kind, "__supertype__", kind) is not UUID:
-            raise ContractError(f"{parameter} must be a UUID, not {kind}")
+        field = known[parameter]
+        if is_identifier(parameter) and IN_PATH not in field.metadata:
+            raise ContractError(f"{parameter} must be marked as IN_PATH, not {field.annotation}")
 
 
 def _check_body(declared: Declaration, takes: bool, hint: object) -> None:

@@ -1,8 +1,7 @@
 """Contradictions in a declaration: with itself, its handler, or another one."""
 
 from collections.abc import Callable
-from typing import NewType
-from uuid import UUID
+from typing import Annotated, NewType
 
 import pytest
 from pydantic import BaseModel
@@ -10,7 +9,7 @@ from pydantic import BaseModel
 from octavo.http.contract.assembly import contract_of, operations_of
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import ContractModel, HeaderModel
+from octavo.http.contract.contract_model import IN_PATH, ContractModel, HeaderModel
 from octavo.http.contract.declared_responses import derived_problems, possible_problems
 from octavo.http.contract.operation import ContractError, Locked, Operation, Security, operation
 from octavo.http.contract.problems import NotFound, Problem
@@ -18,12 +17,12 @@ from octavo.http.contract.reply import HtmlPage, NotModified, Reply, Stream
 from tests.fakes.declared_operations import group, only
 from tests.fakes.example_contract import NoteInput, NoteMade, PagePath, ShelfOperations, ShelfPath
 
-ThingId = NewType("ThingId", UUID)
+ThingId = NewType("ThingId", str)
 BODY = json_body(NoteInput, limit=10)
 
 
 class ThingPath(ContractModel):
-    thing_id: ThingId
+    thing_id: Annotated[ThingId, IN_PATH]
 
 
 class TextPath(ContractModel):
@@ -152,7 +151,7 @@ def not_async(self: object, call: Call) -> NoteMade:
         (by_path, {}, "/api/do has no parameter shelfId"),
         (plain, {"path": "/api/{thingId}"}, "needs a path parameter with thingId"),
         (by_page, {"path": "/api/{shelfId}"}, "has no parameter page"),
-        (by_text, {"path": "/api/{thingId}"}, "thingId must be a UUID"),
+        (by_text, {"path": "/api/{thingId}"}, "thingId must be marked as IN_PATH"),
         (by_path, {"path": "/api/{shelfId}/{shelfId}"}, "names a parameter twice"),
         (plain, {"path": "api"}, "must start with a slash"),
         (with_body, {"method": "POST"}, "the declaration has no body"),

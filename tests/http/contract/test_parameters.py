@@ -1,6 +1,7 @@
 """Parameters of a request, validated against the models of its operation."""
 
 import re
+from typing import Annotated
 from urllib.parse import quote, unquote_plus, urlencode
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from octavo.http.contract.bodies.faults import MAX_LISTED
+from octavo.http.contract.contract_model import IN_PATH
 from octavo.http.contract.parameters import read_query
 from tests.fakes.asgi_client import ask
 from tests.fakes.example_contract import KNOWN, shelf_application
@@ -139,8 +141,9 @@ UUID_ALIKE = st.text("0123456789abcdefABCDEFgG-{}ü٣ ", min_size=36, max_size=3
 def test_text_of_the_length_of_a_uuid_must_have_its_notation(text: str) -> None:
     notation = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
     try:
-        TypeAdapter(UUID).validate_strings(text)
+        found = TypeAdapter(Annotated[str, IN_PATH]).validate_strings(text)
         taken = True
+        assert found == str(UUID(text))
     except ValidationError:
         taken = False
     assert taken == (notation.fullmatch(text) is not None)
