@@ -12,7 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from benchmarks.http import Service, report, saving, service
+from benchmarks.figures import report
+from benchmarks.http import Service, saving, service
 from benchmarks.served_archives import Caller, archive_of_notes, export_of
 
 

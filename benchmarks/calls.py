@@ -3,9 +3,10 @@
 A count has no noise of the machine in it. With one client it is the same each time; with 16, it
 depends on how many requests come together. Prints one JSON line a figure, and with ``--rooms`` the
 rooms of each. With ``--floor``, `benchmarks/servers/floor.py`, the least that a server on trio can
-do, is counted, too.
+do, is counted, too. ``--write`` writes the counts into docs/performance.md.
 
     python benchmarks/calls.py [--rooms] [--functions N] [--repeat N] [--only NAME] [--floor]
+        [--write]
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from contextlib import contextmanager  # noqa: E402
 
 from benchmarks.clients.corpus import edited, note  # noqa: E402
 from benchmarks.clients.raw import NextRequest, load  # noqa: E402
+from benchmarks.figures import report, write_tables  # noqa: E402
 from benchmarks.http import (  # noqa: E402
     LISTENS,
     ORIGIN,
@@ -218,6 +220,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=1, help="count so many times")
     parser.add_argument("--only", choices=WORK, help="one figure")
     parser.add_argument("--floor", action="store_true", help="those of the least server, too")
+    parser.add_argument("--write", action="store_true", help="write docs/performance.md, too")
     arguments = parser.parse_args()
     names = arguments.repeat * ([arguments.only] if arguments.only else [*WORK])
     with counted() as (served, counts):
@@ -227,22 +230,19 @@ def main() -> None:
         with counted_floor() as (least, counts):
             for name in names:
                 tell_all(f"floor/{name}", measure_floor(least, counts, name), arguments)
+    if arguments.write:
+        write_tables()
 
 
 def tell_all(name: str, found: Mapping[str, Counter[str]], asked: argparse.Namespace) -> None:
     each = {room: calls.total() / REQUESTS for room, calls in found.items()}
-    tell(name, sum(each.values()))
+    report(name, sum(each.values()), "calls")
     if asked.rooms:
         for room in sorted(each, key=each.__getitem__, reverse=True):
-            tell(f"{name}/{room}", each[room])
+            report(f"{name}/{room}", each[room], "calls")
     functions = sum(found.values(), Counter[str]())
     for function, calls in functions.most_common(asked.functions):
-        tell(f"{name}/{function}", calls / REQUESTS)
-
-
-def tell(name: str, calls: float) -> None:
-    figure = {"name": name, "value": round(calls, 2), "unit": "calls"}
-    print(json.dumps(figure), flush=True)
+        report(f"{name}/{function}", calls / REQUESTS, "calls")
 
 
 if __name__ == "__main__":

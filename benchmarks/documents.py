@@ -4,7 +4,7 @@ Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The
 clients, in processes of their own, have the others. The client is in Python: ``server cpu`` is the
 work of the server, even where the client is the limit. Peaks are ``VmHWM``, reset before each part.
 
-    python benchmarks/documents.py [--quick]
+    python benchmarks/documents.py [--quick] [--only GROUP] [--write]
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ import trio  # noqa: E402
 
 from benchmarks.clients.corpus import note  # noqa: E402
 from benchmarks.clients.devices import edit_together  # noqa: E402
-from benchmarks.http import Service, report, service  # noqa: E402
+from benchmarks.figures import report, write_tables  # noqa: E402
+from benchmarks.http import Service, service  # noqa: E402
 from octavo.client import Client, Create, Update, WorkspaceClient  # noqa: E402
 from octavo.model.identity import Position  # noqa: E402
 
@@ -205,6 +206,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer notes, a second a figure")
     parser.add_argument("--only", default="", help="one group: saves or copies")
+    parser.add_argument("--write", action="store_true", help="write docs/performance.md, too")
     parser.add_argument("--devices", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.devices:
@@ -219,6 +221,8 @@ def main() -> None:
                 trio.run(saves, served, count, processes, 1.0 if arguments.quick else 10.0)
         if arguments.only in ("", "copies"):
             trio.run(copies, served, 1_000 if arguments.quick else 10_000)
+    if arguments.write:
+        write_tables()
 
 
 if __name__ == "__main__":

@@ -29,12 +29,12 @@ from typing import TypeVar  # noqa: E402
 
 from benchmarks.clients import corpus  # noqa: E402
 from benchmarks.clients.raw import NextRequest, load  # noqa: E402
+from benchmarks.figures import report  # noqa: E402
 from benchmarks.http import (  # noqa: E402
     CHANGESET,
     Service,
     editing,
     repeating,
-    report,
     request,
     service,
 )

@@ -4,11 +4,12 @@ Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The
 clients another. SQLite writes with ``synchronous=FULL``: an acknowledged save is on the disk.
 The first figures show what the client does alone, against a server that does nothing.
 
-    python benchmarks/http.py [--quick] [--only GROUP] [--postgres URL]
+    python benchmarks/http.py [--quick] [--only GROUP] [--postgres URL] [--write]
 
 The group ``floor`` compares it with `benchmarks/servers/floor.py`, the least that a server on trio
 can do, in alternating rounds: for each work the two rates, and their ratio. With ``--postgres`` the
 saves are also measured on an empty PostgreSQL database, where all processes share all cores.
+``--write`` writes the figures into docs/performance.md (`benchmarks.figures`).
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from benchmarks.clients import corpus  # noqa: E402
 from benchmarks.clients.listeners import Listeners  # noqa: E402
 from benchmarks.clients.raw import Found, NextRequest, load  # noqa: E402
 from benchmarks.effort import effort_of  # noqa: E402
+from benchmarks.figures import report, write_tables  # noqa: E402
 
 ORIGIN = "http://localhost"
 LISTENS = r"listens on http://127\.0\.0\.1:([0-9]+)"
@@ -53,10 +55,6 @@ ROUNDS = 5
 LISTENERS = 1_000
 SCATTERED, CHANGESET = 4_000, 500
 """Notes that are read in turn, and how many of them are made at once."""
-
-
-def report(name: str, value: float, unit: str) -> None:
-    print(json.dumps({"name": name, "value": round(value, 3), "unit": unit}), flush=True)
 
 
 def pinned(core: int) -> list[str]:
@@ -563,6 +561,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a second a figure, fewer figures")
     parser.add_argument("--only", default="", help="one group: client, saves, reads, ...")
     parser.add_argument("--postgres", metavar="URL", help="an empty database to measure, too")
+    parser.add_argument("--write", action="store_true", help="write docs/performance.md, too")
     arguments = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[-1]})
@@ -593,6 +592,8 @@ def main() -> None:
         os.sched_setaffinity(0, cores)
         with service(None, "--database", arguments.postgres) as served:
             saves(served, (16,) if arguments.quick else (1, 16, 64), seconds, "postgres/")
+    if arguments.write:
+        write_tables()
 
 
 if __name__ == "__main__":

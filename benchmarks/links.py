@@ -31,7 +31,8 @@ from urllib.error import HTTPError  # noqa: E402
 
 from benchmarks.clients.prose import sentences, words  # noqa: E402
 from benchmarks.clients.raw import Found, load  # noqa: E402
-from benchmarks.http import Service, report, saving, service  # noqa: E402
+from benchmarks.figures import report  # noqa: E402
+from benchmarks.http import Service, saving, service  # noqa: E402
 from octavo.store.sqlite import DATABASE  # noqa: E402
 
 CHANGESET = 500

@@ -24,7 +24,8 @@ from collections.abc import Callable  # noqa: E402
 from http.client import HTTPConnection  # noqa: E402
 from urllib.parse import parse_qs, urlencode, urlsplit  # noqa: E402
 
-from benchmarks.http import ORIGIN, Service, report, service  # noqa: E402
+from benchmarks.figures import report  # noqa: E402
+from benchmarks.http import ORIGIN, Service, service  # noqa: E402
 from octavo.model.oauth.pkce import challenge_of  # noqa: E402
 
 SERVER, CLIENT = 0, 1

@@ -32,7 +32,8 @@ from http.client import HTTPConnection  # noqa: E402
 from urllib.parse import urlencode  # noqa: E402
 
 from benchmarks.clients.prose import prose  # noqa: E402
-from benchmarks.http import ORIGIN, Service, report, service  # noqa: E402
+from benchmarks.figures import report  # noqa: E402
+from benchmarks.http import ORIGIN, Service, service  # noqa: E402
 from benchmarks.people import post  # noqa: E402
 
 SERVER, CLIENT = 0, 1

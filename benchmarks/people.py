@@ -35,7 +35,8 @@ from multiprocessing.connection import Connection  # noqa: E402
 
 import trio  # noqa: E402
 
-from benchmarks.http import ORIGIN, Service, report, saving, service  # noqa: E402
+from benchmarks.figures import report  # noqa: E402
+from benchmarks.http import ORIGIN, Service, saving, service  # noqa: E402
 
 PASSWORD = "orange lanterns at dusk"
 ADDRESSES = 500

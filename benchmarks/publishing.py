@@ -29,7 +29,8 @@ from functools import partial  # noqa: E402
 from benchmarks.archive_bystanders import percentile, saved_during  # noqa: E402
 from benchmarks.clients.prose import prose  # noqa: E402
 from benchmarks.clients.raw import load  # noqa: E402
-from benchmarks.http import Service, report, service, tell  # noqa: E402
+from benchmarks.figures import report  # noqa: E402
+from benchmarks.http import Service, service, tell  # noqa: E402
 
 SERVER, CLIENT = 0, 1
 LINE = (

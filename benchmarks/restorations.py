@@ -26,7 +26,8 @@ from collections import defaultdict  # noqa: E402
 from typing import Any  # noqa: E402
 
 from benchmarks.clients.raw import load  # noqa: E402
-from benchmarks.http import Service, report, saving, service  # noqa: E402
+from benchmarks.figures import report  # noqa: E402
+from benchmarks.http import Service, saving, service  # noqa: E402
 from benchmarks.links import with_links  # noqa: E402
 
 FILES = (500, 10_000)

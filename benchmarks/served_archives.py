@@ -22,7 +22,8 @@ from pathlib import Path
 import trio
 from PIL import Image
 
-from benchmarks.http import Service, report, service
+from benchmarks.figures import report
+from benchmarks.http import Service, service
 from octavo.transfers.archive_work import archive_workers
 
 OCTETS = "application/octet-stream"

@@ -1,0 +1,215 @@
+"""Report figures, one line of JSON each, and write them into the tables of docs/performance.md.
+
+A script with ``--write`` replaces each table of `TABLES` whose figures it has measured, with the
+date and the command. Nothing is written by hand between the marks of a table.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
+REPORTED: dict[str, float] = {}
+"""What this run has measured, by name."""
+
+
+class Table(NamedTuple):
+    """A table of figures.
+
+    Attributes:
+        command: what measures it.
+        head: the names of its columns.
+        rows: the cells of each row; ``{name:form}`` stands for a figure, in a form of Python, or
+            ``ms`` for milliseconds.
+    """
+
+    command: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+class _Figure(float):
+    def __format__(self, form: str) -> str:
+        if form == "ms":
+            return f"{self:.0f} ms" if self >= 10 else f"{self:.1f} ms"
+        return super().__format__(form)
+
+
+def _against_floor(label: str, name: str) -> tuple[str, ...]:
+    name = f"floor/{name}"
+    return (
+        label,
+        f"{{{name}/floor:,.0f}}",
+        f"{{{name}/octavo:,.0f}}",
+        f"{{{name}/ratio:.2f}}",
+        f"{{{name}/floor/instructions:,.0f}}",
+        f"{{{name}/octavo/instructions:,.0f}}",
+        f"{{{name}/instructions/ratio:.2f}}",
+    )
+
+
+def _timed(label: str, name: str) -> tuple[str, ...]:
+    return (label, f"{{{name}/rate:,.0f}}", f"{{{name}/p50:ms}}", f"{{{name}/p99:ms}}")
+
+
+def _counted(label: str, name: str) -> tuple[str, ...]:
+    return (label, f"{{{name}:.0f}}", f"{{floor/{name}:.0f}}")
+
+
+def _of_devices(label: str, count: int) -> tuple[str, ...]:
+    name = f"document saves/100 KB/{count}"
+    return (
+        label,
+        f"{{{name}/rate:,.0f}}",
+        f"{{{name}/server cpu:ms}}",
+        f"{{{name}/p50:ms}}",
+        f"{{{name}/p99:ms}}",
+    )
+
+
+TABLES: Mapping[str, Table] = {
+    "whole service": Table(
+        "benchmarks/http.py",
+        ("load", "a second", "p50", "p99"),
+        (
+            _timed("guarded saves, 1 writer", "saves/one workspace/1"),
+            _timed("guarded saves, 16 writers in one workspace", "saves/one workspace/16"),
+            _timed("guarded saves, 64 writers in one workspace", "saves/one workspace/64"),
+            _timed("guarded saves, 64 writers in 64 workspaces", "saves/64 workspaces/64"),
+            _timed("conditional reads (304), 64 clients", "reads/304/64"),
+            _timed("reads of 2 KB, 64 clients", "reads/2 KB/64"),
+            (
+                "compare-and-swap on one note by 16 writers, accepted (refused)",
+                "{contended/16/accepted:,.0f} ({contended/16/refused:,.0f})",
+                "",
+                "",
+            ),
+            ("notices to 100 listeners, as fast as it goes", "{notices/100/rate:,.0f}", "", ""),
+            ("notices to 1,000 listeners, as fast as it goes", "{notices/1000/rate:,.0f}", "", ""),
+            (
+                "two changes a second to 100 listeners, from the save's start",
+                "",
+                "{notices/100/paced/p50:ms}",
+                "{notices/100/paced/p99:ms}",
+            ),
+            (
+                "two changes a second to 1,000 listeners, from the save's start",
+                "",
+                "{notices/1000/paced/p50:ms}",
+                "{notices/1000/paced/p99:ms}",
+            ),
+        ),
+    ),
+    "floor": Table(
+        "benchmarks/http.py --only floor",
+        (
+            "load",
+            "floor, a second",
+            "Octavo, a second",
+            "ratio",
+            "thousands of instructions of a response, floor",
+            "of Octavo",
+            "ratio",
+        ),
+        (
+            _against_floor("guarded saves, 1 writer", "saves/1"),
+            _against_floor("guarded saves, 16 writers in one workspace", "saves/16"),
+            _against_floor("guarded saves, 64 writers in one workspace", "saves/64"),
+            _against_floor("compare-and-swap on one note by 16 writers, accepted", "one note/16"),
+            _against_floor("conditional reads (304), 16 clients", "304/16"),
+            _against_floor("reads of 2 KB that was read lately, 16 clients", "2 KB/16"),
+            _against_floor(
+                "reads of 2 KB of 4,000 notes in turn, from the database", "2 KB of other notes/16"
+            ),
+            _against_floor("health, 16 clients", "health/16"),
+            (
+                "notices of the saves of one writer to 1,000 listeners",
+                "{floor/notices/1000/floor:,.0f}",
+                "{floor/notices/1000/octavo:,.0f}",
+                "{floor/notices/1000/ratio:.2f}",
+                "",
+                "",
+                "",
+            ),
+        ),
+    ),
+    "functions": Table(
+        "benchmarks/calls.py --floor",
+        ("request", "functions", "of the floor"),
+        (
+            _counted("save of 2 KB with ten links, 1 writer", "save, 1 writer"),
+            _counted("the same, 16 writers", "save, 16 writers"),
+            _counted("conditional read (304)", "304"),
+            _counted("read of 2 KB that was read lately", "read of 2 KB"),
+            _counted("health", "health"),
+        ),
+    ),
+    "PostgreSQL": Table(
+        "benchmarks/http.py --postgres URL",
+        ("load", "a second", "p50", "p99"),
+        (
+            _timed("guarded saves, 1 writer", "postgres/saves/one workspace/1"),
+            _timed("16 writers in one workspace", "postgres/saves/one workspace/16"),
+            _timed("64 writers in one workspace", "postgres/saves/one workspace/64"),
+            _timed("64 writers in 64 workspaces", "postgres/saves/64 workspaces/64"),
+        ),
+    ),
+    "devices": Table(
+        "benchmarks/documents.py --only saves",
+        ("load", "a second", "server, each", "p50", "p99"),
+        (
+            _of_devices("saves of a few characters on one note of 100 KB, 1 device", 1),
+            _of_devices("16 devices", 16),
+            _of_devices("64 devices", 64),
+        ),
+    ),
+}
+"""The tables by the names in their marks."""
+
+
+def report(name: str, value: float, unit: str) -> None:
+    """Print a figure, and keep it for `write_tables`."""
+    REPORTED[name] = value
+    print(json.dumps({"name": name, "value": round(value, 3), "unit": unit}), flush=True)
+
+
+def marks_of(name: str) -> tuple[str, str]:
+    """Return the marks before and after a table."""
+    return f"<!-- table: {name} -->\n", f"<!-- end of table: {name} -->\n"
+
+
+def rendered(table: Table, figures: Mapping[str, float], day: date) -> str | None:
+    """Return a table in Markdown, with the date and the command; None without all its figures."""
+    shown = {name: _Figure(figure) for name, figure in figures.items()}
+    try:
+        rows = [[cell.format_map(shown) for cell in row] for row in table.rows]
+    except KeyError:
+        return None
+    lines = [table.head, ["---"] * len(table.head), *rows]
+    drawn = "".join(f"| {' | '.join(cells)} |\n".replace("  |", " |") for cells in lines)
+    return f"Measured on {day} with `{table.command}`:\n\n{drawn}"
+
+
+def write_tables(
+    figures: Mapping[str, float] = REPORTED, page: Path = PAGE, day: date | None = None
+) -> list[str]:
+    """Replace the tables of ``page`` whose figures were all measured; return their names.
+
+    Raises ValueError, and writes nothing, for a page without their marks.
+    """
+    text = page.read_text()
+    written: list[str] = []
+    for name, table in TABLES.items():
+        drawn = rendered(table, figures, day or datetime.now(UTC).date())
+        if drawn is not None:
+            begin, end = marks_of(name)
+            if text.count(begin) != 1 or text.count(end) != 1:
+                raise ValueError(f"{page} must have the marks of the table {name} once")
+            before, _, rest = text.partition(begin)
+            _, _, after = rest.partition(end)
+            text = f"{before}{begin}{drawn}{end}{after}"
+            written.append(name)
+    page.write_text(text)
+    return written
