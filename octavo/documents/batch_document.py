@@ -36,6 +36,7 @@ class BatchDocument:
         followed: the content of the stored document, if it was behind its note.
         since: the updates of devices that were applied to the base.
         logged: how many of them are stored beside it.
+        costly: whether merging them again may take long.
         written: whether edits of the server followed them; it can't be rebuilt then.
         epoch_next: the epoch that may follow this one.
         bounds: those of the text, if it was checked.
@@ -55,6 +56,7 @@ class BatchDocument:
     followed: ContentId | None = None
     since: tuple[bytes, ...] = ()
     logged: int = 0
+    costly: bool = False
     written: bool = False
     epoch_next: Epoch | None = None
     bounds: TextBounds | None = None
@@ -104,7 +106,8 @@ class BatchDocument:
         """
         base = self.live.stored()
         if self._reads_alike(base, client):
-            self.base, self.since, self.logged, self.written = base, (), 0, False
+            self.base, self.since, self.logged = base, (), 0
+            self.costly = self.written = False
         else:
             self.reset(client)
 
@@ -146,7 +149,7 @@ class BatchDocument:
         self.live, self.base, self.bound = begun.live, base, begun.bound
         self.facts, self.growth, self.foreign = begun.facts, begun.growth, begun.foreign
         self.stored, self.kept, self.since, self.logged = None, False, (), 0
-        self.written = False
+        self.costly = self.written = False
 
     def rebuilt(self, client: int) -> "BatchDocument":
         """Return the document rebuilt from its base; it must not be `written`."""
@@ -165,21 +168,21 @@ class BatchDocument:
         new = TextDocument(self.base, self.content_id, self.since)
         return ChangedDocument(file_id, new, self.followed, appended)
 
-    def check_updates(self, client: int, epoch_next: Epoch) -> None:
-        """Start the epoch ``epoch_next`` if the document reads differently with its updates merged.
+    def merge_updates(self, client: int, epoch_next: Epoch) -> None:
+        """Have the whole document stored, if there are updates beside it.
 
-        No epoch may have begun with it before.
+        It may start the epoch ``epoch_next``, which no document may have had before.
         """
-        if self.since and not self._reads_alike(self.live.stored(), client):
+        if self.since:
             self.epoch_next = epoch_next
-            self.reset(client)
+            self.rebase(client)
 
     def _may_append(self, limits: DocumentLimits) -> bool:
         """Return whether the updates can be stored beside the document that is stored.
 
         It reads the same when it is loaded: they are merged into it one after the other again.
         """
-        if not self.kept or self.stored is not self.base:
+        if self.costly or not self.kept or self.stored is not self.base:
             return False
         return not outgrows(self.since, len(self.base.state), limits.logged)
 

@@ -120,14 +120,11 @@ class DocumentBatch:
         document.write(text, content_id)
         self._discard_history(document, len(text.encode()))
 
-    def check_updates(self, file_id: FileId, epoch_next: Epoch) -> None:
-        """Prepare a document, if it was loaded, for being read with its updates merged.
-
-        See `BatchDocument.check_updates`.
-        """
+    def merge_updates(self, file_id: FileId, epoch_next: Epoch) -> None:
+        """Have a document stored whole, if it was loaded; see `BatchDocument.merge_updates`."""
         document = self._documents.get(file_id)
         if document is not None:
-            document.check_updates(self._cache.client, epoch_next)
+            document.merge_updates(self._cache.client, epoch_next)
 
     @property
     def weight(self) -> int:
@@ -276,5 +273,6 @@ class DocumentBatch:
         expensive = False
         if document.growth.doubtful:
             document.growth, expensive = document.growth.recounted(document.live.state)
+            document.costly = True
         if expensive or self._limits.outgrown(document.bound, size):
             document.reset(self._cache.client)

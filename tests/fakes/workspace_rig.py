@@ -10,7 +10,6 @@ from octavo.actors.core.runtime import Faults
 from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.actors.workspace.document_services import DocumentServices, read_current
 from octavo.actors.workspace.messages import ChangesetRefused, FollowTexts, HeadOf, Push
-from octavo.documents import merged
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
@@ -72,9 +71,8 @@ class Rig:
 
     async def whole(self, file: str) -> WholeFile:
         """Return a file with its present document, as the operations of the service do."""
-        script = whole_file(VAULT, FileId(file), merged)
         found = await read_current(
-            lambda: self.store.read(script),
+            lambda merge: self.store.read(whole_file(VAULT, FileId(file), merge)),
             lambda found: () if found is None else (found,),
             self._follow,
         )

@@ -193,16 +193,6 @@ def keep_pruned_texts_in_updates(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(history_pruning, "merge_updates", _do_nothing)
 
 
-def prune_updates_and_leave_their_document(patch: pytest.MonkeyPatch) -> None:
-    """Retention deletes the updates that had a text, and does not merge them."""
-    merging = documents.merge_updates
-
-    async def lose(transaction: Any, workspace: int, file: int, until: Position, _: object) -> None:  # noqa: ANN401
-        await merging(transaction, workspace, file, until, lambda document, _: document)
-
-    patch.setattr(history_pruning, "merge_updates", lose)
-
-
 def leave_deleted_files_in_the_index(patch: pytest.MonkeyPatch) -> None:
     """Deleted files are still found."""
 
@@ -274,7 +264,6 @@ BROKEN_DOCUMENTS: Mapping[Break, str] = {
     append_to_what_is_not_stored: "has the text of another content|the document reads|" + _LOST,
     take_back_updates_that_are_stored: "has the text of another content|" + _LOST,
     keep_pruned_texts_in_updates: "updates of .* are kept, and a text of .* is gone",
-    prune_updates_and_leave_their_document: "has the text of another content",
     keep_no_documents: "no history was shed|is of .*, the document of|" + _LOST,
     leave_deleted_files_in_the_index: f"the index (finds|has)|{_WRONG_LINKS}",
     skip_a_file_at_the_cursor: f"the index (finds|has)|{_WRONG_LINKS}",

@@ -12,7 +12,6 @@ import trio
 from octavo.actors.jobs.indexing import index_some, read_links
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import FollowTexts, MissingUpdate
-from octavo.documents import merged
 from octavo.model.files.changeset import CreateFile, DeleteFile, RestoreFile, SaveNote, UpdateFile
 from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
@@ -293,11 +292,10 @@ class Editor:
         self._ledger.saw(["links queried"])
 
     async def _read(self, file_id: FileId, random: Random) -> WholeFile:
-        script = whole_file(SHARED, file_id, merged)
         whole = await self._asking.ask(
             random,
             lambda process, limit: read_current(
-                lambda: process.store.read(script),
+                lambda merge: process.store.read(whole_file(SHARED, file_id, merge)),
                 lambda found: () if found is None else (found,),
                 partial(_follow, process, limit),
             ),

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from octavo.actors.workspace.messages import FollowTexts
-from octavo.documents import CheckText, DocumentBatch, DocumentCache
+from octavo.documents import CheckText, DocumentBatch, DocumentCache, merged
+from octavo.model.documents.document import MergeUpdates
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import WorkspaceId
 from octavo.store.fair_turns import FairThreads
@@ -67,24 +68,28 @@ class DocumentServices:
 
 
 async def read_current(
-    read: Callable[[], Awaitable[T]],
+    read: Callable[[MergeUpdates | None], Awaitable[T]],
     files_in: Callable[[T], Iterable[WholeFile]],
     follow: Callable[[FollowTexts], Awaitable[bool]],
 ) -> T:
-    """Read files whose documents have followed the texts of the heads.
+    """Read files whose documents have followed the texts of the heads, and are stored whole.
+
+    Updates are merged here if there are some again: each is merged for one reader at most, however
+    costly it is, and devices that go on saving don't keep others from reading.
 
     Where that fails, or texts are replaced during each of `MAX_READS` attempts, the documents have
     the texts all the same, in another epoch: a device that edits them has to transfer its edits.
 
     Args:
-        read: reads the files with their documents.
+        read: reads the files with their documents; the argument is that of
+            `octavo.store.scripts.files.whole_file`.
         files_in: returns the files in the result.
         follow: asks the actor of their workspace; returns whether that has succeeded.
 
     Raises:
         Exception: what ``read`` and ``follow`` raise.
     """
-    found = await read()
+    found = await read(None)
     for _ in range(MAX_READS):
         files = [*files_in(found)]
         behind = [each.stored.revision.file_id for each in files if each.behind]
@@ -94,6 +99,6 @@ async def read_current(
         for at in range(0, max(len(behind), 1), FOLLOWED_AT_ONCE):
             some = tuple(behind[at : at + FOLLOWED_AT_ONCE])
             if not await follow(FollowTexts(some)):
-                return found
-        found = await read()
+                return await read(merged)
+        found = await read(merged)
     return found

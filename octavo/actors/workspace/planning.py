@@ -308,7 +308,7 @@ class Planner:
             loading.load()
             for file_id in read:
                 if file_id in loading.contents:
-                    batch.check_updates(file_id, Epoch(state.tree.heads[file_id].revision_id))
+                    batch.merge_updates(file_id, Epoch(state.tree.heads[file_id].revision_id))
             # Some begin a new epoch here.
             to_store = batch.changed()
             updates = [

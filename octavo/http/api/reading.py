@@ -10,7 +10,6 @@ from octavo.actors.workspace.current_files import MAX_BYTES as MAX_CACHED_BYTES
 from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import CommitFailed, FollowTexts, HeadOf
-from octavo.documents import merged
 from octavo.http.api.changeset_submission import ChangesetSubmitter, Workspaces
 from octavo.http.api.conditional import IfNoneMatch
 from octavo.http.api.fields import FolderPath
@@ -224,9 +223,8 @@ class ReadingOperations:
             _live(current.head, within)
             await self._metering.count(call, current.value.amount)
             return current.value.reply
-        script = files.whole_file(workspace_id, file_id, merged)
         whole = await read_current(
-            lambda: self._store.read(script),
+            lambda merge: self._store.read(files.whole_file(workspace_id, file_id, merge)),
             lambda found: _seen(found, within),
             lambda message: self._follow(workspace_id, message),
         )
@@ -379,7 +377,7 @@ class ReadingOperations:
         )
         if body.content == "full":
             whole, revisions = await read_current(
-                lambda: self._store.read_much(files.whole_files(*named, merged, within)),
+                lambda merge: self._store.read_much(files.whole_files(*named, merge, within)),
                 lambda found: found[0],
                 lambda message: self._follow(workspace_id, message),
             )

@@ -45,8 +45,9 @@ class WholeFile:
     """A head with its text, and its document if it is a note that is not purged.
 
     Attributes:
-        behind: whether the stored document has an earlier text. Then this one is of another epoch,
-            and so is that of a device that follows it later.
+        behind: whether the stored document has an earlier text, or updates beside it that could not
+            be merged. Then this one is of another epoch, and so is that of a device that follows it
+            later.
         unread: whether nobody has read a document of the workspace: the epoch of this one ends with
             the next text.
     """
@@ -153,11 +154,12 @@ def head_paths(workspace_id: WorkspaceId, file_ids: Sequence[FileId]) -> Script[
 
 
 def whole_file(
-    workspace_id: WorkspaceId, file_id: FileId, merge: MergeUpdates
+    workspace_id: WorkspaceId, file_id: FileId, merge: MergeUpdates | None
 ) -> Script[WholeFile | None]:
     """Return the head of a file with its document; None without the file.
 
-    ``merge`` merges the updates that are stored beside the document.
+    ``merge`` merges the updates that are stored beside the document. Without it, a document that
+    has some counts as ``behind``.
     """
 
     async def read_whole_file(transaction: Transaction) -> WholeFile | None:
@@ -229,7 +231,7 @@ def whole_files(
     file_ids: Sequence[FileId],
     revision_ids: Sequence[RevisionId],
     max_bytes: int,
-    merge: MergeUpdates,
+    merge: MergeUpdates | None,
     within: Confinement | None = None,
 ) -> Script[tuple[list[WholeFile], list[StoredFile]]]:
     """Return the same as `files`, the live files with their documents.
@@ -302,10 +304,12 @@ def _derived(stored: StoredFile, *, behind: bool = False, unread: bool = False) 
     return WholeFile(stored, document, behind=behind, unread=unread)
 
 
-def _whole(stored: StoredFile, row: Row, updates: bytes, merge: MergeUpdates) -> WholeFile:
+def _whole(stored: StoredFile, row: Row, updates: bytes, merge: MergeUpdates | None) -> WholeFile:
     """Return a file with its document, from its row and the updates beside it."""
     found = None if row[2] is None else document_of_row(row, updates)
-    if found is not None:
+    if found is not None and not found.updates:
+        return WholeFile(stored, found.document)
+    if found is not None and merge is not None:
         with suppress(DocumentMalformed):
             return WholeFile(stored, merge(found.document, found.updates))
     return _derived(stored, behind=True)

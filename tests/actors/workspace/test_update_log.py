@@ -2,13 +2,16 @@
 
 import pytest
 
+from octavo.actors.workspace.document_services import read_current
+from octavo.actors.workspace.messages import FollowTexts
 from octavo.documents import merged
+from octavo.model.documents.document import MergeUpdates
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.changeset import DeleteFile, PurgeFile, RestoreFile
 from octavo.model.files.content import note_text
 from octavo.model.identity import FileId, RevisionId
 from octavo.store import Store, Transaction
-from octavo.store.scripts.files import whole_file
+from octavo.store.scripts.files import WholeFile, whole_file
 from octavo.store.sqlite import open_inline
 from tests.actors.workspace.test_actor import text_of
 from tests.actors.workspace.test_documents import (
@@ -19,8 +22,10 @@ from tests.actors.workspace.test_documents import (
     take,
     two_processes,
 )
+from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.inline_documents import inline_documents
 from tests.fakes.workspace_rig import VAULT, Rig, create_workspace, edit, note, serving
+from tests.fakes.yjs_device import Device
 
 FEW = DocumentLimits(logged=3)
 
@@ -41,12 +46,13 @@ async def execute(store: Store, sql: str) -> None:
     await store.write(run)
 
 
-async def type_words(rig: Rig, *words: str) -> None:
+async def type_words(rig: Rig, *words: str) -> Device:
     """Save each word from a device."""
     device = await device_of(rig)
     for word in words:
         device.insert(len(device.text), word)
         await rig.push(save_of(device))
+    return device
 
 
 @pytest.mark.parametrize("max_bytes", [0, 1 << 20], ids=["forgotten", "in memory"])
@@ -62,10 +68,79 @@ async def test_updates_are_stored_beside_the_document_until_they_are_many(max_by
             text += f" {number}"
             await rig.push(save_of(device))
             beside.append(await rows(rig.store, "document_updates"))
-            assert (await device_of(rig)).text == await text_of(rig, "a") == text
+            take(device, await lacking(rig, device))
+            assert device.text == await text_of(rig, "a") == text
         # The first one is stored whole: the document was derived from its text before.
         assert beside == [0, 1, 2, 3, 0, 1, 2, 3, 0]
         assert (await device_of(rig)).epoch == device.epoch
+
+
+@pytest.mark.parametrize("max_bytes", [0, 1 << 20], ids=["forgotten", "in memory"])
+async def test_whoever_reads_a_document_has_it_stored_whole(max_bytes: int) -> None:
+    async with serving(documents=inline_documents(max_bytes=max_bytes)) as rig:
+        await rig.push(note("a", "a.md", "start"))
+        await type_words(rig, " 1", " 2", " 3")
+        assert await rows(rig.store, "document_updates") == 2
+        device = await device_of(rig)
+        assert device.text == "start 1 2 3"
+        assert await rows(rig.store, "document_updates") == 0
+        device.insert(0, "again ")
+        await rig.push(save_of(device))
+        assert await rows(rig.store, "document_updates") == 1
+        assert (await device_of(rig)).text == await text_of(rig, "a") == "again start 1 2 3"
+
+
+async def test_devices_that_go_on_saving_keep_nobody_from_reading() -> None:
+    async with serving() as rig:
+        await rig.push(note("a", "a.md", "start"))
+        await type_words(rig, " 1", " 2")
+        busy = await device_of(rig)
+        reads = 0
+
+        async def read(merge: MergeUpdates | None) -> WholeFile | None:
+            nonlocal reads
+            reads += 1
+            busy.insert(len(busy.text), f" {reads}")
+            await rig.push(save_of(busy))
+            return await rig.store.read(whole_file(VAULT, FileId("a"), merge))
+
+        async def follow(message: FollowTexts) -> bool:
+            await rig.directory.ask(VAULT, message)
+            return True
+
+        found = await read_current(read, lambda whole: [whole] if whole else [], follow)
+        assert found is not None
+        assert found.document is not None
+        assert not found.behind
+        assert found.document.epoch == busy.epoch
+        assert Device.kept(found.document, 9).text == found.stored.text == busy.text
+        assert reads == 2
+
+
+async def test_document_that_can_not_be_stored_whole_is_read_all_the_same() -> None:
+    engine = open_inline()
+    flaky = FaultyStore(engine)
+    await create_workspace(flaky)
+    async with serving(flaky) as rig:
+        await rig.push(note("a", "a.md", "start"))
+        await type_words(rig, " 1", " 2")
+        epoch = (await device_of(rig)).epoch
+        await type_words(rig, " 3")
+
+        async def follow(_: FollowTexts) -> bool:
+            # As on a full disk.
+            return False
+
+        found = await read_current(
+            lambda merge: rig.store.read(whole_file(VAULT, FileId("a"), merge)),
+            lambda whole: [whole] if whole else [],
+            follow,
+        )
+        assert found is not None
+        assert found.document is not None
+        assert found.document.epoch == epoch
+        assert Device.kept(found.document, 9).text == "start 1 2 3"
+    engine.close()
 
 
 async def test_updates_of_one_batch_share_a_row() -> None:
@@ -92,8 +167,7 @@ async def test_text_that_is_written_follows_all_updates_and_clears_them() -> Non
     documents = inline_documents(limits=FEW, max_bytes=0)
     async with serving(documents=documents) as rig:
         await rig.push(note("a", "a.md", "start"))
-        await type_words(rig, " 1", " 2", " 3")
-        offline = await device_of(rig)
+        offline = await type_words(rig, " 1", " 2", " 3")
         offline.insert(0, "offline ")
         await rig.push(edit(await head_id(rig), text="start 1 2 3 written"))
         # The document stays as it is until somebody needs it.
@@ -118,8 +192,7 @@ async def test_purged_note_leaves_no_updates() -> None:
 async def test_refused_update_leaves_those_before_it_in_the_document() -> None:
     async with serving() as rig:
         await rig.push(note("a", "a.md", "start"))
-        await type_words(rig, " 1", " 2")
-        device = await device_of(rig)
+        device = await type_words(rig, " 1", " 2")
         device.insert(0, "\0")
         await rig.refusal(save_of(device))
         await type_words(rig, " 3")
@@ -129,8 +202,7 @@ async def test_refused_update_leaves_those_before_it_in_the_document() -> None:
 
 async def test_process_appends_to_a_document_that_another_one_has_stored_whole() -> None:
     async with two_processes() as (flaky, here, there):
-        await type_words(here, " 1", " 2")
-        device = await device_of(here)
+        device = await type_words(here, " 1", " 2")
         take(device, await lacking(here, device))
         # As retention does: the position stays, and so does what this process has in memory.
         found = await flaky.read(whole_file(VAULT, FileId("a"), merged))
@@ -147,8 +219,7 @@ async def test_process_appends_to_a_document_that_another_one_has_stored_whole()
 
 async def test_nothing_is_appended_to_a_document_of_another_epoch() -> None:
     async with two_processes() as (flaky, here, there):
-        await type_words(here, " 1", " 2")
-        device = await device_of(here)
+        device = await type_words(here, " 1", " 2")
         before = device.epoch
         take(device, await lacking(here, device))
         await execute(flaky, "DELETE FROM documents")
@@ -166,8 +237,7 @@ async def test_damaged_update_is_reported_and_a_text_begins_anew(damage: str) ->
     await create_workspace(engine)
     async with serving(engine) as rig:
         await rig.push(note("a", "a.md", "start"))
-        await type_words(rig, " 1", " 2")
-        device = await device_of(rig)
+        device = await type_words(rig, " 1", " 2")
     await execute(engine, f"UPDATE document_updates SET updates = {damage}")
     async with serving(engine, name="s", documents=inline_documents(client=102)) as rig:
         device.insert(0, "lost? ")
