@@ -28,4 +28,5 @@ class SearchedTexts(ContentCache[RevisionId, SearchedText]):
 
 
 def _size(text: SearchedText) -> int:
-    return getsizeof(text) + sum(map(getsizeof, text))
+    # A string that is not ASCII also holds its UTF-8 once it was sent: here, the title.
+    return getsizeof(text) + sum(map(getsizeof, text)) + len((text.title or "").encode())

@@ -15,7 +15,7 @@ class ContentCache(Generic[K, V]):
     such a cache. So one that does not learn of all purges has none.
 
     Args:
-        size_of: returns the approximate bytes of a content, the same at each call.
+        size_of: returns the approximate bytes of a content when it is kept.
         max_bytes: the limit; 0 for no cache.
 
     Attributes:
@@ -28,6 +28,8 @@ class ContentCache(Generic[K, V]):
         self._max_bytes = max_bytes
         self._bytes = 0
         self._contents: OrderedDict[K, V] = OrderedDict()
+        # Of a string, the size grows when its UTF-8 is needed for the first time.
+        self._sizes: dict[K, int] = {}
 
     @property
     def contents(self) -> Mapping[K, V]:
@@ -45,16 +47,17 @@ class ContentCache(Generic[K, V]):
         """Hold a content that was read in ``generation``, in place of an older one of ``key``."""
         if generation != self.generation or not self._max_bytes:
             return
-        before = self._contents.pop(key, None)
-        if before is not None:
-            self._bytes -= self._size_of(before)
-        self._contents[key] = content
-        self._bytes += self._size_of(content)
+        self._contents.pop(key, None)
+        size = self._size_of(content)
+        self._bytes += size - self._sizes.get(key, 0)
+        self._contents[key], self._sizes[key] = content, size
         while self._bytes > self._max_bytes:
-            self._bytes -= self._size_of(self._contents.popitem(last=False)[1])
+            oldest, _ = self._contents.popitem(last=False)
+            self._bytes -= self._sizes.pop(oldest)
 
     def clear(self) -> None:
         """Forget all contents, and those that are being read."""
         self.generation += 1
         self._contents.clear()
+        self._sizes.clear()
         self._bytes = 0

@@ -41,6 +41,19 @@ def test_what_was_read_before_it_was_cleared_does_not_come_back() -> None:
     assert held.get("c") == "x" * 10
 
 
+def test_content_that_grows_afterwards_makes_no_room_for_more() -> None:
+    held: ContentCache[str, list[str]] = ContentCache(len, 10)
+    grown = []
+    for number in range(20):
+        grown.append(["x"] * 5)
+        held.keep(str(number), grown[-1], held.generation)
+        grown[-1] += "y"
+        assert len(held.contents) <= 2
+    held.keep("18", ["x"] * 5, held.generation)
+    held.keep("a", ["x"] * 5, held.generation)
+    assert [*held.contents] == ["18", "a"]
+
+
 def test_nothing_is_held_without_room() -> None:
     held = cache(0)
     held.keep("a", "", held.generation)

@@ -159,9 +159,10 @@ def _text_response(workspace_id: WorkspaceId, stored: StoredFile, caches: bool) 
 
 
 def _size_in_memory(response: TextResponse) -> int:
-    reply, utf8 = response.reply, response.amount.size
-    # A string that is not ASCII may also hold its UTF-8. The other objects take about 4 KB.
-    return getsizeof(reply.body.text) + utf8 + len(reply.encoded or b"") + 4096
+    reply = response.reply
+    # A string that is not ASCII holds its UTF-8, too, as it was encoded. The other objects take
+    # about 4 KB.
+    return getsizeof(reply.body.text) + len(reply.encoded or b"") + 4096
 
 
 class ReadingOperations:
