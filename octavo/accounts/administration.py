@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+import trio
+
 from octavo.accounts.attempts import Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
@@ -218,9 +220,11 @@ class AccountRemoval:
                 )
 
         try:
-            removal = await self._audit.write(script, entries)
+            # It may be committed after it was cancelled, and what is read until then would stay.
+            with trio.CancelScope(shield=True):
+                removal = await self._audit.write(script, entries)
         finally:
-            # A write that failed or was cancelled may have been committed.
+            # A write that failed may have been committed.
             self._credentials.forget(account_id)
             self._removed()
         for workspace_id in removal.deleted:

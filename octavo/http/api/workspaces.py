@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated
 
+import trio
 from pydantic import Field
 
 from octavo.accounts.caller import Caller
@@ -186,9 +187,11 @@ class WorkspaceOperations:
         """Delete a workspace."""
         workspace_id = await self._access.workspace(call, path.workspace_id, "own")
         try:
-            await self._store.write(workspaces.delete(workspace_id))
+            # It may be committed after it was cancelled, and what is read until then would stay.
+            with trio.CancelScope(shield=True):
+                await self._store.write(workspaces.delete(workspace_id))
         finally:
-            # A write that failed or was cancelled may have been committed.
+            # A write that failed may have been committed.
             self._access.forget(workspace_id)
             self._erased()
         self._gone(workspace_id)

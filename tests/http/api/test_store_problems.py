@@ -55,6 +55,8 @@ async def test_text_is_not_read_after_its_workspace_was_deleted_although_that_se
         assert refusal(await api.owner.delete(api.place)) == (503, "storage_unavailable")
         assert not api.texts.cache.contents
         assert (await api.owner.get(place)).status == 404
+        # Where the role alone is looked up, without the workspace.
+        assert (await api.owner.get(api.files)).status == 404
 
 
 async def test_change_that_was_not_committed_is_reported(api: NotesApi) -> None:
