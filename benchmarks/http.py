@@ -336,6 +336,8 @@ class Side:
             found = load(self.server.port, clients, 2.0)
         rate = found.rate(status)
         count = rate * found.seconds
+        if not count:
+            raise SystemExit(f"no response had the status {status}")
         instructions = None if effort.instructions is None else effort.instructions / count
         return Round(rate, effort.seconds / found.seconds, instructions)
 

@@ -114,6 +114,12 @@ def test_architecture_explains_a_save_in_few_files() -> None:
     assert len(set(re.findall(r"`(octavo/[a-z0-9_/]+\.py)`", table))) <= 20
 
 
+def test_drawing_of_the_packages_has_each_of_them() -> None:
+    packages = {each.parent.name for each in (ROOT / "octavo").glob("*/__init__.py")}
+    drawn = set(re.findall(r">([a-z]+)(?::[^<]*)?</text>", DRAWINGS["packages.svg"]))
+    assert packages - drawn == set()
+
+
 def test_drawings_are_what_the_script_draws() -> None:
     for name, svg in DRAWINGS.items():
         assert read(f"docs/diagrams/{name}") == svg

@@ -263,7 +263,7 @@ class Device:
             head = await process.directory.ask(workspace_id, HeadOf(file_id), timeout=limit)
             if head is not None:
                 held = process.searches.faults_of_held(workspace_id, [head])
-                for fault in (*held, *faults_of_remembered(process.files, workspace_id, [head])):
+                for fault in (*held, *faults_of_current_files(process.files, workspace_id, [head])):
                     self.violated(f"{self.name}, {workspace_id}: {fault}")
             return head
 
@@ -375,13 +375,13 @@ class Device:
         self.drafts.learn(workspace_id, head)
 
 
-def faults_of_remembered(
+def faults_of_current_files(
     files: CurrentFiles[StoredFile], workspace_id: WorkspaceId, heads: Iterable[Revision]
 ) -> Iterator[str]:
     """Return the purged files that are remembered, whose heads are among ``heads``."""
     for head in heads:
         if head.state == "purged" and (workspace_id, head.file_id) in files.cache.contents:
-            yield f"{head.file_id} is remembered, though it was purged"
+            yield f"{head.file_id} is cached, though it was purged"
 
 
 class _Listener:

@@ -15,7 +15,7 @@ from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import RevisionId, WorkspaceId
 from tests.histories.feed_order import check_order
 from tests.histories.operations import Commit, Operation
-from tests.simulation.device import WORKSPACES, Device, faults_of_remembered
+from tests.simulation.device import WORKSPACES, Device, faults_of_current_files
 from tests.simulation.disk import Disk
 from tests.simulation.document_faults import faults_of_documents
 from tests.simulation.forgetting import faults_of_cache, faults_of_purged, sweep_all
@@ -93,7 +93,7 @@ async def judge(
         found += faults_of_cache(process.documents.cache, everything)
         for each in everything:
             found += process.searches.faults_of_held(each.workspace_id, each.heads.values())
-            found += faults_of_remembered(process.files, each.workspace_id, each.heads.values())
+            found += faults_of_current_files(process.files, each.workspace_id, each.heads.values())
     found += await faults_of_indexes(disk, everything)
     if found:
         raise Violated(found)

@@ -11,7 +11,6 @@ UTC, with milliseconds and ``Z``. Bytes are standard base64 with padding (RFC 46
 import re
 from base64 import b64decode, b64encode
 from binascii import Error
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Annotated, Literal
@@ -149,6 +148,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """A time in a response, written by `timestamp`."""
 
+_NOT_A_TIME = "This must be a time with its UTC offset, such as 2026-01-31T12:00:00Z."
 _DATE_FIRST = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")
 _TIMES = TypeAdapter(AwareDatetime)
 
@@ -160,12 +160,14 @@ def _with_date(given: object) -> object:
     a time.
     """
     if isinstance(given, str) and _DATE_FIRST.match(given):
-        with suppress(ValidationError):
+        try:
             # A strict model takes no text from this function.
             return _TIMES.validate_strings(given)
-    raise PydanticCustomError(
-        "not_a_time", "This must be a time with its UTC offset, such as 2026-01-31T12:00:00Z."
-    )
+        except ValidationError as refused:
+            reason = refused.errors()[0].get("ctx", {}).get("error")
+            if reason is not None:
+                raise PydanticCustomError("not_a_time", f"{_NOT_A_TIME} ({reason})") from None
+    raise PydanticCustomError("not_a_time", _NOT_A_TIME)
 
 
 GivenTime = Annotated[AwareDatetime, BeforeValidator(_with_date)]

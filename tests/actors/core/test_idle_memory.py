@@ -18,7 +18,7 @@ class Payload:
 
 
 class Refused(Refusal):
-    """Raised for each second message."""
+    """Raised for each message."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Files at their heads: what is remembered is as current as the database, and is forgotten."""
+"""Files at their heads: what is cached is as current as the database, and is forgotten."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -124,7 +124,7 @@ async def test_file_that_is_not_live_is_read_each_time(store: Counting) -> None:
         assert not files.cache.contents
 
 
-async def test_what_is_read_while_it_is_forgotten_is_not_remembered(store: Counting) -> None:
+async def test_what_is_read_while_it_is_forgotten_is_not_cached(store: Counting) -> None:
     async with serving(store.store) as rig, trio.open_nursery() as nursery:
         files = current(rig, store)
         await rig.push(note("a", "a.md", "one"))
