@@ -5,12 +5,14 @@ date and the command. Nothing is written by hand between the marks of a table.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
+_FIGURE = re.compile(r"\{([^:{}]+):([^{}]+)\}")
 REPORTED: dict[str, float] = {}
 """What this run has measured, by name."""
 
@@ -28,13 +30,6 @@ class Table(NamedTuple):
     command: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-
-
-class _Figure(float):
-    def __format__(self, form: str) -> str:
-        if form == "ms":
-            return f"{self:.0f} ms" if self >= 10 else f"{self:.1f} ms"
-        return super().__format__(form)
 
 
 def _against_floor(label: str, name: str) -> tuple[str, ...]:
@@ -182,9 +177,15 @@ def marks_of(name: str) -> tuple[str, str]:
 
 def rendered(table: Table, figures: Mapping[str, float], day: date) -> str | None:
     """Return a table in Markdown, with the date and the command; None without all its figures."""
-    shown = {name: _Figure(figure) for name, figure in figures.items()}
+
+    def shown(named: re.Match[str]) -> str:
+        figure, form = figures[named[1]], named[2]
+        if form == "ms":
+            return f"{figure:.0f} ms" if figure >= 10 else f"{figure:.1f} ms"
+        return format(figure, form)
+
     try:
-        rows = [[cell.format_map(shown) for cell in row] for row in table.rows]
+        rows = [[_FIGURE.sub(shown, cell) for cell in row] for row in table.rows]
     except KeyError:
         return None
     lines = [table.head, ["---"] * len(table.head), *rows]

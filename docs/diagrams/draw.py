@@ -157,7 +157,7 @@ PACKAGES = drawing(
     Box(266, 258, 110, 46, "publishing", ("links for readers",)),
     Box(384, 258, 110, 46, "search", ("words, phrases",)),
     Box(502, 258, 110, 46, "mcp", ("for assistants",)),
-    Box(620, 258, 110, 46, "oauth", ("programs, tokens",)),
+    Box(620, 258, 110, 46, "oauth", ("programs",)),
     Box(30, 316, 244, 46, "accounts", ("registration, sign-in, sessions",)),
     Box(286, 316, 92, 46, "mail", ("SMTP, outbox",)),
     Box(390, 316, 116, 46, "attachments", ("images",)),
