@@ -5,7 +5,9 @@ import pytest
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import FollowTexts
 from octavo.documents import merged
+from octavo.model.documents import limits
 from octavo.model.documents.document import MergeUpdates
+from octavo.model.documents.integration import Loading
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.changeset import DeleteFile, PurgeFile, RestoreFile
 from octavo.model.files.content import note_text
@@ -267,3 +269,22 @@ async def test_restored_text_has_a_readable_document_whatever_was_preserved() ->
         await rig.push(save_of(device))
         assert await text_of(rig, "a") == "offline start"
         assert (await device_of(rig)).text == "offline start"
+
+
+async def test_document_whose_pieces_were_counted_is_stored_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "MAX_STEPS", 40)
+    monkeypatch.setattr(limits, "loading", lambda _: Loading(steps=1, pieces=1))
+    async with serving() as rig:
+        await rig.push(note("a", "a.md", "start"))
+        device = await device_of(rig)
+        beside: list[int] = []
+        for number in range(8):
+            device.insert(2, f"{number}")
+            await rig.push(save_of(device))
+            beside.append(await rows(rig.store, "document_updates"))
+            take(device, await lacking(rig, device))
+        # Merging those before may have taken as long as loading all of it.
+        assert beside == [0, 1, 0, 1, 2, 3, 0, 1]
+        assert (await device_of(rig)).text == await text_of(rig, "a") == device.text

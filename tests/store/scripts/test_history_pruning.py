@@ -336,10 +336,18 @@ class Housekeeping:
         while await history.store.write(sweep()):
             pass
         assert await history.count("contents") == 1
+        await history.execute("INSERT INTO document_updates VALUES (1, 2, 4, $1)", b"\1x")
         await history.store.write(delete(VAULT))
         while await history.store.write(sweep()):
             pass
-        for table in ("contents", "revisions", "files", "documents", "purged_contents"):
+        for table in (
+            "contents",
+            "revisions",
+            "files",
+            "documents",
+            "document_updates",
+            "purged_contents",
+        ):
             assert await history.count(table) == 0, table
 
     async def test_ended_sessions_are_removed(self, history: History) -> None:
