@@ -20,11 +20,11 @@ RUNS = 5
 BUDGETS = {
     "save, 1 writer": 485,
     "save, 16 writers": 285,
-    "304": 116,
-    "read of 2 KB": 113,
-    "health": 72,
+    "304": 124,
+    "read of 2 KB": 119,
+    "health": 86,
 }
-"""The median of `RUNS` counts, by work."""
+"""The median of `RUNS` counts, by work, beside other tests: those of one client are lower alone."""
 MORE_OF_ONE = 1.05
 MORE_OF_MANY = 1.15
 
