@@ -251,14 +251,14 @@ async def delete_document_of(
 
 
 async def merge_updates(
-    transaction: Transaction, workspace: int, file: int, until: Position, merge: MergeUpdates
+    transaction: Transaction, workspace: int, file: int, merge: MergeUpdates
 ) -> None:
-    """Merge the updates beside the document of a file into it, if some are of ``until`` or before.
+    """Merge the updates beside the document of a file into it.
 
     An update has its text for good, while a document has none that was deleted.
     """
     rows = await transaction.fetch_all(_OF_DOCUMENT, workspace, file)
-    if not rows or rows[0][0] > until:
+    if not rows:
         return
     row = await transaction.fetch_one(_DOCUMENT, workspace, file)
     updates = b"".join([bytes(row[1]) for row in rows])

@@ -158,5 +158,5 @@ async def _delete(
     # A document that has not followed newer texts would keep this one.
     if brought:
         await delete_document_of(transaction, *file, {row[1] for row in brought})
-        newest = max(row[0] for row in brought)
-        await merge_updates(transaction, *file, Position(newest), merge)
+        # A text can be in the document, and its deletion beside it.
+        await merge_updates(transaction, *file, merge)

@@ -182,20 +182,6 @@ class Housekeeping:
         assert Device.kept(found.document, 8).text == "30"
         assert b"secret" not in found.document.state
 
-    async def test_updates_that_have_no_pruned_text_stay_beside_their_document(
-        self, history: History
-    ) -> None:
-        made = await history.note("a", *(30 * DAY + 5 - number for number in range(4)))
-        await history.execute(
-            "INSERT INTO documents (workspace, file, epoch_id, content_id, state, vector)"
-            " SELECT 1, 1, revision_id, revision_id, $1, $1 FROM files",
-            b"none",
-        )
-        await history.execute("INSERT INTO document_updates VALUES (1, 1, 4, $1)", b"\1x")
-        await history.keeper(Retention(0, 0, 1)).round()
-        assert await history.left("a") == made[-1:]
-        assert await history.count("document_updates") == 1
-
     async def test_damaged_document_with_a_pruned_text_is_removed(self, history: History) -> None:
         await history.note("a", *(30 * DAY + 5 - number for number in range(4)))
         await history.execute(
