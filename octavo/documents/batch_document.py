@@ -11,7 +11,7 @@ from octavo.model.documents.facts import DocumentFacts, facts_at_sight
 from octavo.model.documents.initial_document import initial
 from octavo.model.documents.limits import DocumentLimits, Growth
 from octavo.model.documents.update_check import CheckedUpdate
-from octavo.model.documents.update_log import outgrows
+from octavo.model.documents.update_log import outgrows, pieces_at_most
 from octavo.model.identity import ContentId, Epoch, FileId
 from octavo.model.text_bounds import TextBounds
 
@@ -35,8 +35,11 @@ class BatchDocument:
         kept: whether the store has it.
         followed: the content of the stored document, if it was behind its note.
         since: the updates of devices that were applied to the base.
-        logged: how many of them are stored beside it.
+        pieces: an upper bound of the pieces that they added.
+        logged: how many of them are stored beside the base.
         costly: whether merging them again may take long.
+        uncompared: whether some were applied since it was known that the document has the same text
+            when it is loaded from its state.
         written: whether edits of the server followed them; it can't be rebuilt then.
         epoch_next: the epoch that may follow this one.
         bounds: those of the text, if it was checked.
@@ -55,8 +58,10 @@ class BatchDocument:
     kept: bool
     followed: ContentId | None = None
     since: tuple[bytes, ...] = ()
+    pieces: int = 0
     logged: int = 0
     costly: bool = False
+    uncompared: bool = False
     written: bool = False
     epoch_next: Epoch | None = None
     bounds: TextBounds | None = None
@@ -72,15 +77,18 @@ class BatchDocument:
         foreign = bool(updates) or initial(ContentId(stored.epoch), text) != stored
         facts, growth = facts_at_sight(stored.state, *updates), Growth.unknown(size, len(text))
         known = (live, text, content_id, stored, size, facts, growth, foreign, fixed, stored, kept)
-        return cls(*known, since=updates, logged=len(updates))
+        beside, pieces = len(updates), pieces_at_most(updates)
+        return cls(*known, since=updates, pieces=pieces, logged=beside, uncompared=bool(updates))
 
     @classmethod
     def from_cache(cls, cached: CachedDocument) -> "BatchDocument":
         """Return a document taken from the cache."""
-        live, stored, kept, updates, text, content_id, facts, growth, foreign, bounds = cached
+        live, stored, kept, updates, text, content_id, facts, growth, foreign, bounds = cached[:10]
         size = len(stored.state) + sum(map(len, updates))
         known = (live, text, content_id, stored, size, facts, growth, foreign, True, stored, kept)
-        return cls(*known, since=updates, logged=len(updates), bounds=bounds)
+        document = cls(*known, since=updates, logged=len(updates), bounds=bounds)
+        document.pieces, document.uncompared = cached.pieces, cached.uncompared
+        return document
 
     def to_cache(self, *, kept: bool) -> CachedDocument:
         """Return the entry for the cache; ``kept``: whether the store has the document now."""
@@ -95,6 +103,8 @@ class BatchDocument:
             self.growth,
             self.foreign,
             self.bounds,
+            self.pieces,
+            self.uncompared,
         )
 
     def rebase(self, client: int) -> None:
@@ -102,14 +112,25 @@ class BatchDocument:
 
         A document whose text would change when it is loaded from its state starts a new epoch with
         its present text. Forged updates of devices cause this: they refer to positions that no
-        editor refers to, and the text then depends on the order in which they are applied.
+        editor refers to, and the text then depends on the order in which they are applied. For the
+        same reason, what is applied next is applied to what was loaded from the state.
         """
         base = self.live.stored()
-        if self._reads_alike(base, client):
-            self.base, self.since, self.logged = base, (), 0
-            self.costly = self.written = False
-        else:
+        live = LiveDocument(base, client) if self.foreign else self.live
+        if self.foreign and live.text != self.text:
             self.reset(client)
+        else:
+            self._begin(live, base)
+
+    def compare(self, client: int, epoch_next: Epoch) -> None:
+        """Start the epoch ``epoch_next`` if the text would change when it is loaded from its state.
+
+        No document may have had that epoch before.
+        """
+        if self.uncompared and LiveDocument(self.live.stored(), client).text != self.text:
+            self.epoch_next = epoch_next
+            self.reset(client)
+        self.uncompared = False
 
     @property
     def state(self) -> Callable[[], bytes]:
@@ -124,7 +145,9 @@ class BatchDocument:
             self.content_id = ContentId(epoch_next)
         self.text, self.foreign, self.epoch_next = text, True, epoch_next
         self.since += (update,)
+        self.pieces += checked.pieces
         self.bound += len(update)
+        self.uncompared = True
 
     def write(self, text: str, content_id: ContentId) -> None:
         """Change the text to that of a content, by minimal edits."""
@@ -146,10 +169,16 @@ class BatchDocument:
         base = initial(ContentId(self.epoch_next), self.text)
         found = TextDocument(base, self.content_id)
         begun = BatchDocument.loaded(found, client, fixed=self.fixed)
-        self.live, self.base, self.bound = begun.live, base, begun.bound
-        self.facts, self.growth, self.foreign = begun.facts, begun.growth, begun.foreign
-        self.stored, self.kept, self.since, self.logged = None, False, (), 0
-        self.costly = self.written = False
+        self.bound, self.facts = begun.bound, begun.facts
+        self.growth, self.foreign = begun.growth, begun.foreign
+        self.stored, self.kept = None, False
+        self._begin(begun.live, base)
+
+    def _begin(self, live: LiveDocument, base: StoredDocument) -> None:
+        """Go on with ``live``, which was loaded from ``base``."""
+        self.live, self.base = live, base
+        self.since, self.pieces, self.logged = (), 0, 0
+        self.costly = self.uncompared = self.written = False
 
     def rebuilt(self, client: int) -> "BatchDocument":
         """Return the document rebuilt from its base; it must not be `written`."""
@@ -184,8 +213,4 @@ class BatchDocument:
         """
         if self.costly or not self.kept or self.stored is not self.base:
             return False
-        return not outgrows(self.since, len(self.base.state), limits.logged)
-
-    def _reads_alike(self, state: StoredDocument, client: int) -> bool:
-        """Return whether the present state has the same text when it is loaded."""
-        return not self.foreign or LiveDocument(state, client).text == self.text
+        return not outgrows(self.since, len(self.base.state), self.pieces, limits.logged)

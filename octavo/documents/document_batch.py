@@ -1,6 +1,6 @@
 """The documents that a batch of changesets reads and changes, before they are stored."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, Self
 
@@ -9,6 +9,7 @@ from octavo.documents.document_cache import DocumentCache
 from octavo.model.documents.document import ChangedDocument, DocumentUpdate, TextDocument
 from octavo.model.documents.initial_document import initial
 from octavo.model.documents.limits import DocumentLimits
+from octavo.model.documents.state_vector import read_state_vector
 from octavo.model.documents.update_check import check_update
 from octavo.model.files.content import NoteContent, NoteText, note_text
 from octavo.model.identity import ContentId, Epoch, FileId, WorkspaceId
@@ -126,19 +127,42 @@ class DocumentBatch:
         if document is not None:
             document.merge_updates(self._cache.client, epoch_next)
 
+    def updates_beside(self, file_ids: Sequence[FileId]) -> bool:
+        """Return whether one of the documents that were taken or loaded has updates beside it."""
+        found = [self._documents.get(each) for each in file_ids]
+        return any(each is not None and each.since for each in found)
+
     @property
     def weight(self) -> int:
         """The size of the loaded documents, in bytes."""
         return sum(document.bound for document in self._documents.values())
 
-    def missing_update(self, file_id: FileId, epoch: Epoch, vector: bytes) -> DocumentUpdate | None:
+    def must_compare(self, file_id: FileId, epoch: Epoch, vector: bytes) -> bool:
+        """Return whether `missing_update` has to load a document that was taken or loaded."""
+        document = self._documents.get(file_id)
+        if document is None or not document.uncompared:
+            return False
+        if epoch != document.live.epoch:
+            return True
+        # A client that has all the text may lack deletions; their order is the same for everybody.
+        held = read_state_vector(vector)
+        return any(held.get(each, 0) < clock for each, clock in document.live.vector().items())
+
+    def missing_update(
+        self, file_id: FileId, epoch: Epoch, vector: bytes, epoch_next: Epoch
+    ) -> DocumentUpdate | None:
         """Return the update that a client's copy of a document lacks; None without a document.
 
-        A client with another epoch gets the whole document. ``vector`` must be validated.
+        A client with another epoch gets the whole document. ``vector`` must be validated. The
+        document may start the epoch ``epoch_next``, which no document may have had before.
         """
         document = self._documents.get(file_id)
         if document is None:
             return None
+        if document.written:
+            document.rebase(self._cache.client)
+        if self.must_compare(file_id, epoch, vector):
+            document.compare(self._cache.client, epoch_next)
         live = document.live
         update = live.update_since(vector) if live.epoch == epoch else live.state()
         return DocumentUpdate(live.epoch, update, live.vector_bytes())

@@ -30,6 +30,8 @@ class CachedDocument(NamedTuple):
         growth: the estimated cost of loading it.
         foreign: whether it may contain updates of devices.
         bounds: those of the text, if it was checked.
+        pieces: an upper bound of the pieces that the updates added.
+        uncompared: see `octavo.documents.batch_document.BatchDocument`.
     """
 
     live: LiveDocument
@@ -42,6 +44,8 @@ class CachedDocument(NamedTuple):
     growth: Growth
     foreign: bool
     bounds: TextBounds | None = None
+    pieces: int = 0
+    uncompared: bool = False
 
 
 class DocumentCache:

@@ -263,7 +263,7 @@ BROKEN_DOCUMENTS: Mapping[Break, str] = {
     give_documents_away_without_their_updates: "the document reads|" + _LOST,
     append_to_what_is_not_stored: "has the text of another content|the document reads|" + _LOST,
     take_back_updates_that_are_stored: "has the text of another content|" + _LOST,
-    keep_pruned_texts_in_updates: "updates of .* are kept, and a text of .* is gone",
+    keep_pruned_texts_in_updates: "is in its (document|updates), and its text is gone",
     keep_no_documents: "no history was shed|is of .*, the document of|" + _LOST,
     leave_deleted_files_in_the_index: f"the index (finds|has)|{_WRONG_LINKS}",
     skip_a_file_at_the_cursor: f"the index (finds|has)|{_WRONG_LINKS}",

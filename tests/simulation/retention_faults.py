@@ -4,13 +4,21 @@ Written independently of `octavo.model.files.retention`, and naive: it looks at 
 asks whether anything keeps it.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from random import Random
 
 from octavo.actors.jobs.retention import RetentionJob
 from octavo.model.files.retention import DAY, HOUR, Retention
 from octavo.model.files.revision import Revision
+from octavo.model.identity import FileId
 from octavo.store import Script, Transaction
+from octavo.store.scripts.documents import (
+    DOCUMENT,
+    WITH_DOCUMENT,
+    document_of_row,
+    updates_beside,
+)
 from octavo.store.scripts.expiry import expire_receipts
 from octavo.store.scripts.revision_rows import WORKSPACE
 from tests.simulation.disk import Disk
@@ -19,9 +27,8 @@ from tests.simulation.invariants import faults_of_texts
 from tests.simulation.kept import Kept, kept
 from tests.simulation.ledger import now
 
-_UPDATES = f"""
-    SELECT files.file_id, document_updates.position FROM files JOIN document_updates
-        ON document_updates.workspace = files.workspace AND document_updates.file = files.number
+_STORED = f"""
+    SELECT files.file_id, {DOCUMENT} FROM files {WITH_DOCUMENT}
     WHERE files.workspace = {WORKSPACE}
 """
 _RECEIPTS = f"SELECT mutation_id FROM receipts WHERE workspace = {WORKSPACE} AND created_at >= $2"
@@ -62,20 +69,30 @@ async def faults_of_retention(disk: Disk, workspaces: Sequence[Kept], random: Ra
 
 
 def _faults_of_documents(before: Kept, after: Kept) -> Script[list[str]]:
-    """Return what is left of pruned texts beside documents, and what documents read instead."""
-    left = {each.revision_id for each in after.revisions}
-    gone: dict[str, int] = {}
+    """Return the marks of pruned texts that documents still have, and what they read instead.
+
+    Every character outside ASCII is a mark, which is in one place only.
+    """
+    left: defaultdict[FileId, set[str]] = defaultdict(set)
+    for each in after.revisions:
+        left[each.file_id].update(after.texts.get(each.content_id, ""))
+    gone: defaultdict[FileId, set[str]] = defaultdict(set)
     for each in before.revisions:
-        if each.revision_id not in left and str(each.content_id) == str(each.revision_id):
-            gone[each.file_id] = each.position
+        text = before.texts.get(each.content_id, "")
+        gone[each.file_id].update(mark for mark in text if not mark.isascii())
 
     async def faults(transaction: Transaction) -> list[str]:
-        rows = await transaction.fetch_all(_UPDATES, before.workspace_id)
-        found = [
-            f"{file_id}: updates of {position} are kept, and a text of {gone[file_id]} is gone"
-            for file_id, position in rows
-            if position <= gone.get(file_id, 0)
-        ]
+        rows = await transaction.fetch_all(_STORED, before.workspace_id)
+        updates = await updates_beside(transaction, before.workspace_id, [row[0] for row in rows])
+        found: list[str] = []
+        for file_id, *row in rows:
+            beside = updates.get(file_id, b"")
+            stored = document_of_row(row, beside)
+            assert stored is not None, "it is damaged"
+            for mark in gone[file_id] - left[file_id]:
+                for place, data in ("document", stored.document.state), ("updates", beside):
+                    if mark.encode() in data:
+                        found.append(f"{file_id}: {mark} is in its {place}, and its text is gone")
         return found + await faults_of_stored(before)(transaction)
 
     return faults

@@ -50,6 +50,8 @@ class MissingUpdate(Message["WorkspaceActor", DocumentUpdate | None]):
 class FollowTexts(Message["WorkspaceActor", None]):
     """Bring the documents of notes up to date with their texts, before they are read.
 
+    They are stored whole then, with the updates that were beside them.
+
     From then on, documents may be read: they keep their epochs when texts are replaced.
     """
 

@@ -302,25 +302,30 @@ class Planner:
             else:
                 file_ids.append(query.file_id)
         loading = await self._load(state, [*file_ids, *read])
-        batch = loading.batch
+        batch, heads = loading.batch, state.tree.heads
+
+        def update_for(query: MissingUpdate | FollowTexts) -> DocumentUpdate | None:
+            if isinstance(query, FollowTexts) or query.file_id not in loading.contents:
+                return None
+            epoch_next = Epoch(heads[query.file_id].revision_id)
+            return batch.missing_update(query.file_id, query.epoch, query.vector, epoch_next)
 
         def work() -> ReadDocuments:
             loading.load()
             for file_id in read:
                 if file_id in loading.contents:
-                    batch.merge_updates(file_id, Epoch(state.tree.heads[file_id].revision_id))
+                    batch.merge_updates(file_id, Epoch(heads[file_id].revision_id))
             # Some begin a new epoch here.
-            to_store = batch.changed()
-            updates = [
-                None
-                if isinstance(each, FollowTexts)
-                else batch.missing_update(each.file_id, each.epoch, each.vector)
-                for each in queries
-            ]
-            return ReadDocuments(updates, to_store, batch)
+            updates = [update_for(each) for each in queries]
+            return ReadDocuments(updates, batch.changed(), batch)
 
-        most = INLINE_BYTES if loading.stored else INLINE_CACHED_BYTES
-        much = loading.size * len(queries) > most
+        asked = [each for each in queries if isinstance(each, MissingUpdate)]
+        loads = (
+            bool(loading.stored)
+            or batch.updates_beside(read)
+            or any(batch.must_compare(each.file_id, each.epoch, each.vector) for each in asked)
+        )
+        much = loading.size * len(queries) > (INLINE_BYTES if loads else INLINE_CACHED_BYTES)
         found = await self._documents.offload(work) if much else work()
         unread = not loading.read and any(isinstance(each, FollowTexts) for each in queries)
         unfixed = any(each.followed is None for each in loading.stored.values())

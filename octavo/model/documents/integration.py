@@ -20,7 +20,7 @@ from octavo.model.documents.structs import Id, Struct, update_contents
 MAX_STEPS = 2_000_000
 """Steps allowed for one update, and for loading a document; each takes about 0.1 µs of pycrdt."""
 
-_UNITS_A_STEP = 40
+UNITS_A_STEP = 40
 """Code units that are scanned up to a split point, in the time of a step."""
 
 _COPIED_A_STEP = 3_000
@@ -29,7 +29,7 @@ _COPIED_A_STEP = 3_000
 _JOINED_A_STEP = 60
 """Structs of a run times its code units, per step of merging them."""
 
-_WORK_OF_A_STEP = _UNITS_A_STEP * _COPIED_A_STEP
+_WORK_OF_A_STEP = UNITS_A_STEP * _COPIED_A_STEP
 
 # The fewest bytes of a struct that others have to step over.
 _BYTES_OF_A_STRUCT = 6
@@ -51,9 +51,9 @@ def steps_bound(structs: int, ranges: int, size: int) -> int:
     size of the document including them, in bytes.
     """
     # Each struct steps over those at its position, and splits two texts.
-    steps = structs * size // _BYTES_OF_A_STRUCT + 2 * structs * size // _UNITS_A_STEP
+    steps = structs * size // _BYTES_OF_A_STRUCT + 2 * structs * size // UNITS_A_STEP
     # The ranges are in order, so the text before their splits is scanned once.
-    return steps + (size // _UNITS_A_STEP if ranges else 0) + 2 * ranges * size // _COPIED_A_STEP
+    return steps + (size // UNITS_A_STEP if ranges else 0) + 2 * ranges * size // _COPIED_A_STEP
 
 
 def integration_steps(state: bytes, update: bytes, maximum: int = MAX_STEPS) -> int:
@@ -207,7 +207,7 @@ class _Integration:
             if (client, start) in self._deleted:
                 self._deleted.add((client, clock))
                 return
-            self._work += (clock - start) * _COPIED_A_STEP + (end - clock) * _UNITS_A_STEP
+            self._work += (clock - start) * _COPIED_A_STEP + (end - clock) * UNITS_A_STEP
             self.steps += self._work // _WORK_OF_A_STEP
             self._work %= _WORK_OF_A_STEP
 

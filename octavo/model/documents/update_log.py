@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from octavo.model.documents.integration import MAX_STEPS, UNITS_A_STEP
 from octavo.model.documents.varint import read_varint, write_varint
 from octavo.model.refusal import DocumentMalformed
 
@@ -12,13 +13,30 @@ FREE_BYTES = 4096
 """Updates of so many bytes are stored beside any document: one page of SQLite."""
 
 
-def outgrows(updates: Sequence[bytes], state: int, most: int = MAX_UPDATES) -> bool:
+MAX_MERGING_STEPS = MAX_STEPS // 4
+"""Steps of merging all of them: 64 of one edit each in a text of 100 KB take as many."""
+
+_BYTES_OF_A_CUT = 3
+"""The fewest bytes of an update for each text that it splits: a struct has six, and splits two."""
+
+
+def outgrows(updates: Sequence[bytes], state: int, pieces: int, most: int = MAX_UPDATES) -> bool:
     """Return whether a document of ``state`` bytes is to be stored whole, with its updates merged.
 
     There may be ``most`` of them. They may have half the size of the document: what is read stays
-    in proportion.
+    in proportion. Of the ``pieces`` that they added, each may have split a text, which is scanned
+    up to the place.
     """
-    return len(updates) > most or sum(map(len, updates)) > max(FREE_BYTES, state // 2)
+    return (
+        len(updates) > most
+        or sum(map(len, updates)) > max(FREE_BYTES, state // 2)
+        or pieces * state // UNITS_A_STEP > MAX_MERGING_STEPS
+    )
+
+
+def pieces_at_most(updates: Sequence[bytes]) -> int:
+    """Return an upper bound of the pieces that updates have added, of which the sizes are known."""
+    return sum(map(len, updates)) // _BYTES_OF_A_CUT
 
 
 def packed(updates: Sequence[bytes]) -> bytes:

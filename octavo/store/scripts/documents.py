@@ -97,7 +97,9 @@ _APPEND = """
 """
 # On SQLite the row keeps its size, and the pages of its state are not written.
 _NAME_CONTENT = f"""
-    UPDATE documents SET content_id = $3::uuid WHERE {OF_FILE} AND epoch_id = $4::uuid
+    UPDATE documents SET content_id = $3::uuid WHERE {OF_FILE} AND epoch_id = $4::uuid AND $5 = (
+        SELECT COALESCE(SUM(LENGTH(updates)), 0) FROM document_updates WHERE {OF_FILE}
+    )
 """
 _DELETE_OF_FILE = f"DELETE FROM documents WHERE {OF_FILE}"
 _DELETE_UPDATES_OF_FILE = f"DELETE FROM document_updates WHERE {OF_FILE}"
@@ -203,8 +205,9 @@ async def put_documents(
 ) -> bool:
     """Store documents at a position, or what is appended to those that are stored.
 
-    Returns False if another process has brought one of them up to date since it was read: that has
-    other items for the same text. The transaction must be rolled back then.
+    Returns False if another process has brought one of them up to date since it was read, which has
+    other items for the same text, or has stored it whole: what is appended may read differently
+    then. The transaction must be rolled back.
     """
     followed = {each.file_id: each.followed for each in documents if each.followed is not None}
     if followed:
@@ -213,7 +216,8 @@ async def put_documents(
             return False
     for file_id, new, _, appended in documents:
         if appended:
-            named = (workspace, file_id, new.content_id, new.document.epoch)
+            beside = len(packed(new.updates[: -len(appended)]))
+            named = (workspace, file_id, new.content_id, new.document.epoch, beside)
             if not await transaction.execute(_NAME_CONTENT, *named):
                 return False
     whole = [each for each in documents if not each.appended]

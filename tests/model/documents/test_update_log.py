@@ -4,8 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.documents.update_log import FREE_BYTES, MAX_UPDATES, outgrows, packed, unpacked
+from octavo.model.documents.update_log import (
+    FREE_BYTES,
+    MAX_UPDATES,
+    outgrows,
+    packed,
+    pieces_at_most,
+    unpacked,
+)
 from octavo.model.refusal import DocumentMalformed
+from tests.yjs.wire import Section, Update, text
 
 UPDATES = st.lists(st.binary(max_size=200), max_size=10)
 
@@ -52,9 +60,25 @@ def test_damage_is_reported(damaged: bytes) -> None:
 def test_document_is_stored_whole_after_many_or_long_updates(
     updates: list[bytes], state: int, whole: bool
 ) -> None:
-    assert outgrows(updates, state) is whole
+    assert outgrows(updates, state, 0) is whole
 
 
 def test_number_of_updates_can_be_lower() -> None:
-    assert outgrows([b"x"] * 3, 1 << 20, 2)
-    assert not outgrows([b"x"] * 2, 1 << 20, 2)
+    assert outgrows([b"x"] * 3, 1 << 20, 0, 2)
+    assert not outgrows([b"x"] * 2, 1 << 20, 0, 2)
+
+
+def test_updates_that_split_a_long_text_often_are_few() -> None:
+    typed = [b"x" * 30]
+    # An insertion: a struct that splits a text, and may be split itself.
+    assert not outgrows(typed * 64, 100_000, 64 * 3)
+    assert not outgrows(typed * 6, 1_000_000, 6 * 3)
+    assert outgrows(typed * 7, 1_000_000, 7 * 3)
+
+
+@given(st.lists(st.integers(0, 400), max_size=8))
+def test_pieces_of_stored_updates_are_never_underestimated(lengths: list[int]) -> None:
+    # The shortest structs that there are: a character, after and before others of one client.
+    structs = [text("x", (1, clock), (1, clock + 1)) for clock in range(400)]
+    updates = [Update([Section(2, 0, structs[:length])]).encoded() for length in lengths]
+    assert pieces_at_most(updates) >= 2 * sum(lengths)
