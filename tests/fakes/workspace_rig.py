@@ -1,6 +1,6 @@
 """A workspace served without sockets or threads, for tests of its guarantees."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -125,6 +125,7 @@ async def serving(
     shared: bool = False,
     documents: DocumentServices | None = None,
     name: str = "r",
+    now: Callable[[], float] = lambda: 1_790_000_000.0,
 ) -> AsyncIterator[Rig]:
     """Serve the workspace ``VAULT``, created with the store; ids begin with ``name``."""
     own: InlineStore | None = None
@@ -139,7 +140,7 @@ async def serving(
     )
     spec = workspaces(
         store,
-        now=lambda: 1_790_000_000.0,
+        now=now,
         new_id=lambda: f"{name}{next(revisions)}",
         announce=lambda _, position: announced.append(position),
         shared=shared,

@@ -56,7 +56,7 @@ async def faults_of_indexes(disk: Store, workspaces: Sequence[Kept]) -> list[str
         with pytest.MonkeyPatch.context() as patch:
             # Small steps were taken during the run.
             patch.setattr(index_backlog, "_MAX_FILES", MANY)
-            await _catch_up(transaction)
+            await catch_up_indexes(transaction)
         faults: list[str] = []
         expected: Rows = {table: [] for table in _TABLES}
         for workspace in workspaces:
@@ -79,7 +79,7 @@ def _some(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=str)[:5]
 
 
-async def _catch_up(transaction: Transaction) -> None:
+async def catch_up_indexes(transaction: Transaction) -> None:
     """Index all changes, as the job does when nobody else is there."""
     indexes: tuple[FileIndex[Any], ...] = (LINKS, WORDS)
     for index in indexes:

@@ -6,12 +6,16 @@ asks whether anything keeps it.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import count
 from random import Random
 
 from octavo.actors.jobs.retention import RetentionJob
+from octavo.documents import merged
+from octavo.model.documents.limits import DocumentLimits
+from octavo.model.files.changeset import SaveNote
 from octavo.model.files.retention import DAY, HOUR, Retention
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId
+from octavo.model.identity import Epoch, FileId, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.scripts.documents import (
     DOCUMENT,
@@ -20,22 +24,35 @@ from octavo.store.scripts.documents import (
     updates_beside,
 )
 from octavo.store.scripts.expiry import expire_receipts
+from octavo.store.scripts.files import whole_file
 from octavo.store.scripts.revision_rows import WORKSPACE
+from tests.fakes.inline_documents import inline_documents
+from tests.fakes.workspace_rig import serving
+from tests.fakes.yjs_device import Device
 from tests.simulation.disk import Disk
 from tests.simulation.document_faults import faults_of_stored
+from tests.simulation.index_faults import catch_up_indexes
 from tests.simulation.invariants import faults_of_texts
 from tests.simulation.kept import Kept, kept
-from tests.simulation.ledger import now
+from tests.simulation.ledger import NOTES, SHARED, now
 
 _STORED = f"""
     SELECT files.file_id, {DOCUMENT} FROM files {WITH_DOCUMENT}
     WHERE files.workspace = {WORKSPACE}
 """
+_FIRST_MARK = 0x2600
 _RECEIPTS = f"SELECT mutation_id FROM receipts WHERE workspace = {WORKSPACE} AND created_at >= $2"
 
 
-async def faults_of_retention(disk: Disk, workspaces: Sequence[Kept], random: Random) -> list[str]:
+async def faults_of_retention(
+    disk: Disk, workspace_ids: Sequence[WorkspaceId], random: Random
+) -> list[str]:
     """Run a round of the job with drawn rules; return what is left besides what they keep."""
+    if SHARED in workspace_ids:
+        await _save_unread(disk, random)
+        # A text whose words are indexed stays.
+        await disk.write(catch_up_indexes)
+    workspaces = [await disk.read(kept(each)) for each in workspace_ids]
     present = int(now() * 1000)
     later = present + random.choice([0, 2 * HOUR, 3 * DAY])
     retention = Retention(
@@ -66,6 +83,29 @@ async def faults_of_retention(disk: Disk, workspaces: Sequence[Kept], random: Ra
         faults += faults_of_texts(after)
         faults += await disk.read(_faults_of_documents(each, after))
     return faults
+
+
+async def _save_unread(disk: Disk, random: Random) -> None:
+    """Save edits of a device, of which many stay beside their documents: nobody reads them."""
+    documents = inline_documents(limits=DocumentLimits(logged=random.choice([2, 4, 64])))
+    marks = map(chr, count(_FIRST_MARK))
+    async with serving(disk, shared=True, documents=documents, name="u", now=now) as rig:
+        for file_id in NOTES:
+            whole = await disk.read(whole_file(SHARED, file_id, merged))
+            assert whole is not None, "the note is gone"
+            assert whole.document is not None, "the note was purged"
+            device = Device.kept(whole.document, random.getrandbits(32))
+            for _ in range(random.choice([0, 1, 3])):
+                mark, stays = next(marks), random.random() < 0.3
+                for deletes in (False,) if stays else (False, True):
+                    before = device.vector()
+                    if deletes:
+                        device.delete(0, 1)
+                    else:
+                        device.insert(0, mark)
+                    update = device.doc.get_update(before)
+                    save = SaveNote(file_id, Epoch(device.epoch), update)
+                    await rig.push(save, workspace_id=SHARED)
 
 
 def _faults_of_documents(before: Kept, after: Kept) -> Script[list[str]]:

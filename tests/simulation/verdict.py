@@ -104,7 +104,7 @@ async def judge(
         error.about = files_of(error.stuck.operation) or error.about
         raise
     if random.random() < PRUNING:
-        found = await faults_of_retention(disk, everything, random)
+        found = await faults_of_retention(disk, names, random)
         if found:
             raise Violated(found)
 
