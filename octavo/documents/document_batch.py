@@ -9,7 +9,7 @@ from octavo.documents.document_cache import DocumentCache
 from octavo.model.documents.document import ChangedDocument, DocumentUpdate, TextDocument
 from octavo.model.documents.initial_document import initial
 from octavo.model.documents.limits import DocumentLimits
-from octavo.model.documents.state_vector import read_state_vector
+from octavo.model.documents.state_vector import LONG_BYTES, read_state_vector
 from octavo.model.documents.update_check import check_update
 from octavo.model.files.content import NoteContent, NoteText, note_text
 from octavo.model.identity import ContentId, Epoch, FileId, WorkspaceId
@@ -142,7 +142,7 @@ class DocumentBatch:
         document = self._documents.get(file_id)
         if document is None or not document.uncompared:
             return False
-        if epoch != document.live.epoch:
+        if epoch != document.live.epoch or len(vector) > LONG_BYTES:
             return True
         # A client that has all the text may lack deletions; their order is the same for everybody.
         held = read_state_vector(vector)

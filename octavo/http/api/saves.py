@@ -1,5 +1,6 @@
 """Save notes as documents: updates of devices are merged with concurrent changes."""
 
+import trio
 from pydantic_core import MISSING
 
 from octavo.http.api.changeset_submission import ChangesetSubmitter
@@ -14,7 +15,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
 from octavo.model.accounts.access_limits import WRITE
 from octavo.model.documents.initial_document import NOTHING
-from octavo.model.documents.state_vector import read_state_vector
+from octavo.model.documents.state_vector import LONG_BYTES, read_state_vector
 from octavo.model.etag import entity_tag
 from octavo.model.files.changeset import SaveNote
 from octavo.model.identity import Epoch
@@ -71,7 +72,10 @@ class SaveOperations:
         """Save a note."""
         workspace_id, file_id = path.workspace_id, path.file_id
         vector = _EMPTY_VECTOR if body.state_vector is MISSING else body.state_vector
-        read_state_vector(vector)
+        if len(vector) <= LONG_BYTES:
+            read_state_vector(vector)
+        else:
+            await trio.to_thread.run_sync(read_state_vector, vector)
         save = SaveNote(file_id, Epoch(body.epoch), body.update)
         receipt = await self._submitter.push(call, workspace_id, (save,), body.mutation_id)
         missing_update = await self._submitter.missing_update(

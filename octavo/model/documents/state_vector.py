@@ -15,6 +15,9 @@ from octavo.model.refusal import DocumentMalformed
 _LAST_OF_A_NUMBER = 0x7F
 _numbers_in = re.compile(rb"[\x80-\xff]*[\x00-\x7f]").findall
 
+LONG_BYTES = 16_384
+"""Reading a longer state vector, of 2,400 clients or more, takes several milliseconds."""
+
 StateVector: TypeAlias = Mapping[int, int]
 """Client ids and their next clocks; a client that is absent has written nothing."""
 
@@ -27,6 +30,9 @@ def read_state_vector(data: bytes) -> dict[int, int]:
     """
     # Otherwise the search for numbers would take quadratic time.
     if not data or data[-1] > _LAST_OF_A_NUMBER:
+        raise _truncated()
+    # Each number takes a byte at least.
+    if 2 * read_varint(data, 0)[0] >= len(data):
         raise _truncated()
     count, *numbers = [each[0] if len(each) == 1 else _number(each) for each in _numbers_in(data)]
     if len(numbers) < 2 * count:

@@ -73,7 +73,10 @@ _CURRENT = f"""
 """
 _DOCUMENT = f"SELECT {_CURRENT} FROM files {WITH_DOCUMENT} WHERE {_OF_FILE} = $2::uuid"
 _SIZES_OF_DOCUMENTS = f"""
-    SELECT file_id, CASE WHEN {IS_CURRENT} THEN LENGTH(documents.state) ELSE files.size END
+    SELECT file_id, CASE WHEN {IS_CURRENT} THEN LENGTH(documents.state) ELSE files.size END + (
+        SELECT COALESCE(SUM(LENGTH(updates)), 0) FROM document_updates
+        WHERE workspace = documents.workspace AND file = documents.file
+    )
     FROM files {WITH_DOCUMENT} WHERE {_OF_FILE} IN ($ids)
 """
 _DOCUMENTS = f"""

@@ -1,5 +1,7 @@
 """Updates of devices are stored beside the document of their note, until it is stored whole."""
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 
 from octavo.actors.workspace.document_services import read_current
@@ -11,9 +13,12 @@ from octavo.model.documents.integration import Loading
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.changeset import DeleteFile, PurgeFile, RestoreFile
 from octavo.model.files.content import note_text
-from octavo.model.identity import FileId, RevisionId
+from octavo.model.files.retention import Retention
+from octavo.model.identity import FileId, Position, RevisionId
 from octavo.store import Store, Transaction
+from octavo.store.scripts.documents import documents_of
 from octavo.store.scripts.files import WholeFile, whole_file
+from octavo.store.scripts.history_pruning import FileKey, prune_file
 from octavo.store.sqlite import open_inline
 from tests.actors.workspace.test_actor import text_of
 from tests.actors.workspace.test_documents import (
@@ -288,3 +293,61 @@ async def test_document_whose_pieces_were_counted_is_stored_whole(
         # Merging those before may have taken as long as loading all of it.
         assert beside == [0, 1, 0, 1, 2, 3, 0, 1]
         assert (await device_of(rig)).text == await text_of(rig, "a") == device.text
+
+
+async def secret_beside_the_document(rig: Rig) -> None:
+    """Insert a text beside the document, and delete it there."""
+    device = await type_words(rig, "!", "!", "SECRET")
+    take(device, await lacking(rig, device))
+    device.delete(len(device.text) - 6, len(device.text))
+    await rig.push(save_of(device))
+
+
+async def secret_in_the_document(rig: Rig) -> None:
+    """Insert a text, have it stored whole, and delete it beside it."""
+    device = await type_words(rig, "!")
+    device.insert(0, "SECRET")
+    await rig.push(save_of(device))
+    device = await device_of(rig)
+    device.delete(0, 6)
+    await rig.push(save_of(device))
+
+
+async def secret_sent_again(rig: Rig) -> None:
+    """Save a text, have it deleted, and send it once more with what follows."""
+    device = await device_of(rig, 9)
+    device.insert(0, "SECRET")
+    await rig.push(save_of(device))
+    other = await device_of(rig, 10)
+    other.delete(0, 6)
+    await rig.push(save_of(other))
+    await device_of(rig, 11)
+    device.insert(len(device.text), " more")
+    await rig.push(save_of(device))
+
+
+@pytest.mark.parametrize(
+    "write", [secret_beside_the_document, secret_in_the_document, secret_sent_again]
+)
+async def test_text_of_a_pruned_revision_is_in_no_document(
+    write: Callable[[Rig], Awaitable[None]],
+) -> None:
+    engine = open_inline()
+    await create_workspace(engine)
+    async with serving(engine) as rig:
+        await rig.push(note("a", "a.md", "start"))
+        await write(rig)
+        text = await text_of(rig, "a")
+        assert await rows(engine, "document_updates") > 0
+        after: Position | None = Position(0)
+        while after is not None:
+            step = prune_file(FileKey(1, 1), after, Retention(0, 0, 1), 2_000_000_000_000, merged)
+            after = await engine.write(step)
+        assert await rows(engine, "revisions") == 0
+        found = await engine.read(documents_of(VAULT, (FileId("a"),)))
+        assert found is not None
+        stored = found.documents[FileId("a")].stored
+        assert stored is not None
+        assert not any(b"SECRET" in each for each in (stored.document.state, *stored.updates))
+        assert (await device_of(rig, 12)).text == text
+    engine.close()
