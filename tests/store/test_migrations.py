@@ -1,5 +1,6 @@
 """Which migrations a database needs, and when it is refused."""
 
+import sqlite3
 import subprocess
 import sys
 import zipfile
@@ -119,6 +120,32 @@ def test_documents_of_earlier_versions_have_the_texts_of_their_notes(tmp_path: P
     assert found == [(1, b"head 1"), (2, b"first")]
     # A device may have read any of them.
     assert connection.execute("SELECT documents_read FROM workspaces").fetchall() == [(1,)]
+    connection.close()
+
+
+def test_upgrade_of_a_database_is_logged_and_its_creation_is_not(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    connection = connect(tmp_path / "database")
+    migrate(connection, KNOWN[:1])
+    assert caplog.messages == []
+    migrate(connection, KNOWN)
+    migrate(connection, KNOWN)
+    assert caplog.messages == ["the database has been migrated to version 2 of its schema"]
+    connection.close()
+
+
+def test_process_that_knows_no_updates_beside_documents_can_not_store_documents(
+    tmp_path: Path,
+) -> None:
+    connection = connect(tmp_path / "database")
+    migrate(connection, shipped())
+    with pytest.raises(sqlite3.OperationalError, match="no column named state"):
+        connection.execute(
+            "INSERT INTO documents (workspace, file, epoch_id, content_id, state, vector)"
+            " VALUES (1, 1, x'', x'', x'00', x'00')"
+        )
     connection.close()
 
 

@@ -16,6 +16,8 @@ from typing import Literal
 
 from octavo.store.errors import StoreUnusable
 
+MIGRATED = "the database has been migrated to version %d of its schema"
+
 # Created by both engines, before the first migration.
 RECORD = """
 CREATE TABLE IF NOT EXISTS migrations (

@@ -1,16 +1,18 @@
 """Migrations on PostgreSQL."""
 
+import logging
 import re
 from collections.abc import Sequence
 
 from octavo.store.errors import StoreError
-from octavo.store.migrations import APPLIED, RECORD, RECORD_ONE, Migration, pending
+from octavo.store.migrations import APPLIED, MIGRATED, RECORD, RECORD_ONE, Migration, pending
 from octavo.store.postgres.connection import PooledConnection
 from octavo.store.postgres.failures import FAILURES
 
 # A number that no other application is likely to use: "octavo" in ASCII.
 LOCK = int.from_bytes(b"octavo")
 
+_log = logging.getLogger(__name__)
 _TEXT = re.compile(r"--[^\n]*|'(?:[^']|'')*'|\bTEXT\b")
 
 
@@ -35,10 +37,14 @@ async def migrate(connection: PooledConnection, known: Sequence[Migration]) -> i
         return len(known)
     await connection.execute("SELECT pg_advisory_lock($1)", LOCK)
     try:
-        if not await _has_record(connection):
+        made_now = not await _has_record(connection)
+        if made_now:
             await connection.execute(collated(RECORD))
-        for migration in pending(known, await _applied(connection)):
+        missing = pending(known, await _applied(connection))
+        for migration in missing:
             await _apply(connection, migration)
+        if missing and not made_now:
+            _log.info(MIGRATED, len(known))
     finally:
         if not connection.is_closed():
             await connection.execute("SELECT pg_advisory_unlock($1)", LOCK)

@@ -44,7 +44,7 @@ SAVE = f"""
             nextval('content_numbers') AS content
         FROM moved, {_columns(_FIRST, _HEAD)}
     ), preserved AS (
-        INSERT INTO documents (workspace, file, epoch_id, content_id, state, vector)
+        INSERT INTO documents (workspace, file, epoch_id, content_id, base_state, vector)
         SELECT files.workspace, files.number, COALESCE(files.content_id, files.revision_id),
             COALESCE(files.content_id, files.revision_id), contents.compressed, ''::bytea
         {_OLD} JOIN contents ON contents.number = files.content

@@ -62,7 +62,7 @@ class FollowedDocuments(NamedTuple):
     documents: dict[FileId, FollowedDocument]
 
 
-DOCUMENT = "documents.epoch_id, documents.content_id, documents.state, documents.vector"
+DOCUMENT = "documents.epoch_id, documents.content_id, documents.base_state, documents.vector"
 """The columns of a stored document, as `document_of_row` takes them."""
 IS_CURRENT = "documents.content_id = COALESCE(files.content_id, files.revision_id)"
 """Whether a document has the text of the head."""
@@ -108,23 +108,23 @@ _OF_DOCUMENT = """
     SELECT position, updates FROM document_updates WHERE workspace = $1 AND file = $2
     ORDER BY position
 """
-_REPLACE = "UPDATE documents SET state = $3, vector = $4 WHERE workspace = $1 AND file = $2"
+_REPLACE = "UPDATE documents SET base_state = $3, vector = $4 WHERE workspace = $1 AND file = $2"
 _DELETE = "DELETE FROM documents WHERE workspace = $1 AND file = $2"
 _DELETE_UPDATES = "DELETE FROM document_updates WHERE workspace = $1 AND file = $2"
 _CONTENT_OF_DOCUMENT = "SELECT content_id FROM documents WHERE workspace = $1 AND file = $2"
 _PUT = """
-    INSERT INTO documents (workspace, file, epoch_id, content_id, state, vector)
+    INSERT INTO documents (workspace, file, epoch_id, content_id, base_state, vector)
     SELECT workspace, number, $3::uuid, $4::uuid, $5, $6 FROM files
     WHERE workspace = $1 AND file_id = $2::uuid
     ON CONFLICT (workspace, file) DO UPDATE SET epoch_id = excluded.epoch_id,
-        content_id = excluded.content_id, state = excluded.state, vector = excluded.vector
+        content_id = excluded.content_id, base_state = excluded.base_state, vector = excluded.vector
 """
 _STORED_CONTENTS = f"""
     SELECT files.file_id, documents.content_id FROM files {WITH_DOCUMENT}
     WHERE files.workspace = $1 AND files.file_id IN ($ids)
 """
 _PRESERVE = """
-    INSERT INTO documents (workspace, file, epoch_id, content_id, state, vector)
+    INSERT INTO documents (workspace, file, epoch_id, content_id, base_state, vector)
     SELECT files.workspace, files.number, COALESCE(content_id, revision_id),
         COALESCE(content_id, revision_id), contents.compressed, $3
     FROM files JOIN contents ON contents.number = files.content

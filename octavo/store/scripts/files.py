@@ -68,12 +68,12 @@ _HEAD = f"{_SELECT_HEADS} WHERE {_OF_FILE} = $2::uuid"
 _READ = "SELECT documents_read FROM workspaces WHERE id = $1::uuid"
 # One that is behind is not needed: its state may be large.
 _CURRENT = f"""
-    documents.epoch_id, documents.content_id, CASE WHEN {IS_CURRENT} THEN documents.state END,
+    documents.epoch_id, documents.content_id, CASE WHEN {IS_CURRENT} THEN documents.base_state END,
     documents.vector
 """
 _DOCUMENT = f"SELECT {_CURRENT} FROM files {WITH_DOCUMENT} WHERE {_OF_FILE} = $2::uuid"
 _SIZES_OF_DOCUMENTS = f"""
-    SELECT file_id, CASE WHEN {IS_CURRENT} THEN LENGTH(documents.state) ELSE files.size END + (
+    SELECT file_id, CASE WHEN {IS_CURRENT} THEN LENGTH(documents.base_state) ELSE files.size END + (
         SELECT COALESCE(SUM(LENGTH(updates)), 0) FROM document_updates
         WHERE workspace = documents.workspace AND file = documents.file
     )

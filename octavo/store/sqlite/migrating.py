@@ -1,12 +1,23 @@
 """Migrations on SQLite."""
 
+import logging
 import sqlite3
 from collections.abc import Iterator, Sequence
 
 from octavo.store.errors import StoreError
-from octavo.store.migrations import APPLIED, NEWEST, RECORD, RECORD_ONE, Migration, pending
+from octavo.store.migrations import (
+    APPLIED,
+    MIGRATED,
+    NEWEST,
+    RECORD,
+    RECORD_ONE,
+    Migration,
+    pending,
+)
 from octavo.store.sqlite.failures import STATEMENT_ERRORS, failure
 from octavo.store.sqlite.statement import Statement
+
+_log = logging.getLogger(__name__)
 
 
 def statements(sql: str) -> Iterator[str]:
@@ -38,8 +49,11 @@ def migrate(connection: sqlite3.Connection, known: Sequence[Migration]) -> int:
     try:
         if not lacks_some(connection, known):
             return len(known)
+        made_now = not _has_record(connection)
         while _apply_next(connection, known):
             pass
+        if not made_now:
+            _log.info(MIGRATED, len(known))
     except STATEMENT_ERRORS as error:
         raise failure(error) from error
     return len(known)

@@ -272,12 +272,12 @@ async def test_document_that_is_damaged_begins_anew_with_the_next_text(damage: s
         if damage == "state":
             device.insert(0, "saved ")
             await rig.push(save_of(device))
-            await execute("UPDATE documents SET state = x'0909', vector = x'00'")
+            await execute("UPDATE documents SET base_state = x'0909', vector = x'00'")
             device.insert(0, "and ")
             assert isinstance(await rig.refusal(save_of(device)), DocumentMalformed)
         await rig.push(edit(await head_id(rig), text="new"))
         if damage == "kept text":
-            await execute("UPDATE documents SET state = x'0909'")
+            await execute("UPDATE documents SET base_state = x'0909'")
         if damage == "no content":
             await execute("UPDATE documents SET content_id = NULL")
         # Others are not affected.

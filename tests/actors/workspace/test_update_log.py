@@ -216,7 +216,7 @@ async def test_process_appends_to_a_document_that_another_one_has_stored_whole()
         assert found is not None
         assert found.document is not None
         state, vector = found.document.state.hex(), found.document.vector.hex()
-        await execute(flaky, f"UPDATE documents SET state = x'{state}', vector = x'{vector}'")
+        await execute(flaky, f"UPDATE documents SET base_state = x'{state}', vector = x'{vector}'")
         await execute(flaky, "DELETE FROM document_updates")
         device.insert(len(device.text), " 3")
         await here.push(save_of(device))
