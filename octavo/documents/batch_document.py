@@ -11,7 +11,7 @@ from octavo.model.documents.facts import DocumentFacts, facts_at_sight
 from octavo.model.documents.initial_document import initial
 from octavo.model.documents.limits import DocumentLimits, Growth
 from octavo.model.documents.update_check import CheckedUpdate
-from octavo.model.documents.update_log import outgrows, pieces_at_most
+from octavo.model.documents.update_log import outgrows, splits_at_most
 from octavo.model.identity import ContentId, Epoch, FileId
 from octavo.model.text_bounds import TextBounds
 
@@ -35,7 +35,7 @@ class BatchDocument:
         kept: whether the store has it.
         followed: the content of the stored document, if it was behind its note.
         since: the updates of devices that were applied to the base.
-        pieces: an upper bound of the pieces that they added.
+        splits: an upper bound of the texts that they split.
         logged: how many of them are stored beside the base.
         costly: whether merging them again may take long.
         uncompared: whether some were applied since it was known that the document has the same text
@@ -58,7 +58,7 @@ class BatchDocument:
     kept: bool
     followed: ContentId | None = None
     since: tuple[bytes, ...] = ()
-    pieces: int = 0
+    splits: int = 0
     logged: int = 0
     costly: bool = False
     uncompared: bool = False
@@ -77,8 +77,8 @@ class BatchDocument:
         foreign = bool(updates) or initial(ContentId(stored.epoch), text) != stored
         facts, growth = facts_at_sight(stored.state, *updates), Growth.unknown(size, len(text))
         known = (live, text, content_id, stored, size, facts, growth, foreign, fixed, stored, kept)
-        beside, pieces = len(updates), pieces_at_most(updates)
-        return cls(*known, since=updates, pieces=pieces, logged=beside, uncompared=bool(updates))
+        beside, splits = len(updates), splits_at_most(updates)
+        return cls(*known, since=updates, splits=splits, logged=beside, uncompared=bool(updates))
 
     @classmethod
     def from_cache(cls, cached: CachedDocument) -> "BatchDocument":
@@ -87,7 +87,7 @@ class BatchDocument:
         size = len(stored.state) + sum(map(len, updates))
         known = (live, text, content_id, stored, size, facts, growth, foreign, True, stored, kept)
         document = cls(*known, since=updates, logged=len(updates), bounds=bounds)
-        document.pieces, document.uncompared = cached.pieces, cached.uncompared
+        document.splits, document.uncompared = cached.splits, cached.uncompared
         return document
 
     def to_cache(self, *, kept: bool) -> CachedDocument:
@@ -103,7 +103,7 @@ class BatchDocument:
             self.growth,
             self.foreign,
             self.bounds,
-            self.pieces,
+            self.splits,
             self.uncompared,
         )
 
@@ -145,7 +145,7 @@ class BatchDocument:
             self.content_id = ContentId(epoch_next)
         self.text, self.foreign, self.epoch_next = text, True, epoch_next
         self.since += (update,)
-        self.pieces += checked.pieces
+        self.splits += checked.splits
         self.bound += len(update)
         self.uncompared = True
 
@@ -177,7 +177,7 @@ class BatchDocument:
     def _begin(self, live: LiveDocument, base: StoredDocument) -> None:
         """Go on with ``live``, which was loaded from ``base``."""
         self.live, self.base = live, base
-        self.since, self.pieces, self.logged = (), 0, 0
+        self.since, self.splits, self.logged = (), 0, 0
         self.costly = self.uncompared = self.written = False
 
     def rebuilt(self, client: int) -> "BatchDocument":
@@ -213,4 +213,4 @@ class BatchDocument:
         """
         if self.costly or not self.kept or self.stored is not self.base:
             return False
-        return not outgrows(self.since, len(self.base.state), self.pieces, limits.logged)
+        return not outgrows(self.since, len(self.base.state), self.splits, limits.logged)

@@ -144,9 +144,12 @@ class DocumentBatch:
             return False
         if epoch != document.live.epoch or len(vector) > LONG_BYTES:
             return True
-        # A client that has all the text may lack deletions; their order is the same for everybody.
+        # A client that has all the text may lack deletions; they are the same in any order.
+        have = document.live.vector_bytes()
+        if vector == have:
+            return False
         held = read_state_vector(vector)
-        return any(held.get(each, 0) < clock for each, clock in document.live.vector().items())
+        return any(held.get(each, 0) < clock for each, clock in read_state_vector(have).items())
 
     def missing_update(
         self, file_id: FileId, epoch: Epoch, vector: bytes, epoch_next: Epoch

@@ -30,7 +30,7 @@ class CachedDocument(NamedTuple):
         growth: the estimated cost of loading it.
         foreign: whether it may contain updates of devices.
         bounds: those of the text, if it was checked.
-        pieces: an upper bound of the pieces that the updates added.
+        splits: an upper bound of the texts that the updates split.
         uncompared: see `octavo.documents.batch_document.BatchDocument`.
     """
 
@@ -44,7 +44,7 @@ class CachedDocument(NamedTuple):
     growth: Growth
     foreign: bool
     bounds: TextBounds | None = None
-    pieces: int = 0
+    splits: int = 0
     uncompared: bool = False
 
 

@@ -36,6 +36,7 @@ class CheckedUpdate(NamedTuple):
         state_vector: the state vector of the document after the update.
         changes: False if it certainly adds nothing: no new struct and no deletion.
         pieces: an upper bound of the structs it adds, including those from splits.
+        splits: an upper bound of the texts that it splits.
         facts: what is known of the document after the update.
     """
 
@@ -43,6 +44,7 @@ class CheckedUpdate(NamedTuple):
     state_vector: dict[int, int]
     changes: bool
     pieces: int
+    splits: int
     facts: DocumentFacts
 
 
@@ -87,9 +89,10 @@ def check_update(
     ranges = document.lacking(reading.ranges)
     _check_work(reading, ranges, update, document)
     # Each struct refers to at most two positions, and each position splits one struct.
-    pieces = 3 * reading.new + 2 * ranges
+    splits = 2 * (reading.new + ranges)
+    pieces = reading.new + splits
     facts = document.facts.joined(brought, reading.ranges, reading.breaks)
-    return CheckedUpdate(reading.structs, reading.end, reading.changes, pieces, facts)
+    return CheckedUpdate(reading.structs, reading.end, reading.changes, pieces, splits, facts)
 
 
 class _Document:

@@ -14,29 +14,28 @@ FREE_BYTES = 4096
 
 
 MAX_MERGING_STEPS = MAX_STEPS // 4
-"""Steps of merging all of them: 64 of one edit each in a text of 100 KB take as many."""
+"""Steps of merging all of them: 64 insertions into a text of 150 KB take about as many."""
 
-_BYTES_OF_A_CUT = 3
+_BYTES_OF_A_SPLIT = 3
 """The fewest bytes of an update for each text that it splits: a struct has six, and splits two."""
 
 
-def outgrows(updates: Sequence[bytes], state: int, pieces: int, most: int = MAX_UPDATES) -> bool:
+def outgrows(updates: Sequence[bytes], state: int, splits: int, most: int = MAX_UPDATES) -> bool:
     """Return whether a document of ``state`` bytes is to be stored whole, with its updates merged.
 
     There may be ``most`` of them. They may have half the size of the document: what is read stays
-    in proportion. Of the ``pieces`` that they added, each may have split a text, which is scanned
-    up to the place.
+    in proportion. They split ``splits`` texts at most, each of which is scanned up to the place.
     """
     return (
         len(updates) > most
         or sum(map(len, updates)) > max(FREE_BYTES, state // 2)
-        or pieces * state // UNITS_A_STEP > MAX_MERGING_STEPS
+        or splits * state // UNITS_A_STEP > MAX_MERGING_STEPS
     )
 
 
-def pieces_at_most(updates: Sequence[bytes]) -> int:
-    """Return an upper bound of the pieces that updates have added, of which the sizes are known."""
-    return sum(map(len, updates)) // _BYTES_OF_A_CUT
+def splits_at_most(updates: Sequence[bytes]) -> int:
+    """Return an upper bound of the texts that stored updates split."""
+    return sum(map(len, updates)) // _BYTES_OF_A_SPLIT
 
 
 def packed(updates: Sequence[bytes]) -> bytes:

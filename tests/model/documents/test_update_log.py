@@ -9,7 +9,7 @@ from octavo.model.documents.update_log import (
     MAX_UPDATES,
     outgrows,
     packed,
-    pieces_at_most,
+    splits_at_most,
     unpacked,
 )
 from octavo.model.refusal import DocumentMalformed
@@ -70,15 +70,15 @@ def test_number_of_updates_can_be_lower() -> None:
 
 def test_updates_that_split_a_long_text_often_are_few() -> None:
     typed = [b"x" * 30]
-    # An insertion: a struct that splits a text, and may be split itself.
-    assert not outgrows(typed * 64, 100_000, 64 * 3)
-    assert not outgrows(typed * 6, 1_000_000, 6 * 3)
-    assert outgrows(typed * 7, 1_000_000, 7 * 3)
+    # Each may split a text after its origin, and one before its right origin.
+    assert not outgrows(typed * 64, 150_000, 64 * 2)
+    assert not outgrows(typed * 10, 1_000_000, 10 * 2)
+    assert outgrows(typed * 11, 1_000_000, 11 * 2)
 
 
 @given(st.lists(st.integers(0, 400), max_size=8))
-def test_pieces_of_stored_updates_are_never_underestimated(lengths: list[int]) -> None:
+def test_splits_of_stored_updates_are_never_underestimated(lengths: list[int]) -> None:
     # The shortest structs that there are: a character, after and before others of one client.
     structs = [text("x", (1, clock), (1, clock + 1)) for clock in range(400)]
     updates = [Update([Section(2, 0, structs[:length])]).encoded() for length in lengths]
-    assert pieces_at_most(updates) >= 2 * sum(lengths)
+    assert splits_at_most(updates) >= 2 * sum(lengths)
