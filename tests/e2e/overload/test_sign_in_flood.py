@@ -19,6 +19,9 @@ ATTACKERS = 48
 """Addresses, each with one connection; from each, 60 attempts are admitted."""
 TRIES = 9 if LONG_SECONDS else 3
 """Attempts with the right password; a known browser has 10."""
+PAUSE = 0.01 if LONG_SECONDS else 0.05
+"""Seconds between two attempts of a connection. Refusals are cheap, and thousands of them a second
+leave no processor to the hashes while other tests run."""
 LONGEST = 15.0
 """Seconds of one; the hashes have the lowest priority on a busy machine."""
 OWN_BROWSERS = 4
@@ -83,7 +86,7 @@ def _flood(browsers: Sequence[_Browser], address: Choose) -> Iterator[Counter[in
             statuses[status] += 1
             if status == 429:
                 busy.set()
-            if ended.wait(0.01):
+            if ended.wait(PAUSE):
                 break
         browser.close()
 
