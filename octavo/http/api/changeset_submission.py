@@ -8,7 +8,7 @@ from pydantic_core import MISSING
 from octavo.accounts.caller import Caller
 from octavo.actors.core import Directory
 from octavo.actors.workspace.actor import WorkspaceActor
-from octavo.actors.workspace.messages import HeadOf, MissingUpdate, Push
+from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, MissingUpdate, Push
 from octavo.http.api.access import Access
 from octavo.http.api.refusals import IfMatchRequired
 from octavo.http.contract.call import Call
@@ -79,7 +79,13 @@ class ChangesetSubmitter(NamedTuple):
             program=caller.program,
             within=caller.confinement,
         )
-        receipt = await self.workspaces.ask(workspace, Push(changeset))
+        try:
+            receipt = await self.workspaces.ask(workspace, Push(changeset))
+        except ChangesetRefused as refused:
+            if isinstance(requested, tuple) and not all(each.file_id for each in requested):
+                # Nobody has seen the id that was generated.
+                refused.refusal.file_id = None
+            raise
         return receipt if caller.confinement is None else visible_receipt(call, receipt)
 
     async def missing_update(

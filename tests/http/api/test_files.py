@@ -246,6 +246,8 @@ async def test_taken_path_is_refused_for_every_operation(
             await note.delete()
         response = await (note.update(path=path) if way == "move" else note.restore(path=path))
     assert refusal(response) == refused
+    # The file, but no id that the client has never seen.
+    assert response.json().get("fileIds") == (None if way == "create" else [note.id])
     paths = [each["path"] for each in await api.owner.pages(api.files, 9)]
     assert paths.count(taken) == 1
     assert path in (taken, *({path} - set(paths)))
