@@ -38,8 +38,8 @@ class BatchDocument:
         splits: an upper bound of the texts that they split.
         logged: how many of them are stored beside the base.
         costly: whether merging them again may take long.
-        uncompared: whether some were applied since it was known that the document has the same text
-            when it is loaded from its state.
+        uncompared: whether it is unknown if the present state has the same text when it is loaded.
+            That of the base has, and may have another state then.
         written: whether edits of the server followed them; it can't be rebuilt then.
         epoch_next: the epoch that may follow this one.
         bounds: those of the text, if it was checked.
@@ -78,7 +78,7 @@ class BatchDocument:
         facts, growth = facts_at_sight(stored.state, *updates), Growth.unknown(size, len(text))
         known = (live, text, content_id, stored, size, facts, growth, foreign, fixed, stored, kept)
         beside, splits = len(updates), splits_at_most(updates)
-        return cls(*known, since=updates, splits=splits, logged=beside, uncompared=bool(updates))
+        return cls(*known, since=updates, splits=splits, logged=beside, uncompared=foreign)
 
     @classmethod
     def from_cache(cls, cached: CachedDocument) -> "BatchDocument":
@@ -121,6 +121,7 @@ class BatchDocument:
             self.reset(client)
         else:
             self._begin(live, base)
+            self.uncompared = self.foreign
 
     def compare(self, client: int, epoch_next: Epoch) -> None:
         """Start the epoch ``epoch_next`` if the text would change when it is loaded from its state.
@@ -198,7 +199,7 @@ class BatchDocument:
         return ChangedDocument(file_id, new, self.followed, appended)
 
     def merge_updates(self, client: int, epoch_next: Epoch) -> None:
-        """Have the whole document stored, if there are updates beside it.
+        """Make the present state the base, if there are updates beside the base.
 
         It may start the epoch ``epoch_next``, which no document may have had before.
         """

@@ -9,7 +9,7 @@ from octavo.documents.document_cache import DocumentCache
 from octavo.model.documents.document import ChangedDocument, DocumentUpdate, TextDocument
 from octavo.model.documents.initial_document import initial
 from octavo.model.documents.limits import DocumentLimits
-from octavo.model.documents.state_vector import LONG_BYTES, read_state_vector
+from octavo.model.documents.state_vector import LONG_BYTES, NO_CLIENTS, read_state_vector
 from octavo.model.documents.update_check import check_update
 from octavo.model.files.content import NoteContent, NoteText, note_text
 from octavo.model.identity import ContentId, Epoch, FileId, WorkspaceId
@@ -137,38 +137,40 @@ class DocumentBatch:
         """The size of the loaded documents, in bytes."""
         return sum(document.bound for document in self._documents.values())
 
-    def must_compare(self, file_id: FileId, epoch: Epoch, vector: bytes) -> bool:
+    def must_load(self, file_id: FileId, epoch: Epoch, vector: bytes) -> bool:
         """Return whether `missing_update` has to load a document that was taken or loaded."""
         document = self._documents.get(file_id)
-        if document is None or not document.uncompared:
+        if document is None:
             return False
-        if epoch != document.live.epoch or len(vector) > LONG_BYTES:
-            return True
-        # A client that has all the text may lack deletions; they are the same in any order.
-        have = document.live.vector_bytes()
-        if vector == have:
-            return False
-        held = read_state_vector(vector)
-        return any(held.get(each, 0) < clock for each, clock in read_state_vector(have).items())
+        if _gets_all(document, epoch, vector):
+            return bool(document.since)
+        return document.uncompared and _lacks_text(document, vector)
 
     def missing_update(
         self, file_id: FileId, epoch: Epoch, vector: bytes, epoch_next: Epoch
     ) -> DocumentUpdate | None:
         """Return the update that a client's copy of a document lacks; None without a document.
 
-        A client with another epoch gets the whole document. ``vector`` must be validated. The
-        document may start the epoch ``epoch_next``, which no document may have had before.
+        A client with another epoch, or nothing, gets the whole document, as it is stored then. The
+        others merge the update in an order of their own, so the texts are compared.
+
+        ``vector`` must be validated. The document may start the epoch ``epoch_next``, which no
+        document may have had before.
         """
         document = self._documents.get(file_id)
         if document is None:
             return None
         if document.written:
             document.rebase(self._cache.client)
-        if self.must_compare(file_id, epoch, vector):
+        if _gets_all(document, epoch, vector):
+            document.merge_updates(self._cache.client, epoch_next)
+            return DocumentUpdate(*document.base)
+        if document.uncompared and _lacks_text(document, vector):
             document.compare(self._cache.client, epoch_next)
+            if document.live.epoch != epoch:
+                return DocumentUpdate(*document.base)
         live = document.live
-        update = live.update_since(vector) if live.epoch == epoch else live.state()
-        return DocumentUpdate(live.epoch, update, live.vector_bytes())
+        return DocumentUpdate(live.epoch, live.update_since(vector), live.vector_bytes())
 
     def attempt(self) -> Self:
         """Implement `octavo.model.documents.document.Documents.attempt`."""
@@ -303,3 +305,18 @@ class DocumentBatch:
             document.costly = True
         if expensive or self._limits.outgrown(document.bound, size):
             document.reset(self._cache.client)
+
+
+def _gets_all(document: BatchDocument, epoch: Epoch, vector: bytes) -> bool:
+    return epoch != document.live.epoch or vector == NO_CLIENTS
+
+
+def _lacks_text(document: BatchDocument, vector: bytes) -> bool:
+    """Return whether a copy of a document lacks some of its text, or may; it may lack deletions."""
+    have = document.live.vector_bytes()
+    if vector == have:
+        return False
+    if max(len(vector), len(have)) > LONG_BYTES:
+        return True
+    held = read_state_vector(vector)
+    return any(held.get(each, 0) < clock for each, clock in read_state_vector(have).items())

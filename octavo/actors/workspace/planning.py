@@ -323,7 +323,7 @@ class Planner:
         loads = (
             bool(loading.stored)
             or batch.updates_beside(read)
-            or any(batch.must_compare(each.file_id, each.epoch, each.vector) for each in asked)
+            or any(batch.must_load(each.file_id, each.epoch, each.vector) for each in asked)
         )
         much = loading.size * len(queries) > (INLINE_BYTES if loads else INLINE_CACHED_BYTES)
         found = await self._documents.offload(work) if much else work()

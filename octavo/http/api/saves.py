@@ -15,14 +15,12 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
 from octavo.model.accounts.access_limits import WRITE
 from octavo.model.documents.initial_document import NOTHING
-from octavo.model.documents.state_vector import LONG_BYTES, read_state_vector
+from octavo.model.documents.state_vector import LONG_BYTES, NO_CLIENTS, read_state_vector
 from octavo.model.etag import entity_tag
 from octavo.model.files.changeset import SaveNote
 from octavo.model.identity import Epoch
 from octavo.model.refusal import InvalidContent, MutationReused
 from octavo.model.usage import Amount, StorageLimitReached
-
-_EMPTY_VECTOR = b"\0"
 
 
 class SaveNoteInput(ContractModel):
@@ -71,7 +69,7 @@ class SaveOperations:
     ) -> Reply[NoteSaveSchema]:
         """Save a note."""
         workspace_id, file_id = path.workspace_id, path.file_id
-        vector = _EMPTY_VECTOR if body.state_vector is MISSING else body.state_vector
+        vector = NO_CLIENTS if body.state_vector is MISSING else body.state_vector
         if len(vector) <= LONG_BYTES:
             read_state_vector(vector)
         else:

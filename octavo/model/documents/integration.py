@@ -29,6 +29,9 @@ _COPIED_A_STEP = 3_000
 _JOINED_A_STEP = 60
 """Structs of a run times its code units, per step of merging them."""
 
+_WAITING_A_STEP = 12
+"""Structs that wait for others, when one more begins to wait, in the time of a step."""
+
 _WORK_OF_A_STEP = UNITS_A_STEP * _COPIED_A_STEP
 
 # The fewest bytes of a struct that others have to step over.
@@ -135,6 +138,8 @@ class _Integration:
                 struct = stack.pop() if stack else waiting[client].pop()
                 while (needed := self._missing(struct)) is not None:
                     stack.append(struct)
+                    # The libraries look through the clients that wait.
+                    self.steps += len(stack) // _WAITING_A_STEP
                     struct = waiting[needed].pop()
                 for place in (
                     struct.origin and (struct.origin[0], struct.origin[1] + 1),

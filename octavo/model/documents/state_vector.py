@@ -5,7 +5,7 @@ clock of each client: the replica has everything below it.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -13,10 +13,17 @@ from octavo.model.documents.varint import CLOCK_BOUND, read_varint, write_varint
 from octavo.model.refusal import DocumentMalformed
 
 _LAST_OF_A_NUMBER = 0x7F
-_numbers_in = re.compile(rb"[\x80-\xff]*[\x00-\x7f]").findall
+_NUMBER = re.compile(rb"[\x80-\xff]*[\x00-\x7f]")
+_numbers_in = _NUMBER.findall
 
 LONG_BYTES = 16_384
 """Reading a longer state vector, of 2,400 clients or more, takes several milliseconds."""
+
+LONGEST_BYTES = 524_288
+"""More clients would have more history than a document may have."""
+
+NO_CLIENTS = b"\0"
+"""The state vector of an empty document."""
 
 StateVector: TypeAlias = Mapping[int, int]
 """Client ids and their next clocks; a client that is absent has written nothing."""
@@ -26,15 +33,26 @@ def read_state_vector(data: bytes) -> dict[int, int]:
     """Return the state vector that ``data`` encodes in the format of Yjs (version 1).
 
     Raises `DocumentMalformed` for anything else: truncated data, trailing bytes, a duplicate
-    client, a client id of 2^53 or more, a clock of 2^31 or more.
+    client, a client id of 2^53 or more, a clock of 2^31 or more; and for more than
+    `LONGEST_BYTES`.
     """
     # Otherwise the search for numbers would take quadratic time.
     if not data or data[-1] > _LAST_OF_A_NUMBER:
         raise _truncated()
+    if len(data) > LONGEST_BYTES:
+        raise DocumentMalformed(
+            f"The state vector has {len(data)} bytes; the maximum is {LONGEST_BYTES}. Leave it out"
+            " to get the whole document."
+        )
     # Each number takes a byte at least.
     if 2 * read_varint(data, 0)[0] >= len(data):
         raise _truncated()
-    count, *numbers = [each[0] if len(each) == 1 else _number(each) for each in _numbers_in(data)]
+    if len(data) <= LONG_BYTES:
+        found: Iterable[bytes] = _numbers_in(data)
+    else:
+        # Other threads run meanwhile.
+        found = (each[0] for each in _NUMBER.finditer(data))
+    count, *numbers = [each[0] if len(each) == 1 else _number(each) for each in found]
     if len(numbers) < 2 * count:
         raise _truncated()
     if len(numbers) > 2 * count:

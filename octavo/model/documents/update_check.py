@@ -136,8 +136,9 @@ def _check_work(reading: UpdateReading, ranges: int, update: bytes, document: _D
         return
     if integration_steps(state, update) > MAX_STEPS or loading(state, update).steps > MAX_STEPS:
         raise DocumentTooLarge(
-            "The edits of the update conflict with too many others at one position, or split the "
-            f"text too often: applying them takes more than {MAX_STEPS} steps. {_FEWER}"
+            "The edits of the update conflict with too many others at one position, split the text "
+            "too often, or come from too many clients that build on each other: applying them takes"
+            f" more than {MAX_STEPS} steps. {_FEWER}"
         )
 
 
