@@ -1,9 +1,10 @@
 """How many functions a request calls: whoever adds work to the hot path sees it here.
 
 `benchmarks/calls.py` counts them, in all threads of a real server. The count of one client depends
-on whether its next request has arrived when the server looks for it: these are the budgets of a
-machine that is busy, where it mostly has to wait. Where nothing else runs, the counts are 484 to
-503, 280, 116, 106 and 72. That of 16 depends on how many requests come together.
+on whether its next request has arrived when the server looks for it; beside other tests, it mostly
+has to wait, which takes a turn of the loop. So the least of several counts tells what a request
+takes; that of reads is seldom without a turn. The count of 16 depends on how many requests come
+together.
 """
 
 import json
@@ -20,11 +21,11 @@ RUNS = 5
 BUDGETS = {
     "save, 1 writer": 485,
     "save, 16 writers": 285,
-    "304": 124,
+    "304": 112,
     "read of 2 KB": 119,
-    "health": 86,
+    "health": 77,
 }
-"""The median of `RUNS` counts, by work, beside other tests: those of one client are lower alone."""
+"""The least of `RUNS` counts, by work; with 16 clients, their median."""
 MORE_OF_ONE = 1.05
 MORE_OF_MANY = 1.15
 
@@ -50,5 +51,8 @@ def test_each_work_has_a_budget(counted: dict[str, list[float]]) -> None:
 def test_request_calls_no_more_functions_than_its_budget(
     work: str, counted: dict[str, list[float]]
 ) -> None:
-    more = MORE_OF_MANY if "16" in work else MORE_OF_ONE
-    assert statistics.median(counted[work]) <= BUDGETS[work] * more, counted[work]
+    runs = counted[work]
+    if "16" in work:
+        assert statistics.median(runs) <= BUDGETS[work] * MORE_OF_MANY, runs
+    else:
+        assert min(runs) <= BUDGETS[work] * MORE_OF_ONE, runs

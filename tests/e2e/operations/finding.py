@@ -81,6 +81,9 @@ def workspace_searched(world: World) -> httpx.Response:
     word = f"word{fresh_id()[-12:]}"
     note = world.note(f"Here is the {word}.")
     response = world.ask("GET", f"{world.base}/search", params={"q": word})
+    while not response.json()["complete"]:
+        # The words of others are still being indexed, on a busy machine.
+        response = world.ask("GET", f"{world.base}/search", params={"q": word})
     [found] = response.json()["items"]
     assert (found["fileId"], found["revisionId"]) == (note["fileId"], note["revision"]["id"])
     changed, author = note["revision"]["createdAt"], note["revision"]["author"]
