@@ -4,15 +4,22 @@ Such updates refer to positions that no editor refers to; the text then depends 
 which updates are applied.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
 from random import Random
+from typing import TypeVar
 
 import pytest
 
 from octavo.actors.workspace.messages import ChangesetRefused, FollowTexts
-from octavo.documents import LiveDocument, merged
+from octavo.actors.workspace.planning import INLINE_BYTES
+from octavo.documents import LiveDocument, document_batch, merged
+from octavo.documents.batch_document import BatchDocument
+from octavo.model.documents.initial_document import initial
 from octavo.model.documents.limits import DocumentLimits
+from octavo.model.documents.state_vector import LONG_BYTES
 from octavo.model.files.changeset import SaveNote
-from octavo.model.identity import Epoch, FileId
+from octavo.model.identity import ContentId, Epoch, FileId
 from octavo.model.refusal import EpochMismatch
 from octavo.store import Store, Transaction
 from octavo.store.scripts.documents import documents_of, merge_updates
@@ -21,9 +28,11 @@ from tests.actors.workspace.test_actor import text_of
 from tests.actors.workspace.test_documents import device_of, lacking, save_of, take, two_processes
 from tests.fakes.inline_documents import inline_documents
 from tests.fakes.workspace_rig import VAULT, create_workspace, note, serving
+from tests.fakes.yjs_device import Device
 from tests.yjs.wire import Id, Section, text, written
 from tests.yjs.wire import Update as Bytes
 
+T = TypeVar("T")
 A, B = FileId("a"), FileId("b")
 SEEDS = (*range(20), 1775, 8382)
 """The last two found a process that went on with another document than it had stored."""
@@ -34,6 +43,23 @@ ALIKE = (
 )
 """Updates of which a document reads the same once it is stored whole, but not after `UNLIKE`."""
 UNLIKE = "01010803440402016100"
+ALIKE_ONCE = (
+    "0101040004010474657874016100",
+    None,
+    "0102020084040001610401047465787402616200",
+    None,
+    "010105008402000362626200",
+    "010306008404000161440201026162840201016200",
+    "0101060484050102616200",
+    None,
+    "01010203040104746578740361626100",
+    None,
+    "0101020684020502616200",
+    "0203070044020003616161c402040206016184060503626161010401840400016100",
+    None,
+)
+"""Updates, and where their document is stored whole: it reads the same when it is loaded then, but
+not when the state of what was loaded is."""
 
 
 class Forger:
@@ -148,7 +174,11 @@ async def test_next_update_belongs_to_the_document_as_it_was_stored_whole(stores
 
 
 @pytest.mark.parametrize("max_bytes", [0, 1 << 20], ids=["forgotten", "in memory"])
-async def test_device_never_gets_a_document_that_reads_differently(max_bytes: int) -> None:
+@pytest.mark.parametrize("long_bytes", [LONG_BYTES, 1], ids=["", "long vectors"])
+async def test_device_never_gets_a_document_that_reads_differently(
+    max_bytes: int, long_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document_batch, "LONG_BYTES", long_bytes)
     async with serving(documents=inline_documents(max_bytes=max_bytes)) as rig:
         await rig.push(note("a", "a.md", ""))
         offline, current = await device_of(rig, 21), await device_of(rig, 22)
@@ -167,6 +197,83 @@ async def test_device_never_gets_a_document_that_reads_differently(max_bytes: in
         take(offline, await lacking(rig, offline))
         take(current, await lacking(rig, current))
         assert offline.text == current.text == await text_of(rig, "a")
+
+
+@pytest.mark.parametrize("at", range(12))
+async def test_device_that_gets_all_of_a_document_goes_on_as_the_server_does(at: int) -> None:
+    async with serving() as rig:
+        await rig.push(note("a", "a.md", ""))
+        epoch = Epoch((await device_of(rig)).epoch)
+        for update in ALIKE:
+            await rig.push(SaveNote(A, epoch, bytes.fromhex(update)))
+        device = Device.kept(initial(ContentId("x"), "of another epoch"), 7)
+        take(device, await lacking(rig, device))
+        assert device.epoch == epoch
+        assert await stored_text(rig.store) == await text_of(rig, "a") == device.text
+        device.known = device.vector()
+        device.insert(at, "#")
+        await rig.push(save_of(device))
+        assert await text_of(rig, "a") == device.text
+
+
+async def test_document_that_was_stored_whole_is_compared_before_parts_are_given_away() -> None:
+    async with serving() as rig:
+        await rig.push(note("a", "a.md", ""))
+        offline = await device_of(rig)
+        for update in ALIKE_ONCE:
+            if update is None:
+                await rig.directory.ask(VAULT, FollowTexts((A,)))
+            else:
+                await rig.push(SaveNote(A, Epoch(offline.epoch), bytes.fromhex(update)))
+        other = Device.kept(initial(ContentId("x"), "of another epoch"), 9)
+        for device in offline, other:
+            take(device, await lacking(rig, device))
+            assert device.text == await text_of(rig, "a")
+
+
+async def test_document_is_loaded_once_for_all_who_lack_a_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loaded = 0
+    compare = BatchDocument.compare
+
+    def count(document: BatchDocument, client: int, epoch_next: Epoch) -> None:
+        nonlocal loaded
+        loaded += 1
+        compare(document, client, epoch_next)
+
+    monkeypatch.setattr(BatchDocument, "compare", count)
+    async with serving() as rig:
+        await rig.push(note("a", "a.md", "start"))
+        one, *others = [await device_of(rig, client) for client in (7, 8, 9)]
+        for number in range(3):
+            one.insert(0, f"{number}")
+            await rig.push(save_of(one))
+            take(one, await lacking(rig, one))
+            assert loaded == number
+            for each in others:
+                take(each, await lacking(rig, each))
+            assert loaded == number + 1
+
+
+@pytest.mark.parametrize("lacks", [False, True])
+async def test_large_document_is_compared_without_holding_up_others(lacks: bool) -> None:
+    offloaded = 0
+
+    async def offload(work: Callable[[], T]) -> T:
+        nonlocal offloaded
+        offloaded += 1
+        return work()
+
+    documents = replace(inline_documents(), offload=offload)
+    async with serving(documents=documents) as rig:
+        await rig.push(note("a", "a.md", "word " * (INLINE_BYTES // 4)))
+        one, other = await device_of(rig, 7), await device_of(rig, 8)
+        one.insert(0, "x")
+        await rig.push(save_of(one))
+        offloaded = 0
+        await lacking(rig, other if lacks else one)
+        assert offloaded == lacks
 
 
 async def test_honest_updates_of_many_devices_keep_their_epoch() -> None:

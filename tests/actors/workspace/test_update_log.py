@@ -7,9 +7,9 @@ import pytest
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import FollowTexts
 from octavo.documents import merged
-from octavo.model.documents import limits
+from octavo.model.documents import limits, update_log
 from octavo.model.documents.document import MergeUpdates
-from octavo.model.documents.integration import Loading
+from octavo.model.documents.integration import UNITS_A_STEP, Loading
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.changeset import DeleteFile, PurgeFile, RestoreFile
 from octavo.model.files.content import note_text
@@ -80,6 +80,26 @@ async def test_updates_are_stored_beside_the_document_until_they_are_many(max_by
         # The first one is stored whole: the document was derived from its text before.
         assert beside == [0, 1, 2, 3, 0, 1, 2, 3, 0]
         assert (await device_of(rig)).epoch == device.epoch
+
+
+@pytest.mark.parametrize("max_bytes", [0, 1 << 20], ids=["forgotten", "in memory"])
+async def test_updates_that_split_texts_are_few_beside_a_long_text(
+    monkeypatch: pytest.MonkeyPatch, max_bytes: int
+) -> None:
+    # As in a text of 1 MB: each insertion may split two texts of 1000 units.
+    monkeypatch.setattr(update_log, "MAX_MERGING_STEPS", 1000 // UNITS_A_STEP * 8)
+    async with serving(documents=inline_documents(max_bytes=max_bytes)) as rig:
+        await rig.push(note("a", "a.md", "x" * 1000))
+        device = await device_of(rig)
+        beside: list[int] = []
+        for number in range(7):
+            device.insert(10 * number, "y")
+            await rig.push(save_of(device))
+            take(device, await lacking(rig, device))
+            beside.append(await rows(rig.store, "document_updates"))
+        # Of those that it has read, their bytes alone are known.
+        assert beside == ([0, 1, 0, 1, 0, 1, 0] if max_bytes == 0 else [0, 1, 2, 3, 0, 1, 2])
+        assert (await device_of(rig)).text == await text_of(rig, "a") == device.text
 
 
 @pytest.mark.parametrize("max_bytes", [0, 1 << 20], ids=["forgotten", "in memory"])

@@ -117,6 +117,25 @@ def test_note_prepended_to_ten_thousand_times_accepts_each_save() -> None:
     assert loading(state).steps == 0
 
 
+def chain(count: int) -> Update:
+    """An insertion of each of many clients after that of the one before."""
+    others = range(100 + count - 1, 100, -1)
+    waiting = [Section(client, 0, [text("x", (client - 1, 0))]) for client in others]
+    return Update([*waiting, Section(100, 0, [text("x")])])
+
+
+def test_clients_that_each_wait_for_another_are_counted() -> None:
+    # The libraries take the highest first: it waits for all others, as they do.
+    assert decided(chain(1_000).encoded(), {}, EMPTY).structs == 1_000
+    assert 10_000 < loading(chain(1_000).encoded()).steps < 100_000
+    with pytest.raises(DocumentTooLarge, match="clients that build on each other"):
+        decided(chain(10_000).encoded(), {}, EMPTY)
+    # In the other direction, nothing waits.
+    rising = Update([Section(9, 0, [text("x")])])
+    rising.sections += [Section(8, 0, [text("y", (9, 0))]), Section(7, 0, [text("z", (8, 0))])]
+    assert loading(rising.encoded()).steps == 0
+
+
 def deletions(count: int) -> bytes:
     return Update(deleted=[(MOUSE, [(2 * at, 1) for at in range(count)])]).encoded()
 

@@ -3,7 +3,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pycrdt import Doc, Text
 
-from octavo.model.documents.state_vector import read_state_vector, write_state_vector
+from octavo.model.documents.state_vector import (
+    LONG_BYTES,
+    LONGEST_BYTES,
+    read_state_vector,
+    write_state_vector,
+)
 from octavo.model.refusal import DocumentMalformed
 
 vectors = st.dictionaries(
@@ -34,6 +39,17 @@ def test_state_vector_of_any_bytes_is_read_unambiguously_or_refused(data: bytes)
         return
     assert read_state_vector(write_state_vector(vector)) == vector
     assert len(write_state_vector(vector)) == len(data)
+
+
+def test_long_state_vector_is_read_like_any_other_and_one_that_is_too_long_is_refused() -> None:
+    vector = {client: client % 3 for client in range(1 << 20, (1 << 20) + 50_000)}
+    written = write_state_vector(vector)
+    assert LONG_BYTES < len(written) < LONGEST_BYTES
+    assert read_state_vector(written) == vector
+    with pytest.raises(DocumentMalformed, match="Bytes follow"):
+        read_state_vector(written + b"\0")
+    with pytest.raises(DocumentMalformed, match=r"\d+ bytes; the maximum is 524288. Leave it out"):
+        read_state_vector(bytes([0]) * (LONGEST_BYTES + 1))
 
 
 def test_state_vector_is_written_with_the_highest_client_first() -> None:
