@@ -25,9 +25,16 @@ from octavo.store import Store, Transaction
 from octavo.store.scripts.documents import documents_of, merge_updates
 from octavo.store.sqlite import open_inline
 from tests.actors.workspace.test_actor import text_of
-from tests.actors.workspace.test_documents import device_of, lacking, save_of, take, two_processes
+from tests.actors.workspace.test_documents import (
+    device_of,
+    head_id,
+    lacking,
+    save_of,
+    take,
+    two_processes,
+)
 from tests.fakes.inline_documents import inline_documents
-from tests.fakes.workspace_rig import VAULT, create_workspace, note, serving
+from tests.fakes.workspace_rig import VAULT, create_workspace, edit, note, serving
 from tests.fakes.yjs_device import Device
 from tests.yjs.wire import Id, Section, text, written
 from tests.yjs.wire import Update as Bytes
@@ -173,30 +180,34 @@ async def test_next_update_belongs_to_the_document_as_it_was_stored_whole(stores
         assert await text_of(there, "b") == "Qabaababacabc"
 
 
-@pytest.mark.parametrize("max_bytes", [0, 1 << 20], ids=["forgotten", "in memory"])
+MEMORY = pytest.mark.parametrize("max_bytes", [0, 1 << 20], ids=["forgotten", "in memory"])
+
+
+@MEMORY
 @pytest.mark.parametrize("long_bytes", [LONG_BYTES, 1], ids=["", "long vectors"])
+@pytest.mark.parametrize("offline", [True, False], ids=["offline", "current"])
 async def test_device_never_gets_a_document_that_reads_differently(
-    max_bytes: int, long_bytes: int, monkeypatch: pytest.MonkeyPatch
+    max_bytes: int, long_bytes: int, offline: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(document_batch, "LONG_BYTES", long_bytes)
     async with serving(documents=inline_documents(max_bytes=max_bytes)) as rig:
-        await rig.push(note("a", "a.md", ""))
-        offline, current = await device_of(rig, 21), await device_of(rig, 22)
+        await rig.push(note("a", "a.md", "0"))
+        device = await device_of(rig, 21)
+        before = Epoch(device.epoch)
         state = Bytes([Section(5, 0, [text("ab")]), Section(3, 0, [text("xy", (5, 0))])])
-        await rig.push(SaveNote(A, Epoch(offline.epoch), state.encoded()))
-        take(current, await lacking(rig, current))
-        forged = written(20, 0, text("!", None, (3, 1))).encoded()
-        await rig.push(SaveNote(A, Epoch(offline.epoch), forged))
-        before = offline.epoch
-        for device in offline, current:
+        await rig.push(SaveNote(A, before, state.encoded()))
+        if not offline:
             take(device, await lacking(rig, device))
-            assert device.text == await text_of(rig, "a")
-            assert device.epoch != before
-        offline.insert(1, " mine ")
-        await rig.push(save_of(offline))
-        take(offline, await lacking(rig, offline))
-        take(current, await lacking(rig, current))
-        assert offline.text == current.text == await text_of(rig, "a")
+        forged = written(20, 0, text("!", None, (3, 1))).encoded()
+        await rig.push(SaveNote(A, before, forged))
+        take(device, await lacking(rig, device))
+        assert device.text == await text_of(rig, "a")
+        assert device.epoch != before
+        device.known = device.vector()
+        device.insert(1, " mine ")
+        await rig.push(save_of(device))
+        take(device, await lacking(rig, device))
+        assert device.text == await text_of(rig, "a")
 
 
 @pytest.mark.parametrize("at", range(12))
@@ -216,8 +227,11 @@ async def test_device_that_gets_all_of_a_document_goes_on_as_the_server_does(at:
         assert await text_of(rig, "a") == device.text
 
 
-async def test_document_that_was_stored_whole_is_compared_before_parts_are_given_away() -> None:
-    async with serving() as rig:
+@MEMORY
+async def test_document_that_was_stored_whole_is_compared_before_parts_are_given_away(
+    max_bytes: int,
+) -> None:
+    async with serving(documents=inline_documents(max_bytes=max_bytes)) as rig:
         await rig.push(note("a", "a.md", ""))
         offline = await device_of(rig)
         for update in ALIKE_ONCE:
@@ -229,6 +243,17 @@ async def test_document_that_was_stored_whole_is_compared_before_parts_are_given
         for device in offline, other:
             take(device, await lacking(rig, device))
             assert device.text == await text_of(rig, "a")
+
+
+@MEMORY
+async def test_device_of_another_epoch_gets_the_text_that_was_written_last(max_bytes: int) -> None:
+    async with serving(documents=inline_documents(max_bytes=max_bytes)) as rig:
+        await rig.push(note("a", "a.md", "start"))
+        await rig.push(save_of(await device_of(rig)))
+        await rig.push(edit(await head_id(rig), text="written"))
+        device = Device.kept(initial(ContentId("x"), "of another epoch"), 9)
+        take(device, await lacking(rig, device))
+        assert device.text == "written"
 
 
 async def test_document_is_loaded_once_for_all_who_lack_a_text(
