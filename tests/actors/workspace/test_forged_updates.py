@@ -239,6 +239,8 @@ async def test_document_that_was_stored_whole_is_compared_before_parts_are_given
                 await rig.directory.ask(VAULT, FollowTexts((A,)))
             else:
                 await rig.push(SaveNote(A, Epoch(offline.epoch), bytes.fromhex(update)))
+            if update == ALIKE_ONCE[0]:
+                take(offline, await lacking(rig, offline))
         other = Device.kept(initial(ContentId("x"), "of another epoch"), 9)
         for device in offline, other:
             take(device, await lacking(rig, device))
