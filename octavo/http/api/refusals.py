@@ -155,8 +155,9 @@ _TABLE = (
     _Row(
         422,
         "document_malformed",
-        "The bytes are not an update of a Yjs document.",
-        "Send the output of Yjs (encodeStateAsUpdate, version 1) complete and unchanged.",
+        "The bytes are not an update of a Yjs document, or not a state vector.",
+        "Send the output of Yjs (encodeStateAsUpdate and encodeStateVector, version 1) complete "
+        "and unchanged.",
     ),
     _Row(
         422,

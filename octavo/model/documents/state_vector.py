@@ -36,14 +36,14 @@ def read_state_vector(data: bytes) -> dict[int, int]:
     client, a client id of 2^53 or more, a clock of 2^31 or more; and for more than
     `LONGEST_BYTES`.
     """
-    # Otherwise the search for numbers would take quadratic time.
-    if not data or data[-1] > _LAST_OF_A_NUMBER:
-        raise _truncated()
     if len(data) > LONGEST_BYTES:
         raise DocumentMalformed(
             f"The state vector has {len(data)} bytes; the maximum is {LONGEST_BYTES}. Leave it out"
             " to get the whole document."
         )
+    # Otherwise the search for numbers would take quadratic time.
+    if not data or data[-1] > _LAST_OF_A_NUMBER:
+        raise _truncated()
     # Each number takes a byte at least.
     if 2 * read_varint(data, 0)[0] >= len(data):
         raise _truncated()

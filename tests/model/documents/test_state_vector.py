@@ -49,7 +49,7 @@ def test_long_state_vector_is_read_like_any_other_and_one_that_is_too_long_is_re
     with pytest.raises(DocumentMalformed, match="Bytes follow"):
         read_state_vector(written + b"\0")
     with pytest.raises(DocumentMalformed, match=r"\d+ bytes; the maximum is 524288. Leave it out"):
-        read_state_vector(bytes([0]) * (LONGEST_BYTES + 1))
+        read_state_vector(bytes([0xFF]) * (LONGEST_BYTES + 1))
 
 
 def test_state_vector_is_written_with_the_highest_client_first() -> None:
