@@ -132,7 +132,7 @@ def test_upgrade_of_a_database_is_logged_and_its_creation_is_not(
     assert caplog.messages == []
     migrate(connection, KNOWN)
     migrate(connection, KNOWN)
-    assert caplog.messages == ["the database has been migrated to version 2 of its schema"]
+    assert caplog.messages == ["the schema of the database has been migrated from version 1 to 2"]
     connection.close()
 
 

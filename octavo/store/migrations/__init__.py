@@ -16,7 +16,7 @@ from typing import Literal
 
 from octavo.store.errors import StoreUnusable
 
-MIGRATED = "the database has been migrated to version %d of its schema"
+MIGRATED = "the schema of the database has been migrated from version %d to %d"
 
 # Created by both engines, before the first migration.
 RECORD = """

@@ -37,14 +37,14 @@ async def migrate(connection: PooledConnection, known: Sequence[Migration]) -> i
         return len(known)
     await connection.execute("SELECT pg_advisory_lock($1)", LOCK)
     try:
-        made_now = not await _has_record(connection)
-        if made_now:
+        if not await _has_record(connection):
             await connection.execute(collated(RECORD))
-        missing = pending(known, await _applied(connection))
+        applied = await _applied(connection)
+        missing = pending(known, applied)
         for migration in missing:
             await _apply(connection, migration)
-        if missing and not made_now:
-            _log.info(MIGRATED, len(known))
+        if applied and missing:
+            _log.info(MIGRATED, max(applied), len(known))
     finally:
         if not connection.is_closed():
             await connection.execute("SELECT pg_advisory_unlock($1)", LOCK)

@@ -49,11 +49,11 @@ def migrate(connection: sqlite3.Connection, known: Sequence[Migration]) -> int:
     try:
         if not lacks_some(connection, known):
             return len(known)
-        made_now = not _has_record(connection)
+        before = max(_applied(connection), default=0) if _has_record(connection) else 0
         while _apply_next(connection, known):
             pass
-        if not made_now:
-            _log.info(MIGRATED, len(known))
+        if before:
+            _log.info(MIGRATED, before, len(known))
     except STATEMENT_ERRORS as error:
         raise failure(error) from error
     return len(known)
