@@ -1,11 +1,13 @@
 """How many Python functions the server calls for one request, by room.
 
-A count has no noise of the machine in it. With one client it is the same each time; with 16, it
-depends on how many requests come together. Prints one JSON line a figure, and with ``--rooms`` the
-rooms of each. With ``--floor``, `benchmarks/servers/floor.py`, the least that a server on trio can
-do, is counted, too. ``--write`` writes the counts into docs/performance.md.
+A count has little noise of the machine in it. A client that pauses before its next request lets the
+server wait for it, and gets nearly the same count each time. Without a pause (``back to back``), it
+depends on whether the request has arrived when the server looks for it, and with 16 clients on how
+many come together. Prints one JSON line a figure, and with ``--rooms`` the rooms of each. With
+``--floor``, `benchmarks/servers/floor.py`, the least that a server on trio can do, is counted, too.
+``--write`` writes the counts into docs/performance.md.
 
-    python benchmarks/calls.py [--rooms] [--functions N] [--repeat N] [--only NAME] [--floor]
+    python benchmarks/calls.py [--rooms] [--functions N] [--repeat N] [--only NAME…] [--floor]
         [--write]
 """
 
@@ -50,6 +52,11 @@ from benchmarks.http import (  # noqa: E402
 SIZE, LINKS = 2_000, 10
 WARM = 30
 REQUESTS = 800
+PAUSE = 0.001
+"""Seconds of a pause: the server waits for the next request by then, also on a busy machine."""
+QUIET = 0.3
+QUIET_CALLS = 2_000
+"""The server has finished what follows saves when it calls fewer functions in `QUIET` seconds."""
 
 ClientsOfFloor = Callable[[Floor], list[NextRequest]]
 
@@ -176,8 +183,7 @@ def reads_of_floor(least: Floor, *, known: bool) -> list[NextRequest]:
 
 
 WORK: Mapping[str, tuple[Callable[[Service], list[NextRequest]], ClientsOfFloor]] = {
-    "save, 1 writer": (lambda served: saves(served, 1), lambda least: of_floor(least, 1)),
-    "save, 16 writers": (lambda served: saves(served, 16), lambda least: of_floor(least, 16)),
+    "health": (health, lambda _: [repeating(request("GET", "/health", "none"))]),
     "304": (
         lambda served: reads(served, known=True),
         lambda least: reads_of_floor(least, known=True),
@@ -186,31 +192,60 @@ WORK: Mapping[str, tuple[Callable[[Service], list[NextRequest]], ClientsOfFloor]
         lambda served: reads(served, known=False),
         lambda least: reads_of_floor(least, known=False),
     ),
-    "health": (health, lambda _: [repeating(request("GET", "/health", "none"))]),
+    "save, 1 writer": (lambda served: saves(served, 1), lambda least: of_floor(least, 1)),
+    "save, 16 writers": (lambda served: saves(served, 16), lambda least: of_floor(least, 16)),
 }
-"""What is counted, by name: the clients of Octavo, and those of the floor."""
+"""What is counted, by name: the clients of Octavo, and those of the floor.
+
+Saves come last: the words of their notes are indexed seconds later.
+"""
 
 
-def measure(served: Service, counts: Counts, name: str) -> dict[str, Counter[str]]:
+BACK_TO_BACK = "back to back/"
+FIGURES = (
+    *("health", "back to back/health"),
+    *("304", "back to back/304"),
+    *("read of 2 KB", "back to back/read of 2 KB"),
+    *("save, 1 writer", "back to back/save, 1 writer", "save, 16 writers"),
+)
+"""What is reported: single clients with pauses and without, and 16 of them."""
+
+
+def measure(served: Service, counts: Counts, figure: str) -> dict[str, Counter[str]]:
     """Return the calls of `REQUESTS` requests, by room and function."""
-    of_octavo, _ = WORK[name]
+    of_octavo, _ = WORK[figure.removeprefix(BACK_TO_BACK)]
     clients = of_octavo(served)
-    return _measured(served.port, counts, clients, clients)
+    return _measured(served.port, counts, clients, clients, figure)
 
 
-def measure_floor(least: Floor, counts: Counts, name: str) -> dict[str, Counter[str]]:
+def measure_floor(least: Floor, counts: Counts, figure: str) -> dict[str, Counter[str]]:
     """Return the calls of `REQUESTS` requests to the floor."""
-    _, clients_of = WORK[name]
-    return _measured(least.port, counts, clients_of(least), clients_of(least))
+    _, clients_of = WORK[figure.removeprefix(BACK_TO_BACK)]
+    return _measured(least.port, counts, clients_of(least), clients_of(least), figure)
 
 
 def _measured(
-    port: int, counts: Counts, warming: list[NextRequest], clients: list[NextRequest]
+    port: int,
+    counts: Counts,
+    warming: list[NextRequest],
+    clients: list[NextRequest],
+    figure: str,
 ) -> dict[str, Counter[str]]:
-    load(port, warming, each=WARM)
-    counts.taken()
-    load(port, clients, each=REQUESTS // len(clients))
+    pause = PAUSE if len(clients) == 1 and not figure.startswith(BACK_TO_BACK) else 0.0
+    load(port, warming, each=WARM, pause=pause)
+    _become_quiet(counts)
+    load(port, clients, each=REQUESTS // len(clients), pause=pause)
     return {room: Counter(found) for room, found in counts.taken().items()}
+
+
+def _become_quiet(counts: Counts) -> None:
+    deadline = time.monotonic() + 30
+    counts.taken()
+    while time.monotonic() < deadline:
+        time.sleep(QUIET)
+        if sum(sum(found.values()) for found in counts.taken().values()) < QUIET_CALLS:
+            return
+    raise SystemExit("the server does not become quiet")
 
 
 def main() -> None:
@@ -218,11 +253,11 @@ def main() -> None:
     parser.add_argument("--rooms", action="store_true", help="the calls of each room, too")
     parser.add_argument("--functions", type=int, default=0, help="so many functions")
     parser.add_argument("--repeat", type=int, default=1, help="count so many times")
-    parser.add_argument("--only", choices=WORK, help="one figure")
+    parser.add_argument("--only", choices=FIGURES, nargs="+", default=FIGURES, help="some figures")
     parser.add_argument("--floor", action="store_true", help="those of the least server, too")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md, too")
     arguments = parser.parse_args()
-    names = arguments.repeat * ([arguments.only] if arguments.only else [*WORK])
+    names = [each for each in arguments.only for _ in range(arguments.repeat)]
     with counted() as (served, counts):
         for name in names:
             tell_all(name, measure(served, counts, name), arguments)

@@ -74,11 +74,17 @@ class _Connection:
 
 
 def load(
-    port: int, requests: list[NextRequest], seconds: float = math.inf, *, each: float = math.inf
+    port: int,
+    requests: list[NextRequest],
+    seconds: float = math.inf,
+    *,
+    each: float = math.inf,
+    pause: float = 0.0,
 ) -> Found:
     """Send requests on one connection for each of ``requests``.
 
-    It ends after some seconds, or when each connection has sent ``each`` requests.
+    It ends after some seconds, or when each connection has sent ``each`` requests. ``pause`` is the
+    time in seconds between a response and the next request of a single connection.
     """
     connections = [_Connection(port, each) for each in requests]
     poller = select.epoll()
@@ -103,6 +109,8 @@ def load(
             found.statuses[status] = found.statuses.get(status, 0) + 1
             left[descriptor] -= 1
             if now - began < seconds and left[descriptor] > 0:
+                if pause:
+                    time.sleep(pause)
                 connection.send(connection.next_request(status, tag))
             else:
                 waiting -= 1
