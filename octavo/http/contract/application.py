@@ -203,13 +203,27 @@ class Application:
             scope, receive, send, self._new_id, self._memory, elapsed=self._elapsed
         )
         try:
-            response = await self._respond(context)
+            response: PreparedResponse | None = None
+            try:
+                found = self._route(context)
+                if found is None:
+                    await self._forward(context)
+                elif isinstance(found, PreparedResponse):
+                    response = found
+                else:
+                    endpoint, call, values = found
+                    response = await endpoint.respond(
+                        call, values, context.receive, context.exchange
+                    )
+            except Exception as error:
+                if _goes_to_server(context, error):
+                    raise
+                response = self._refusal(context, error)
             if response is not None:
-                call = context.call
-                if call is not None:
-                    context.writer.holder = call.holder
-                    if call.hold is not None:
-                        context.writer.permit_eviction(call.hold)
+                if context.call is not None:
+                    context.writer.holder = context.call.holder
+                    if context.call.hold is not None:
+                        context.writer.permit_eviction(context.call.hold)
                 await context.writer.send(response)
         except BrokenContent as broken:
             problem = self._problem_of(broken)
@@ -250,30 +264,14 @@ class Application:
             problem = InternalError()
         return self._refuse(context, problem)
 
-    async def _respond(self, context: RequestContext) -> PreparedResponse | None:
-        """Return the response to send; None when it was sent, or the client is gone."""
-        try:
-            found = self._route(context)
-            if found is None:
-                await self._forward(context)
-                return None
-            if isinstance(found, PreparedResponse):
-                return found
-            endpoint, call, values = found
-            return await endpoint.respond(call, values, context.receive, context.exchange)
-        except Problem as problem:
-            return self._refuse(context, problem)
-        except UndeclaredResponseError:
-            raise
-        except ClientLeft:
+    def _refusal(self, context: RequestContext, error: Exception) -> PreparedResponse | None:
+        """Return the response to send after ``error``; None when the client is gone."""
+        if isinstance(error, Problem):
+            return self._refuse(context, error)
+        if isinstance(error, ClientLeft):
             return None
-        except Exception as error:
-            if context.writer.begun:
-                if not only(error, ClientGone):
-                    context.failure = InternalError.code
-                raise
-            _LOGGER.error("request %s failed", context.request_id, exc_info=error)
-            return self._refuse(context, InternalError())
+        _LOGGER.error("request %s failed", context.request_id, exc_info=error)
+        return self._refuse(context, InternalError())
 
     def _route(
         self, context: RequestContext
@@ -419,6 +417,17 @@ def _raw_path(scope: Scope) -> bytes:
     # Optional in ASGI.
     raw: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
     return raw
+
+
+def _goes_to_server(context: RequestContext, error: Exception) -> bool:
+    """Return whether ``error`` ends the connection, or the test; the record gets its code."""
+    if isinstance(error, Problem | ClientLeft):
+        return False
+    if isinstance(error, UndeclaredResponseError):
+        return True
+    if context.writer.begun and not only(error, ClientGone):
+        context.failure = InternalError.code
+    return context.writer.begun
 
 
 def _is_api(path: str) -> bool:

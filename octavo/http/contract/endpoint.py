@@ -67,6 +67,7 @@ class Endpoint:
         "_failure_problem",
         "_handled_plainly",
         "_handler",
+        "_has_parameters",
         "_headers",
         "_json_headers",
         "_large_body",
@@ -118,6 +119,9 @@ class Endpoint:
         # A large response that is expected may be refused.
         self._may_be_refused = operation.body is None and not operation.must_respond
         self._parameters = Parameters(operation)
+        self._has_parameters = any(
+            (operation.path_model, operation.query_model, operation.header_model)
+        )
         self._body = body = operation.body
         # A body without a model is passed on as it arrives.
         self._large_body = body is not None and body.model is not None and body.limit >= COUNTED
@@ -248,7 +252,9 @@ class Endpoint:
             self._serving(client_network(call.holder))
         if self._limiter is not None and operation.rate is not None:
             await self._limiter.admit(operation.rate, call)
-        arguments = self._parameters.check(values, scope["query_string"], scope["headers"])
+        arguments: dict[str, object] = {}
+        if self._has_parameters or scope["query_string"]:
+            arguments = self._parameters.check(values, scope["query_string"], scope["headers"])
         body = self._body
         if self._room:
             self._memory.require_room(call.holder, self._room)

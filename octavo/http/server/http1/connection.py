@@ -105,18 +105,37 @@ class Http1Connection:
         Cancellation aborts a request in progress.
         """
         with self._scope:
-            # Each function between trio and the loop is passed again by each request.
+            # Each function between trio and this loop is passed again by each request.
             try:
                 while True:
                     self._raw = b""
-                    raw = await self._read_head()
-                    if not raw:
-                        return
-                    if not await self._serve(raw):
+                    data, self._buffer = self._buffer, b""
+                    if data[:2] == b"\r\n":
+                        data = skip_empty_lines(data)
+                    if not data:
+                        limits = self.limits
+                        seconds = limits.idle_time if self._requests else limits.head_time
+                        if self.server.is_stopping:
+                            # The connection was accepted during the stop: its request must arrive
+                            # soon.
+                            seconds = min(seconds, limits.linger_time)
+                        self.state = ConnectionState.IDLE
+                        self.deadline = self._watchdog.now + seconds
+                        data = await self._transport.receive_later()
+                        while data[:2] == b"\r\n":
+                            data = skip_empty_lines(data) or await self._transport.receive_later()
+                        self.deadline = math.inf
+                        self.state = ConnectionState.REQUEST
+                        if not data:
+                            return
+                    end = len(data) - len(END)
+                    if data.find(END) != end or not 0 < end <= self.limits.head_size - len(END):
+                        data = await self._read_head(data)
+                    if not await self._serve(data):
                         break
                 if self._upgrade is not None:
                     # A WebSocket lasts: nothing of its request is kept.
-                    raw, self._raw, self._known = b"", b"", None
+                    data, self._raw, self._known = b"", b"", None
                     await self._serve_upgraded(self._upgrade)
             except RequestRejected as rejection:
                 await self._reject(rejection)
@@ -251,7 +270,26 @@ class Http1Connection:
         exchange = Http1Exchange(self, head, body)
         if head.websocket and not await self._accepts_handshake(exchange):
             return False
-        await self._respond(exchange)
+        handler, peer = self._handler, self._peer
+        client, scheme = peer.client, peer.scheme
+        if peer.trusted:
+            client, scheme = handler.client_of(peer, head.headers)
+        scope = asgi_scope(head, client, peer.server, scheme, handler.state, exchange)
+        self._network = network = client_network(client[0] if client else None)
+        if not handler.turns.may_begin(network):
+            await handler.turns.begin(network)
+        self.request = exchange
+        failure: BaseException | None = None
+        try:
+            await handler.application(scope, exchange.receive, exchange.send)
+        except BaseException as error:  # noqa: BLE001  # the border of the connection
+            failure = contained(error)
+        if failure is None and exchange.done and self._close_reason is None:
+            # As `_conclude`: nearly every request ends here.
+            self.request = None
+            exchange.close = exchange.close or exchange.gone
+        else:
+            await self._conclude(exchange, failure)
         self.request_deadline = math.inf
         if self._upgrade is not None:
             return False
@@ -277,29 +315,9 @@ class Http1Connection:
             if not only(failure, ClientGone):
                 _log.error(_FAILED, upgrade.request_id, exc_info=failure)
 
-    async def _read_head(self) -> bytes:
-        """Wait for a complete head; return ``b""`` when the client closes the connection first."""
-        data, self._buffer = self._buffer, b""
-        if data[:2] == b"\r\n":
-            data = skip_empty_lines(data)
-        if not data:
-            limits = self.limits
-            seconds = limits.idle_time if self._requests else limits.head_time
-            if self.server.is_stopping:
-                # The connection was accepted during the stop: its request must arrive soon.
-                seconds = min(seconds, limits.linger_time)
-            self.state = ConnectionState.IDLE
-            self.deadline = self._watchdog.now + seconds
-            data = await self._transport.receive_later()
-            while data[:2] == b"\r\n":
-                data = skip_empty_lines(data) or await self._transport.receive_later()
-            self.deadline = math.inf
-            self.state = ConnectionState.REQUEST
-            if not data:
-                return data
+    async def _read_head(self, data: bytes) -> bytes:
+        """Return the first head, of which ``data`` is the beginning, or which it goes beyond."""
         end = data.find(END)
-        if end == len(data) - len(END) and 0 < end <= self.limits.head_size - len(END):
-            return data
         if end > 0:
             raw, self._buffer = split_head(data, end, self.limits)
             return raw
@@ -327,21 +345,8 @@ class Http1Connection:
             self.deadline = math.inf
             self.state = ConnectionState.REQUEST
 
-    async def _respond(self, exchange: Http1Exchange) -> None:
-        handler, peer = self._handler, self._peer
-        client, scheme = peer.client, peer.scheme
-        if peer.trusted:
-            client, scheme = handler.client_of(peer, exchange.head.headers)
-        scope = asgi_scope(exchange.head, client, peer.server, scheme, handler.state, exchange)
-        self._network = network = client_network(client[0] if client else None)
-        if not handler.turns.may_begin(network):
-            await handler.turns.begin(network)
-        self.request = exchange
-        failure: BaseException | None = None
-        try:
-            await handler.application(scope, exchange.receive, exchange.send)
-        except BaseException as error:  # noqa: BLE001  # the border of the connection
-            failure = contained(error)
+    async def _conclude(self, exchange: Http1Exchange, failure: BaseException | None) -> None:
+        """Log how the application failed, and send what is to be sent instead of its response."""
         done = exchange.done
         if failure is not None and not (exchange.gone and only(failure, ClientGone)):
             _log.error(_FAILED, exchange.request_id, exc_info=failure)

@@ -12,7 +12,7 @@ import trio
 from octavo.http.server.asgi import Event, ServeUpgraded
 from octavo.http.server.connection_port import ConnectionPort
 from octavo.http.server.http1.body import Body
-from octavo.http.server.http1.head import Head, Headers
+from octavo.http.server.http1.head import Head
 from octavo.http.server.http1.upgrade import Upgrade, handshake_response
 from octavo.http.server.limits import WRITE_SIZE
 from octavo.http.server.rejection import ClientGone, RequestRejected
@@ -199,7 +199,8 @@ class Http1Exchange:
         if kind in _BODIES:
             content = event.get("body", b"")
             if self._progress is _ExchangeState.HEAD and not event.get("more_body"):
-                await self._send_whole(content)
+                self._progress = _ExchangeState.REQUEST
+                await self.respond(self._status, self._headers, self._fixed, content)
             else:
                 await self._send_part(content, more=event.get("more_body", False))
         elif kind in _STARTS:
@@ -214,31 +215,34 @@ class Http1Exchange:
             raise InvalidResponse(f"{kind} is not an event that the server supports")
 
     async def respond(
-        self, status: int, headers: Headers, fixed: FixedHeaders, body: bytes
+        self,
+        status: int,
+        headers: Iterable[tuple[bytes, bytes]],
+        fixed: FixedHeaders,
+        body: bytes,
     ) -> None:
-        """Send a complete response; errors and cancellation are those of `send`."""
+        """Send a complete response, head and body in one write when it is small.
+
+        Errors and cancellation are those of `send`.
+        """
         if self._progress is not _ExchangeState.REQUEST:
             raise InvalidResponse("the response has already started")
         self._status, self._headers, self._fixed = status, headers, fixed
         self._progress = _ExchangeState.HEAD
-        await self._send_whole(body)
-
-    async def _send_whole(self, content: bytes) -> None:
-        """Send a complete response, head and body in one write when it is small."""
-        data, framing, length = self._encode_head(len(content))
+        data, framing, length = self._encode_head(len(body))
         if framing is not Framing.LENGTH:
-            content = b""
-        elif length != len(content):
+            body = b""
+        elif length != len(body):
             raise InvalidResponse("the body does not have the length of its content-length")
         self._progress = _ExchangeState.SENDING
-        if len(data) + len(content) <= WRITE_SIZE:
+        if len(data) + len(body) <= WRITE_SIZE:
             try:
-                await self._connection.send(data + content)
+                await self._connection.send(data + body)
             except ClientGone:
                 self.gone = True
                 raise
         else:
-            await self._put(data, content)
+            await self._put(data, body)
         self._progress = _ExchangeState.DONE
         self.done = True
 
