@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
+from typing import NoReturn
 
 from octavo.store.compression import undamaged
 from octavo.store.errors import StatementInvalid, StoreError
@@ -43,6 +44,7 @@ _LAST_CONTENT = """
         COALESCE((SELECT MAX(number) FROM images), 0)
     )
 """
+_OVER = StatementInvalid("the transaction is over")
 
 
 class SqliteTransaction:
@@ -65,7 +67,7 @@ class SqliteTransaction:
     async def fetch_one(self, sql: str, *arguments: Value) -> Row | None:
         """Return the first row, or None."""
         if self.failure is not None:
-            raise self.failure
+            self._refuse()
         try:
             statement = self._statements[sql]
             cursor = self._connection.execute(statement.sql, statement.bind(arguments))
@@ -82,7 +84,7 @@ class SqliteTransaction:
     async def fetch_all(self, sql: str, *arguments: Value) -> Sequence[Row]:
         """Return every row."""
         if self.failure is not None:
-            raise self.failure
+            self._refuse()
         try:
             statement = self._statements[sql]
             cursor = self._connection.execute(statement.sql, statement.bind(arguments))
@@ -97,7 +99,7 @@ class SqliteTransaction:
     async def execute(self, sql: str, *arguments: Value) -> int:
         """Execute, and return how many rows were inserted, changed or deleted."""
         if self.failure is not None:
-            raise self.failure
+            self._refuse()
         try:
             statement = self._statements[sql]
             cursor = self._connection.execute(statement.sql, statement.bind(arguments))
@@ -115,7 +117,7 @@ class SqliteTransaction:
     async def execute_many(self, sql: str, rows: Iterable[Sequence[Value]]) -> None:
         """Execute once for each row of arguments."""
         if self.failure is not None:
-            raise self.failure
+            self._refuse()
         try:
             statement = self._statements[sql]
             self._connection.executemany(statement.sql, map(statement.bind, rows))
@@ -209,6 +211,12 @@ class SqliteTransaction:
             found = sorted((*found, *long), key=itemgetter(-1), reverse=True)
         return [MatchedNote._make(row[:-1]) for row in found[: matching.limit]]
 
+    def _refuse(self) -> NoReturn:
+        if self.failure is None or self.failure is _OVER:
+            # Not the one that all share: it would keep the traceback of each that raised it.
+            raise StatementInvalid(str(_OVER))
+        raise self.failure
+
     def _failed(self, error: BaseException) -> StoreError:
         self.failure = failure(error, reading=self._reading)
         return self.failure
@@ -235,4 +243,4 @@ class SqliteTransaction:
             )
         finally:
             if self.failure is None:
-                self.failure = StatementInvalid("the transaction is over")
+                self.failure = _OVER

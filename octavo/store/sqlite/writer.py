@@ -24,27 +24,22 @@ from octavo.store.transaction import Script
 class _Job:
     """A batch, and its outcomes."""
 
-    __slots__ = ("_task", "_token", "outcome", "scripts")
+    __slots__ = ("_task", "outcome", "scripts")
 
     def __init__(self, scripts: Sequence[Script[Any]]) -> None:
         self.scripts = scripts
         self.outcome: Outcome[Outcomes]
         self._task = trio.lowlevel.current_task()
-        self._token = trio.lowlevel.current_trio_token()
 
-    def finish(self) -> None:
-        try:
-            self._token.run_sync_soon(self._wake)
-        except trio.RunFinishedError:
-            # The run can only be over when trio itself has failed: nobody waits then.
-            return
-
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Continue the task that waits for the outcomes; must be called in the run."""
         trio.lowlevel.reschedule(self._task, self.outcome)
 
 
 class Writer:
     """Commits batches sequentially.
+
+    It belongs to the run of trio that it is made in.
 
     Args:
         connect: opens a connection for writing; called in the thread, and again after each failure.
@@ -52,6 +47,7 @@ class Writer:
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connect = connect
+        self._run = trio.lowlevel.current_trio_token()
         self._connection: sqlite3.Connection | None = None
         self._statements = Statements()
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
@@ -90,7 +86,11 @@ class Writer:
     def _serve(self) -> None:
         while (job := self._jobs.get()) is not None:
             job.outcome = capture(self._write, job.scripts)
-            job.finish()
+            try:  # noqa: SIM105  # three calls for each batch
+                self._run.run_sync_soon(job.wake)
+            except trio.RunFinishedError:
+                # The run can only be over when trio itself has failed: nobody waits then.
+                pass
             # It may hold much memory, and the next batch may not come soon.
             del job
         self._disconnect()
