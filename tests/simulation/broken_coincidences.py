@@ -19,6 +19,8 @@ from octavo.actors.workspace.current_files import CurrentFile, CurrentFiles
 from octavo.actors.workspace.messages import CommitFailed, Push
 from octavo.model.files import plan
 from octavo.model.files.batch import Batch
+from octavo.model.files.changeset import Changeset
+from octavo.model.files.plan import Plan
 from octavo.model.files.retention import prunable
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.model.search import Ranked
@@ -123,14 +125,19 @@ def keep_the_documents_of_purged_notes(patch: pytest.MonkeyPatch) -> None:
 
 def keep_the_texts_of_purged_notes_in_searches(patch: pytest.MonkeyPatch) -> None:
     """Searches hold the texts of purged notes when their actor fails before it publishes."""
-    purges, publish = Batch.purges, WorkspaceActor._publish
+    add, publish = Batch.add, WorkspaceActor._publish
+
+    def add_quietly(self: Batch, changeset: Changeset) -> Plan:
+        planned = add(self, changeset)
+        self.purges = False
+        return planned
 
     async def purge(self: WorkspaceActor, state: Any, batch: Batch, verdicts: Any) -> None:  # noqa: ANN401
         await publish(self, state, batch, verdicts)
-        if purges.__get__(batch):
+        if any(change.outcome == "purged" for each in batch.plans for change in each.changes):
             self._purged()
 
-    patch.setattr(Batch, "purges", False)
+    patch.setattr(Batch, "add", add_quietly)
     patch.setattr(WorkspaceActor, "_publish", purge)
 
 

@@ -216,7 +216,10 @@ class WorkspaceActor(Actor[_Message]):
                 await self.context.fault_point("workspace.committed")
             documents.settle()
             if self._storage is not None:
-                self._storage.grew(self._id, sum([plan.needed for plan in batch.plans]))
+                needed = 0
+                for plan in batch.plans:
+                    needed += plan.needed
+                self._storage.grew(self._id, needed)
             await self._publish(state, batch, verdicts)
             return state
         raise StoreUnavailable("The workspace changes too often to accept this change; try again.")
@@ -254,7 +257,8 @@ class WorkspaceActor(Actor[_Message]):
                 pending.reply_receipt(receipt)
         if moved:
             self._announce(self._id, state.position)
-        await self._refuse(verdicts.refused)
+        if verdicts.refused:
+            await self._refuse(verdicts.refused)
 
     async def _refuse(self, refused: Sequence[tuple[PendingPush, DomainError]]) -> None:
         # A changeset that was accepted before is usually invalid when it is sent again.

@@ -66,7 +66,9 @@ class PendingPush(NamedTuple):
     def of(cls, envelope: Envelope[Any], push: Push) -> "PendingPush":
         """Return a push with its size and its weight."""
         operations = push.changeset.operations
-        size = sum([size_of(each) for each in operations])
+        size = 0
+        for each in operations:
+            size += size_of(each)
         moves = bool(file_moves(operations))
         weight = MAX_OPERATIONS + 1 if moves else len(operations) + size // BYTES_OF_AN_OPERATION
         return cls(envelope, push, size, weight, moves)

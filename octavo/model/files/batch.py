@@ -46,6 +46,7 @@ class Batch:
 
     Attributes:
         plans: the plans, in order.
+        purges: whether one of them purges a file.
         position: the position after the plans.
     """
 
@@ -66,6 +67,7 @@ class Batch:
         self._before: list[tuple[FileId, Revision | None]] = []
         self._attached: set[ObjectId] = set()
         self.plans: list[Plan] = []
+        self.purges = False
         self.position = position
 
     def add(self, changeset: Changeset) -> Plan:
@@ -86,15 +88,12 @@ class Batch:
             head = change.head
             self._before.append((head.file_id, self._tree.heads.get(head.file_id)))
             self._tree.put(head)
+            if change.outcome == "purged":
+                self.purges = True
         self._attached |= attached
         self.plans.append(planned)
         self.position = planned.position
         return planned
-
-    @property
-    def purges(self) -> bool:
-        """Whether a plan purges a file."""
-        return "purged" in [change.outcome for plan in self.plans for change in plan.changes]
 
     def _newly_attached(self, changeset: Changeset) -> set[ObjectId]:
         """Return the uploads that a changeset attaches; raises `UploadMissing` for a second use."""
