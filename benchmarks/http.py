@@ -561,7 +561,8 @@ def save_once(served: Service, path: str, revision: str, number: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a second a figure, fewer figures")
-    parser.add_argument("--only", default="", help="one group: client, saves, reads, ...")
+    groups = ("client", "floor", "saves", "reads", "contention", "notices")
+    parser.add_argument("--only", choices=groups, help="one group")
     parser.add_argument("--postgres", metavar="URL", help="an empty database to measure, too")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md, too")
     arguments = parser.parse_args()
@@ -570,7 +571,7 @@ def main() -> None:
     seconds = 1.0 if arguments.quick else 4.0
 
     def wanted(group: str) -> bool:
-        return arguments.only in ("", group)
+        return arguments.only in (None, group)
 
     if wanted("client"):
         client_alone(cores[0], seconds)

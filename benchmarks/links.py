@@ -4,7 +4,7 @@ Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``, the
 server has one core, the clients another. The vault has 1,067 notes with 153,000 links. With
 ``--against``, the rounds of this checkout and of another one alternate.
 
-    python benchmarks/links.py [--quick] [--against FOLDER]
+    python benchmarks/links.py [--quick] [--only saves|imports|queries] [--against FOLDER]
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ CHANGESET = 500
 WRITERS = (1, 16, 64)
 NOTES_OF_VAULT = 1_067
 LINKS_OF_VAULT = 153_000
+IMPORTED = 10_000
 UNINDEXED = (500, 10_000)
 INDEXES = ("link_index", "link_targets", "link_sources")
 CURSORS = ("index_cursors", "fulltext_cursors")
@@ -115,6 +116,14 @@ def push_all(served: Service, workspace: str, bodies: list[Body]) -> float:
     return time.perf_counter() - began
 
 
+def seconds_to_words(served: Service, workspace: str) -> float:
+    """Return the seconds until a search covers everything that was saved."""
+    began = time.perf_counter()
+    while not served.ask("GET", f"/api/workspaces/{workspace}/search?q=note&limit=1")["complete"]:
+        time.sleep(0.05)
+    return time.perf_counter() - began
+
+
 def saves(served: Service, figures: Figures, seconds: float) -> None:
     text = next(with_links(1_000))[1]
     for count in WRITERS:
@@ -127,7 +136,12 @@ def saves(served: Service, figures: Figures, seconds: float) -> None:
 
 
 def imports(served: Service, figures: Figures) -> None:
-    """Import the vault, alone, and while somebody else saves until it is indexed."""
+    """Import many notes, and the vault, alone and while somebody else saves until it is indexed."""
+    workspace = served.workspace()
+    bodies, _ = changesets(with_links(IMPORTED))
+    seconds = push_all(served, workspace, bodies)
+    figures[f"import of {IMPORTED:,}/rate\tnotes/s"].append(IMPORTED / seconds)
+    figures[f"import of {IMPORTED:,}/words\ts"].append(seconds_to_words(served, workspace))
     bodies, _ = changesets(vault_of_links())
     seconds = push_all(served, served.workspace(), bodies)
     figures["import/rate\tnotes/s"].append(NOTES_OF_VAULT / seconds)
@@ -187,15 +201,15 @@ def keep(figures: Figures, name: str, found: Found) -> None:
     figures[f"{name}/p99\tms"].append(found.percentile(99))
 
 
-def measure(root: Path, core: int, figures: Figures, seconds: float, only: str) -> None:
+def measure(root: Path, core: int, figures: Figures, seconds: float, only: str | None) -> None:
     """Run one round, each group on a server of its own."""
-    if only in ("", "saves"):
+    if only in (None, "saves"):
         with service(core, root=root) as served:
             saves(served, figures, seconds)
-    if only in ("", "imports"):
+    if only in (None, "imports"):
         with service(core, root=root) as served:
             imports(served, figures)
-    if only in ("", "queries"):
+    if only in (None, "queries"):
         for count in UNINDEXED:
             with service(core, root=root) as served:
                 queries(served, figures, count)
@@ -205,7 +219,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one round of a second a figure")
     parser.add_argument("--against", type=Path, help="another checkout, with the same packages")
-    parser.add_argument("--only", default="", help="one group: saves, imports or queries")
+    parser.add_argument("--only", choices=("saves", "imports", "queries"), help="one group")
     arguments = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[-1]})
