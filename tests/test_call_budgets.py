@@ -19,8 +19,8 @@ RUNS = 5
 BUDGETS = {
     "save, 1 writer": 480,
     "save, 16 writers": 280,
-    "304": 120,
-    "read of 2 KB": 117,
+    "304": 112,
+    "read of 2 KB": 116,
     "health": 76,
 }
 """The median of `RUNS` counts, by work."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Coroutine, Hashable
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 from octavo.actors.core.actor import Actor
 from octavo.actors.core.cell import Cell
@@ -90,7 +90,8 @@ class Directory(Generic[K, A]):
         other state this is ``default``, also for a stopped key and one in quarantine, where `ask`
         raises. Activates and sends nothing. What `Actor.answer` raises propagates.
         """
-        return cast("Result | Default", self._child.answer(key, message, default))
+        answer: Result | Default = self._child.answer(key, message, default)
+        return answer
 
     async def tell(
         self, key: K, message: Message[A, None], *, admission: float | None = None

@@ -112,7 +112,7 @@ class DirectoryChild(WatchedChild):
                 self._changed.set()
         return cell
 
-    def answer(self, key: Hashable, message: object, default: object) -> object:
+    def answer(self, key: Hashable, message: object, default: object) -> Any:  # noqa: ANN401 - the directory gives it its type
         """Return the answer that the actor of ``key`` has at once, or ``default``."""
         cell = self._cells.get(key)
         reply = UNANSWERED if cell is None else cell.answer_at_once(message)

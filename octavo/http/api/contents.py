@@ -145,7 +145,7 @@ class ContentOperations:
         opaque = revision.revision_id if width is None else f"{revision.revision_id}.{width}"
         caching = _REVALIDATED if named is None else _IMMUTABLE
         tag: Header = (b"etag", entity_tag(opaque))
-        if headers.if_none_match is not None and headers.tags.names_weakly(opaque):
+        if headers.names(opaque):
             # The size of a thumbnail is not known before it is made.
             await self._metering.admit(call, Amount(0 if width else revision.size, 1))
             return NotModified(headers=(tag, caching))

@@ -66,6 +66,6 @@ class LegalOperations:
         if page is None:
             raise NotFound("This installation shows no such document.")
         validators = (_CACHE_CONTROL, (b"etag", entity_tag(page.etag)))
-        if headers.tags.names_weakly(page.etag):
+        if headers.names(page.etag):
             return NotModified(validators)
         return HtmlPage(page.html, validators)

@@ -214,7 +214,7 @@ class PublishedOperations:
         try:
             if owner is not None:
                 await self._meter.check(owner, amount)
-            if headers.if_none_match is not None and headers.tags.names_weakly(revision_id):
+            if headers.names(revision_id):
                 return NotModified((tag, _REVALIDATED))
             name = revision.path.rpartition("/")[2]
             sent = (

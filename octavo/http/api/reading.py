@@ -208,12 +208,11 @@ class ReadingOperations:
         await self._metering.admit(call)
         file_id = path.file_id
         if headers.if_none_match is not None:
-            had = headers.tags
             head_of = HeadOf(file_id)
             # Asking takes longer, also if the actor has the answer at once.
             known = self._workspaces.answer(workspace_id, head_of, None)
             head = _live(known or await self._workspaces.ask(workspace_id, head_of), within)
-            if had.names_weakly(head.revision_id):
+            if headers.names(head.revision_id):
                 if head.kind == "note":
                     await self._metering.admit(call, Amount(head.size, 1))
                 return NotModified(headers=((b"etag", entity_tag(head.revision_id)),))
