@@ -7,6 +7,8 @@ from http import HTTPStatus
 MEDIA_TYPE = "application/problem+json"
 # The page of a code is at this path followed by the code.
 PAGES = "/problems/"
+_TITLES = {status.value: status.phrase for status in HTTPStatus}
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def problem_document(
@@ -27,11 +29,11 @@ def problem_document(
     """
     document = {
         "type": f"{base}{PAGES}{code}",
-        "title": HTTPStatus(status).phrase,
+        "title": _TITLES[status],
         "status": status,
         "detail": detail,
         "code": code,
         "requestId": request_id,
         **(members or {}),
     }
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    return _encode(document).encode()
