@@ -7,8 +7,12 @@ many come together. Prints one JSON line a figure, and with ``--rooms`` the room
 ``--floor``, `benchmarks/servers/floor.py`, the least that a server on trio can do, is counted, too.
 ``--write`` writes the counts into docs/performance.md.
 
-    python benchmarks/calls.py [--rooms] [--functions N] [--repeat N] [--only NAME…] [--floor]
-        [--write]
+    python benchmarks/calls.py [--quick] [--rooms] [--functions N] [--repeat N]
+        [--only FIGURE [FIGURE …]] [--floor] [--write]
+
+A figure is one of "health", "304", "read of 2 KB", "save, 1 writer" and "save, 16 writers"; those
+of one client also with "back to back/" before the name. A room is a folder of Octavo, a package, or
+"python", its standard library.
 """
 
 from __future__ import annotations
@@ -36,7 +40,7 @@ from contextlib import contextmanager  # noqa: E402
 
 from benchmarks.clients.corpus import edited, note  # noqa: E402
 from benchmarks.clients.raw import NextRequest, load  # noqa: E402
-from benchmarks.figures import report, write_tables  # noqa: E402
+from benchmarks.figures import positive, report, write_tables  # noqa: E402
 from benchmarks.http import (  # noqa: E402
     LISTENS,
     ORIGIN,
@@ -52,10 +56,11 @@ from benchmarks.http import (  # noqa: E402
 SIZE, LINKS = 2_000, 10
 WARM = 30
 REQUESTS = 800
+QUICKLY = 160
 PAUSE = 0.001
 """Seconds of a pause: the server waits for the next request by then, also on a busy machine."""
 QUIET = 0.3
-QUIET_CALLS = 2_000
+QUIET_CALLS = 200
 """The server has finished what follows saves when it calls fewer functions in `QUIET` seconds."""
 
 ClientsOfFloor = Callable[[Floor], list[NextRequest]]
@@ -211,17 +216,19 @@ FIGURES = (
 """What is reported: single clients with pauses and without, and 16 of them."""
 
 
-def measure(served: Service, counts: Counts, figure: str) -> dict[str, Counter[str]]:
-    """Return the calls of `REQUESTS` requests, by room and function."""
+def measure(served: Service, counts: Counts, figure: str, requests: int) -> dict[str, Counter[str]]:
+    """Return the calls of ``requests``, by room and function."""
     of_octavo, _ = WORK[figure.removeprefix(BACK_TO_BACK)]
     clients = of_octavo(served)
-    return _measured(served.port, counts, clients, clients, figure)
+    return _measured(served.port, counts, clients, clients, figure, requests)
 
 
-def measure_floor(least: Floor, counts: Counts, figure: str) -> dict[str, Counter[str]]:
-    """Return the calls of `REQUESTS` requests to the floor."""
+def measure_floor(
+    least: Floor, counts: Counts, figure: str, requests: int
+) -> dict[str, Counter[str]]:
+    """Return the calls of ``requests`` to the floor, by room and function."""
     _, clients_of = WORK[figure.removeprefix(BACK_TO_BACK)]
-    return _measured(least.port, counts, clients_of(least), clients_of(least), figure)
+    return _measured(least.port, counts, clients_of(least), clients_of(least), figure, requests)
 
 
 def _measured(
@@ -230,11 +237,12 @@ def _measured(
     warming: list[NextRequest],
     clients: list[NextRequest],
     figure: str,
+    requests: int,
 ) -> dict[str, Counter[str]]:
     pause = PAUSE if len(clients) == 1 and not figure.startswith(BACK_TO_BACK) else 0.0
     load(port, warming, each=WARM, pause=pause)
     _become_quiet(counts)
-    load(port, clients, each=REQUESTS // len(clients), pause=pause)
+    load(port, clients, each=requests // len(clients), pause=pause)
     return {room: Counter(found) for room, found in counts.taken().items()}
 
 
@@ -249,35 +257,49 @@ def _become_quiet(counts: Counts) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rooms", action="store_true", help="the calls of each room, too")
-    parser.add_argument("--functions", type=int, default=0, help="so many functions")
-    parser.add_argument("--repeat", type=int, default=1, help="count so many times")
-    parser.add_argument("--only", choices=FIGURES, nargs="+", default=FIGURES, help="some figures")
-    parser.add_argument("--floor", action="store_true", help="those of the least server, too")
-    parser.add_argument("--write", action="store_true", help="write docs/performance.md, too")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer requests a figure")
+    parser.add_argument("--rooms", action="store_true", help="also print the calls of each room")
+    parser.add_argument(
+        "--functions", type=positive, metavar="N", help="also print the N functions called most"
+    )
+    parser.add_argument(
+        "--repeat", type=positive, metavar="N", default=1, help="count each figure N times"
+    )
+    parser.add_argument(
+        "--only", choices=FIGURES, nargs="+", metavar="FIGURE", default=FIGURES, help="some figures"
+    )
+    parser.add_argument("--floor", action="store_true", help="also count those of the least server")
+    parser.add_argument("--write", action="store_true", help="also write docs/performance.md")
     arguments = parser.parse_args()
+    requests = QUICKLY if arguments.quick else REQUESTS
     names = [each for each in arguments.only for _ in range(arguments.repeat)]
     with counted() as (served, counts):
         for name in names:
-            tell_all(name, measure(served, counts, name), arguments)
+            tell_all(name, measure(served, counts, name, requests), requests, arguments)
     if arguments.floor:
         with counted_floor() as (least, counts):
             for name in names:
-                tell_all(f"floor/{name}", measure_floor(least, counts, name), arguments)
+                found = measure_floor(least, counts, name, requests)
+                tell_all(f"floor/{name}", found, requests, arguments)
     if arguments.write:
         write_tables()
 
 
-def tell_all(name: str, found: Mapping[str, Counter[str]], asked: argparse.Namespace) -> None:
-    each = {room: calls.total() / REQUESTS for room, calls in found.items()}
+def tell_all(
+    name: str, found: Mapping[str, Counter[str]], requests: int, asked: argparse.Namespace
+) -> None:
+    each = {room: calls.total() / requests for room, calls in found.items()}
     report(name, sum(each.values()), "calls")
     if asked.rooms:
         for room in sorted(each, key=each.__getitem__, reverse=True):
             report(f"{name}/{room}", each[room], "calls")
-    functions = sum(found.values(), Counter[str]())
-    for function, calls in functions.most_common(asked.functions):
-        report(f"{name}/{function}", calls / REQUESTS, "calls")
+    if asked.functions is not None:
+        functions = sum(found.values(), Counter[str]())
+        for function, calls in functions.most_common(asked.functions):
+            report(f"{name}/{function}", calls / requests, "calls")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The
 clients, in processes of their own, have the others. The client is in Python: ``server cpu`` is the
 work of the server, even where the client is the limit. Peaks are ``VmHWM``, reset before each part.
 
-    python benchmarks/documents.py [--quick] [--only GROUP] [--write]
+    python benchmarks/documents.py [--quick] [--only saves|copies] [--write]
 """
 
 from __future__ import annotations
@@ -203,7 +203,9 @@ async def search(served: Service, workspace: WorkspaceClient, count: int) -> Non
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="fewer notes, a second a figure")
     parser.add_argument("--only", choices=("saves", "copies"), help="one group")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md, too")

@@ -4,8 +4,10 @@ A script with ``--write`` replaces each table of `TABLES` whose figures it has m
 date and the command. Nothing is written by hand between the marks of a table.
 """
 
+import argparse
 import json
 import re
+import sys
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -178,6 +180,22 @@ def report(name: str, value: float, unit: str) -> None:
     print(json.dumps({"name": name, "value": round(value, 3), "unit": unit}), flush=True)
 
 
+def checkout(text: str) -> Path:
+    """Return the folder of another checkout, for an option; argparse reports what it refuses."""
+    folder = Path(text).resolve()
+    if not (folder / "octavo" / "__init__.py").is_file():
+        # Without the package, this one's would be measured under the other's name.
+        raise argparse.ArgumentTypeError(f"{folder} has no package octavo: name a checkout of it")
+    return folder
+
+
+def positive(text: str) -> int:
+    """Return a number of at least 1, for an option; argparse reports what it refuses."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
+    return int(text)
+
+
 def marks_of(name: str) -> tuple[str, str]:
     """Return the marks before and after a table."""
     return f"<!-- table: {name} -->\n", f"<!-- end of table: {name} -->\n"
@@ -201,12 +219,20 @@ def rendered(table: Table, figures: Mapping[str, float], day: date) -> str | Non
     return f"Measured on {day} with `{table.command}`:\n\n{drawn}"
 
 
+def _missing(table: Table, figures: Mapping[str, float]) -> str | None:
+    """Return a figure that a table lacks of which others were measured; None for none."""
+    names = [found[1] for row in table.rows for cell in row for found in _FIGURE.finditer(cell)]
+    lacking = [name for name in names if name not in figures]
+    return lacking[0] if 0 < len(lacking) < len(names) else None
+
+
 def write_tables(
     figures: Mapping[str, float] = REPORTED, page: Path = PAGE, day: date | None = None
 ) -> list[str]:
     """Replace the tables of ``page`` whose figures were all measured; return their names.
 
-    Raises ValueError, and writes nothing, for a page without their marks.
+    Tells on standard error what was written, and which tables lack figures. Raises ValueError, and
+    writes nothing, for a page without their marks.
     """
     text = page.read_text()
     written: list[str] = []
@@ -220,5 +246,8 @@ def write_tables(
             _, _, after = rest.partition(end)
             text = f"{before}{begin}{drawn}{end}{after}"
             written.append(name)
+        elif missing := _missing(table, figures):
+            print(f"the table {name!r} is not written: {missing} is missing", file=sys.stderr)
     page.write_text(text)
+    print(f"tables written: {', '.join(written) or 'none'}", file=sys.stderr)
     return written

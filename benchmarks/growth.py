@@ -180,7 +180,9 @@ def waking(served: Service, places: Sequence[Place]) -> Iterator[bytes]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="a tenth of the sizes")
     arguments = parser.parse_args()
     part, seconds = (10, 0.5) if arguments.quick else (1, 2.0)

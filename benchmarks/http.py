@@ -4,7 +4,8 @@ Prints one JSON line a figure: ``{"name": …, "value": …, "unit": …}``. The
 clients another. SQLite writes with ``synchronous=FULL``: an acknowledged save is on the disk.
 The first figures show what the client does alone, against a server that does nothing.
 
-    python benchmarks/http.py [--quick] [--only GROUP] [--postgres URL] [--write]
+    python benchmarks/http.py [--quick] [--postgres URL] [--write]
+        [--only client|floor|saves|reads|contention|notices]
 
 The group ``floor`` compares it with `benchmarks/servers/floor.py`, the least that a server on trio
 can do, in alternating rounds: for each work the two rates, and their ratio. With ``--postgres`` the
@@ -559,7 +560,9 @@ def save_once(served: Service, path: str, revision: str, number: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="a second a figure, fewer figures")
     groups = ("client", "floor", "saves", "reads", "contention", "notices")
     parser.add_argument("--only", choices=groups, help="one group")

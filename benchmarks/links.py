@@ -31,7 +31,7 @@ from urllib.error import HTTPError  # noqa: E402
 
 from benchmarks.clients.prose import sentences, words  # noqa: E402
 from benchmarks.clients.raw import Found, load  # noqa: E402
-from benchmarks.figures import report  # noqa: E402
+from benchmarks.figures import checkout, report  # noqa: E402
 from benchmarks.http import Service, saving, service  # noqa: E402
 from octavo.store.sqlite import DATABASE  # noqa: E402
 
@@ -218,14 +218,14 @@ def measure(root: Path, core: int, figures: Figures, seconds: float, only: str |
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one round of a second a figure")
-    parser.add_argument("--against", type=Path, help="another checkout, with the same packages")
+    parser.add_argument("--against", type=checkout, help="another checkout, with the same packages")
     parser.add_argument("--only", choices=("saves", "imports", "queries"), help="one group")
     arguments = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[-1]})
     checkouts = {"": ROOT}
     if arguments.against is not None:
-        checkouts["against/"] = arguments.against.resolve()
+        checkouts["against/"] = arguments.against
     found: dict[str, Figures] = {name: defaultdict(list) for name in checkouts}
     for _ in range(1 if arguments.quick else 3):
         for name, root in checkouts.items():

@@ -26,6 +26,8 @@ import time  # noqa: E402
 from collections.abc import Callable  # noqa: E402
 from statistics import median  # noqa: E402
 
+from benchmarks.figures import checkout  # noqa: E402
+
 
 def octavo(root: Path, *arguments: str) -> subprocess.Popen[str]:
     """Start a command of the checkout ``root``, compiled modules in use."""
@@ -51,9 +53,13 @@ def seconds_to_listen(root: Path) -> float:
         began = time.perf_counter()
         with octavo(root, "serve", "--bind", "127.0.0.1:0", "--data-dir", data) as server:
             assert server.stderr is not None
-            lines = iter(server.stderr.readline, "")
-            if not any("listens" in line for line in lines):
-                raise SystemExit("the server did not start")
+            said = ""
+            for line in server.stderr:
+                if "listens" in line:
+                    break
+                said += line
+            else:
+                raise SystemExit(f"the server did not start:\n{said}")
             taken = time.perf_counter() - began
             server.terminate()
             server.communicate()
@@ -70,9 +76,9 @@ def seconds_to_help(root: Path) -> float:
 
 def main() -> None:
     """Measure, and print."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer starts")
-    parser.add_argument("--against", type=Path, help="another checkout, in turn with this one")
+    parser.add_argument("--against", type=checkout, help="another checkout, in turn with this one")
     options = parser.parse_args()
     roots = {"": ROOT} | ({} if options.against is None else {"against ": options.against})
     measures: dict[str, Callable[[Path], float]] = {

@@ -47,7 +47,7 @@ class Counts:
         counting = sys.getprofile()
         sys.setprofile(None)
         rooms: dict[str, Counter[str]] = {}
-        for found in self._of_threads.values():
+        for found in list(self._of_threads.values()):
             for code, count in list(found.items()):
                 room, function = _place(code)
                 rooms.setdefault(room, Counter())[function] += count

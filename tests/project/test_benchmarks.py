@@ -22,10 +22,20 @@ def test_there_are_benchmarks() -> None:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_benchmark_starts_from_the_root_of_the_project(name: str) -> None:
-    command = [sys.executable, f"benchmarks/{name}", "--help"]
+    # `make bench ARGS=--quick` gives each of them this option.
+    command = [sys.executable, f"benchmarks/{name}", "--quick", "--help"]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert "usage:" in ended.stdout
+    assert "--quick" in ended.stdout
+
+
+@pytest.mark.parametrize("name", ["links.py", "start.py"])
+def test_checkout_to_compare_with_has_the_package(name: str, tmp_path: Path) -> None:
+    command = [sys.executable, f"benchmarks/{name}", "--against", str(tmp_path)]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "name a checkout" in ended.stderr
 
 
 @pytest.mark.parametrize("name", sorted({load.server for load in LOADS}))

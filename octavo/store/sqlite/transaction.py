@@ -228,6 +228,8 @@ class SqliteTransaction:
         of a script must not count as the whole. Raises `StatementInvalid` when it awaits anything
         but this transaction. The transaction is over afterwards in any case.
         """
+        if self.failure is not None:
+            self._refuse()
         steps = script(self).__await__()
         try:
             steps.send(None)

@@ -290,6 +290,8 @@ class Http1Connection:
             exchange.close = exchange.close or exchange.gone
         else:
             await self._conclude(exchange, failure)
+        # Not kept while the rest of a body is discarded, or the client closes.
+        del scope, failure
         self.request_deadline = math.inf
         if self._upgrade is not None:
             return False
