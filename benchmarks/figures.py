@@ -79,8 +79,8 @@ AGAINST_FLOOR: Mapping[str, str] = {
     "guarded saves, 64 writers in one workspace": "saves/64",
     "compare-and-swap on one note by 16 writers, accepted": "one note/16",
     "conditional reads (304), 16 clients": "304/16",
-    "reads of 2 KB that was read lately, 16 clients": "2 KB/16",
-    "reads of 2 KB of 4,000 notes in turn, from the database": "2 KB of other notes/16",
+    "reads of a note of 2 KB that was read lately, 16 clients": "2 KB/16",
+    "reads of 4,000 notes of 2 KB in turn, from the database": "2 KB of other notes/16",
     "health, 16 clients": "health/16",
 }
 """The loads that are compared with the floor, and the names of their figures."""
@@ -137,7 +137,7 @@ TABLES: Mapping[str, Table] = {
     ),
     "functions": Table(
         "benchmarks/calls.py --floor",
-        ("request", "functions", "back to back", "of the floor"),
+        ("request", "calls, client pauses", "calls, back to back", "calls of the floor"),
         (
             _counted("save of 2 KB with ten links, 1 writer", "save, 1 writer"),
             (
@@ -147,7 +147,7 @@ TABLES: Mapping[str, Table] = {
                 "{floor/save, 16 writers:.0f}",
             ),
             _counted("conditional read (304)", "304"),
-            _counted("read of 2 KB that was read lately", "read of 2 KB"),
+            _counted("read of a note of 2 KB that was read lately", "read of 2 KB"),
             _counted("health", "health"),
         ),
     ),
@@ -163,7 +163,7 @@ TABLES: Mapping[str, Table] = {
     ),
     "devices": Table(
         "benchmarks/documents.py --only saves",
-        ("load", "a second", "server, each", "p50", "p99"),
+        ("load", "a second", "processor time of the server, each", "p50", "p99"),
         (
             _of_devices("saves of a few characters on one note of 100 KB, 1 device", 1),
             _of_devices("16 devices", 16),

@@ -39,7 +39,7 @@ def test_table_is_written_between_its_marks_with_the_day(tmp_path: Path) -> None
     assert page.read_text() == (
         f"before\n\n{begin}"
         "Measured on 2026-01-02 with `benchmarks/documents.py --only saves`:\n\n"
-        "| load | a second | server, each | p50 | p99 |\n"
+        "| load | a second | processor time of the server, each | p50 | p99 |\n"
         "| --- | --- | --- | --- | --- |\n"
         "| saves of a few characters on one note of 100 KB, 1 device | 10 | 10.0 ms | 10.0 ms |"
         " 10.0 ms |\n"

@@ -149,8 +149,8 @@ _TABLE = (
         409,
         "epoch_mismatch",
         "The document of the note has another epoch.",
-        "Read the note with its document, apply your edits to it, and save them with its epoch. "
-        "The note was not changed.",
+        "Read the note with its document, without if-none-match, apply your edits to it, and save "
+        "them with its epoch. The note was not changed.",
     ),
     _Row(
         422,
