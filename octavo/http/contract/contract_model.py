@@ -92,13 +92,8 @@ class HeaderModel(ContractModel):
     model_config = ConfigDict(alias_generator=header_name)
 
 
-Identifier = Annotated[
-    str,
-    Field(
-        pattern=r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$",
-        json_schema_extra={"format": "uuid"},
-    ),
-]
+IDENTIFIER_PATTERN = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+Identifier = Annotated[str, Field(pattern=IDENTIFIER_PATTERN, json_schema_extra={"format": "uuid"})]
 """An identifier, in requests and responses."""
 _IN_EITHER_CASE = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 NO_IDENTIFIER = "This must be a UUID: 32 hexadecimal digits in groups 8-4-4-4-12."

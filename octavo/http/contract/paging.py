@@ -25,7 +25,7 @@ def _in_digits(given: object) -> object:
     # pydantic also accepts Python's forms: 1_000, +1, surrounding spaces.
     if not (given.isascii() and given.isdigit() and len(given) <= _MAX_DIGITS):
         raise PydanticCustomError(
-            "whole_number", "This must be a whole number of at most 20 digits."
+            "whole_number", "This must be a number of at most 20 digits, and nothing else."
         )
     return int(given)
 

@@ -236,6 +236,16 @@ async def test_malformed_operation_is_refused_with_its_path(
     assert [each["pointer"] for each in response.json()["errors"]] == [pointer]
 
 
+async def test_faults_of_a_changeset_say_what_to_send(api: NotesApi) -> None:
+    body = {"mutationId": "1", "operations": []}
+    response = await api.owner.post(f"{api.place}/changesets", body)
+    assert {each["pointer"]: each["message"] for each in response.json()["errors"]} == {
+        "/mutationId": "This must be a UUID: 32 hexadecimal digits in groups 8-4-4-4-12, letters "
+        "in lower case.",
+        "/operations": "At least 1 must be given, not 0.",
+    }
+
+
 async def test_note_with_nul_in_a_changeset_is_refused(api: NotesApi) -> None:
     response = await api.push(create(api, "a.md"), create(api, "b.md", "\0"))
     assert refusal(response) == (422, "invalid_content")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from octavo.http.contract.contract_model import IDENTIFIER_PATTERN
 from octavo.http.contract.problems import InvalidRequest
 
 if TYPE_CHECKING:
@@ -75,6 +76,9 @@ MAX_FAULTS = 1000
 # A message may quote the input.
 _MAX_MESSAGE = 240
 
+_NO_IDENTIFIER = (
+    "This must be a UUID: 32 hexadecimal digits in groups 8-4-4-4-12, letters in lower case."
+)
 _MESSAGES = {
     "missing": "This member is required.",
     "extra_forbidden": "Unknown member: remove it.",
@@ -130,6 +134,10 @@ def _message(details: "ErrorDetails") -> str:
         text = _MESSAGES["missing"]
     elif kind == "value_error":
         text = str(context["error"])
+    elif kind == "string_pattern_mismatch" and context["pattern"] == IDENTIFIER_PATTERN:
+        text = _NO_IDENTIFIER
+    elif kind == "too_short":
+        text = f"At least {context['min_length']} must be given, not {context['actual_length']}"
     else:
         text = _MESSAGES.get(kind, details["msg"])
     text = text if len(text) <= _MAX_MESSAGE else f"{text[: _MAX_MESSAGE - 1]}…"
