@@ -57,9 +57,11 @@ class _Browser:
     def abort(self) -> None:
         """Give up the request that waits, in another thread, and all further ones."""
         self._connection.auto_open = 0
-        if self._connection.sock is not None:
+        # The other thread may close it meanwhile.
+        waiting = self._connection.sock
+        if waiting is not None:
             with suppress(OSError):
-                self._connection.sock.shutdown(socket.SHUT_RDWR)
+                waiting.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Close the connection."""
