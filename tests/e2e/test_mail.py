@@ -130,8 +130,8 @@ def test_request_takes_the_same_time_for_known_and_unknown_addresses(mail: MailS
                     began = time.perf_counter()
                     request(http, address)
                     times.append(time.perf_counter() - began)
-        # Other tests slow some requests down, and a message that is sent may slow the next one: a
-        # quarter of both has no such neighbour. Half is generous: the work for both is the same.
+        # What else runs slows requests down, and never makes one faster: the lower quartiles tell.
+        # Half is generous: the work for both is the same.
         known, unknown = (statistics.quantiles(times)[0] for times in taken.values())
         assert abs(known - unknown) < 0.5 * max(known, unknown)
         assert octavo.stop() == (0, [])
