@@ -8,6 +8,7 @@ as a header, and a callback that reports a refusal to the request log.
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import NamedTuple, TypeVar
 from urllib.parse import quote
@@ -47,6 +48,7 @@ from octavo.http.contract.problems import (
 )
 from octavo.http.contract.request_context import RequestContext
 from octavo.http.contract.request_log import RequestLog
+from octavo.http.contract.reservation import Reservation, with_reservation
 from octavo.http.contract.router import Resource, Router
 from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.http.server.asgi import Receive, Scope, Send, extension_of
@@ -304,7 +306,7 @@ class Application:
         else:
             context.errors = endpoint.operation.errors
             context.call = call = Call(
-                context.request_id, endpoint.operation, scope, context.client
+                context.request_id, endpoint.operation, scope, context.client, self._memory
             )
             return endpoint, call, values
         if context.method == "OPTIONS":
@@ -317,8 +319,15 @@ class Application:
         scope = context.scope
         assert self._fallback is not None
         self._serving(client_network(client_of(scope)))
-        forwarded = forwarded_scope(scope, context.request_id, context.refused)
-        await self._fallback(forwarded, context.receive, context.writer.forward)
+        reservation = Reservation(self._memory, context.client, context.exchange)
+        forwarded = with_reservation(
+            forwarded_scope(scope, context.request_id, context.refused), reservation
+        )
+        send = partial(context.writer.forward, reservation)
+        try:
+            await self._fallback(forwarded, context.receive, send)
+        finally:
+            reservation.release()
 
     def _absent_at(self, scope: Scope) -> _Absent | None:
         resource, _ = self._absent.find(_raw_path(scope))
@@ -339,7 +348,7 @@ class Application:
         endpoint = None if resource is None else resource.methods.get(scope["method"])
         if endpoint is None:
             raise LookupError(f"there is no operation {scope['method']} {scope['path']}")
-        call = Call(request_id, endpoint.operation, scope, client_of(scope))
+        call = Call(request_id, endpoint.operation, scope, client_of(scope), self._memory)
         if principal is not None:
             call.authenticated_as(principal)
         return await endpoint.perform(call, values, receive, extension_of(scope))

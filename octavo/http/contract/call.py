@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from octavo.http.contract.memory_budget import COUNTED
+from octavo.http.contract.reservation import reservation_of, reserved
+
 if TYPE_CHECKING:
-    from octavo.http.contract.memory_budget import Hold
+    from octavo.http.contract.memory_budget import Hold, MemoryBudget
     from octavo.http.contract.operation import Operation
     from octavo.http.contract.problems import Header
     from octavo.http.server.asgi import Scope
@@ -65,14 +68,29 @@ class Call:
         principal: the caller; None under `Security.NONE`.
         client: the client's address; None without one (a Unix socket).
         holder: whose memory it uses: the account's, or that of the client's address without one.
-        hold: the memory reserved for the response, released by the sender; None if small.
+        hold: the memory that is reserved, released when the response was sent; None if small.
     """
 
-    __slots__ = ("client", "hold", "holder", "operation", "principal", "request_id", "scope")
+    __slots__ = (
+        "_memory",
+        "client",
+        "hold",
+        "holder",
+        "operation",
+        "principal",
+        "request_id",
+        "scope",
+    )
 
     def __init__(
-        self, request_id: str, operation: Operation, scope: Scope, client: str | None
+        self,
+        request_id: str,
+        operation: Operation,
+        scope: Scope,
+        client: str | None,
+        memory: MemoryBudget,
     ) -> None:
+        self._memory = memory
         self.request_id = request_id
         self.operation = operation
         self.scope = scope
@@ -84,6 +102,19 @@ class Call:
         """Set the caller."""
         self.principal = principal
         self.holder = principal.name
+
+    async def reserve(self, size: int) -> None:
+        """Reserve ``size`` bytes in all, before they are used; few are not counted.
+
+        Call it for what depends on the caller's data, such as the texts that are about to be read,
+        and hold no place that others wait for. Waits for room for a moment, unless memory is
+        reserved already; raises `ServerBusy` without room. Cancelling reserves nothing.
+        """
+        if self.hold is not None:
+            self.hold.grow(max(self.hold.size, size))
+        elif size >= COUNTED:
+            outer = reservation_of(self.scope)
+            self.hold = await reserved(self._memory, self.holder, size, outer)
 
     @property
     def method(self) -> str:

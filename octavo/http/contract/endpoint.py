@@ -21,6 +21,7 @@ from octavo.http.contract.prepared_response import NOT_STORED, PreparedResponse
 from octavo.http.contract.problems import AccountLocked, Header, InsufficientScope, Problem
 from octavo.http.contract.renewed_time import RenewedTime
 from octavo.http.contract.reply import HtmlPage, NotModified, Reply, Stream
+from octavo.http.contract.reservation import reservation_of
 from octavo.http.contract.security_headers import API_HEADERS
 from octavo.http.server.asgi import Extension, Receive
 from octavo.http.server.client_network import client_network
@@ -49,8 +50,9 @@ class Endpoint:
         authenticator: for its security; None when it has none.
         limiter: for its rate class; None when it has none.
         memory: the budget of large bodies and responses.
-        making: the number of large responses that are made at the same time, as a budget: others
-            wait, those of one holder in order and holders in turn.
+        making: the number of large responses that are encoded in one round of the event loop, as
+            a budget: others wait, those of one holder in order and holders in turn. Nothing else is
+            waited for with a place in it.
         failure_problem: returns the problem for a failure of a dependency, None for any other
             error.
         serving: receives for whom the task works from now on: the account of the caller, or the
@@ -160,8 +162,7 @@ class Endpoint:
             receive = renewed.receive(receive)
         try:
             result = await self._serve(call, values, receive, exchange)
-            if self._expected >= COUNTED and self._may_be_refused and call.hold is None:
-                # Another one has shown the size since this one began.
+            if call.hold is not None and self._expected >= COUNTED:
                 with await self._making.wait(call.holder, 1):
                     response = self._encode(result)
             elif type(result) is self._model:
@@ -225,8 +226,14 @@ class Endpoint:
                 # Its traceback refers to this frame: a cycle would keep the request in memory.
                 del refusal
         finally:
-            if call.hold is not None:
+            outer = reservation_of(call.scope)
+            if call.hold is None:
+                pass
+            elif outer is None:
                 call.hold.release()
+            else:
+                # The page shows what was read.
+                outer.keep(call.hold)
 
     def _refusal(self, error: Exception) -> Exception | None:
         """Return the problem to respond with, or `ClientLeft`; None if ``error`` is a bug."""
@@ -260,9 +267,8 @@ class Endpoint:
             self._memory.require_room(call.holder, self._room)
         if self._expected >= COUNTED and self._may_be_refused:
             # Otherwise many could be made at the same time, before the first one counts.
-            call.hold = await self._memory.wait_briefly(call.holder, _MAKING * self._expected)
-            with await self._making.wait(call.holder, 1):
-                return await self._handle(call, arguments, exchange)
+            await call.reserve(_MAKING * self._expected)
+            return await self._handle(call, arguments, exchange)
         if body is not None:
             authenticated = self._elapsed()
             if body.time is not None and exchange is not None:

@@ -9,6 +9,7 @@ from octavo.http.contract.error_format import ErrorFormat
 from octavo.http.contract.memory_budget import COUNTED, STEP, Hold, MemoryBudget
 from octavo.http.contract.problems import Header, Problem
 from octavo.http.contract.reply import HtmlPage
+from octavo.http.contract.reservation import Reservation
 from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
 from octavo.http.server.asgi import Event, Extension, Send
 from octavo.http.server.problem_details import MEDIA_TYPE, problem_document
@@ -227,9 +228,13 @@ class ResponseWriter:
         await self._send({"type": self._events.body, "body": body, "more_body": more})
         self.sent += len(body)
 
-    async def forward(self, event: Event) -> None:
-        """Forward an event of another application's response, with the request id added."""
+    async def forward(self, reservation: Reservation, event: Event) -> None:
+        """Forward an event of another application's response, with the request id added.
+
+        ``reservation`` has the memory of the response.
+        """
         if event["type"] == "http.response.start":
+            reservation.send()
             headers = [each for each in event.get("headers", ()) if each[0] != b"x-request-id"]
             await self._send({**event, "headers": [*headers, self._request_id]})
             self.status = event["status"]
@@ -237,7 +242,7 @@ class ResponseWriter:
             if self._head_only:
                 event = {**event, "body": b""}
             size = len(event.get("body", b""))
-            if size < COUNTED:
+            if size < COUNTED or reservation:
                 await self._send(event)
             else:
                 with await self._memory.wait(self.holder, size) as hold:

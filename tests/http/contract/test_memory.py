@@ -1,8 +1,8 @@
 """The memory that requests and responses use in the application."""
 
-from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from typing import cast
 
 import pytest
 import trio
@@ -14,8 +14,10 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.memory_budget import COUNTED, ROOM_SECONDS, STEP, MemoryBudget
 from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.problems import ServerBusy
 from octavo.http.contract.reply import Stream
-from octavo.http.server.asgi import Event, Receive, Scope, Send
+from octavo.http.contract.reservation import Reservation
+from octavo.http.server.asgi import Event, Extension, Receive, Scope, Send
 from tests.fakes.asgi_client import FakeExchange, Response, ask, never, scope_of
 
 CLIENT = "192.0.2.7"
@@ -38,8 +40,7 @@ class Texts:
     budget: MemoryBudget = field(default_factory=lambda: MemoryBudget(2 * STEP, STEP))
     held: list[int] = field(default_factory=list)
     go_on: trio.Event = field(default_factory=trio.Event)
-    being_made: "Counter[str | None]" = field(default_factory=Counter)
-    most: dict[str, int] = field(default_factory=dict)
+    waits: bool = False
 
     @operation(
         id="take",
@@ -88,14 +89,11 @@ class Texts:
         security=Security.NONE,
     )
     async def weigh(self, call: Call) -> Text:
-        self.being_made[call.client] += 1
-        one, every = self.being_made[call.client], self.being_made.total()
-        self.most = {
-            "one": max(one, self.most.get("one", 0)),
-            "all": max(every, self.most.get("all", 0)),
-        }
-        await trio.testing.wait_all_tasks_blocked()
-        self.being_made[call.client] -= 1
+        await call.reserve(len(TEXT))
+        self.held.append(self.budget.held)
+        if self.waits:
+            self.waits = False
+            await self.go_on.wait()
         return Text(text=TEXT)
 
     @operation(
@@ -373,15 +371,76 @@ async def test_large_response_waits_a_moment_for_the_memory_of_others(
     assert texts.budget.held == 0
 
 
-async def test_few_large_responses_are_made_at_the_same_time_and_fewer_for_one_client() -> None:
-    texts = Texts(MemoryBudget())
+async def test_response_that_is_ready_is_not_kept_back_by_one_that_waits() -> None:
+    texts = Texts()
     application = texts.application()
     assert (await ask(application, "GET", "/api/weigh")).status == 200
-    responses = [Response() for _ in range(30)]
+    texts.waits = True
+    response = Response()
     async with trio.open_nursery() as nursery:
-        for number, response in enumerate(responses):
-            scope = scope_of("GET", "/api/weigh")
-            scope["client"] = (f"192.0.2.{number % 3}", 1)
-            nursery.start_soon(application, scope, never, response.take)
-    assert {response.status for response in responses} == {200}
-    assert texts.most == {"one": 1, "all": 2}
+        nursery.start_soon(application, scope_of("GET", "/api/weigh"), never, response.take)
+        await trio.testing.wait_all_tasks_blocked()
+        assert (await ask(application, "GET", "/api/weigh")).status == 200
+        assert not response.ended
+        texts.go_on.set()
+    assert response.status == 200
+    assert texts.budget.held == 0
+
+
+async def test_operation_reserves_before_it_computes(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    texts = Texts()
+    application = texts.application()
+    with texts.budget.hold(CLIENT, STEP):
+        assert (await ask(application, "GET", "/api/weigh")).status == 503
+    assert texts.held == []
+    assert trio.current_time() == ROOM_SECONDS
+    assert (await ask(application, "GET", "/api/weigh")).status == 200
+    assert texts.held == [len(TEXT)]
+    assert texts.budget.held == 0
+
+
+async def test_operation_of_a_page_keeps_its_memory_until_the_page_was_sent() -> None:
+    texts = Texts()
+    held: list[int] = []
+
+    async def page(scope: Scope, receive: Receive, send: Send) -> None:
+        await application.perform({**scope, "path": "/api/weigh", "raw_path": b""}, never, "id")
+        held.append(texts.budget.held)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x", "more_body": False})
+
+    application = Application(
+        [texts], new_id=lambda: "id", log_request=lambda _: None, memory=texts.budget, fallback=page
+    )
+    assert (await ask(application, "GET", "/page")).status == 200
+    assert (held, texts.budget.held) == ([len(TEXT)], 0)
+
+
+async def test_page_that_has_memory_does_not_wait_for_more(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    budget = MemoryBudget(STEP, STEP)
+    own = Reservation(budget, "192.0.2.1")
+    await own.reserve(STEP)
+    with pytest.raises(ServerBusy):
+        await own.reserve(COUNTED)
+    assert trio.current_time() == 0
+    own.release()
+    assert budget.held == 0
+
+
+async def test_page_that_nobody_reads_gives_way_to_a_client_that_has_less() -> None:
+    budget = MemoryBudget(STEP, STEP)
+    aborted = trio.Event()
+    exchange = FakeExchange(aborts=aborted.set)
+    unread = Reservation(budget, "192.0.2.1", cast(Extension, exchange))
+    await unread.reserve(STEP)
+    with pytest.raises(ServerBusy):
+        budget.hold("192.0.2.2", COUNTED)
+    unread.send()
+    with budget.hold("192.0.2.2", COUNTED):
+        assert aborted.is_set()
+    unread.release()
+    assert budget.held == 0

@@ -1,0 +1,93 @@
+"""The memory that one request uses: reserved before it is used, until its response was sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from octavo.http.contract.memory_budget import COUNTED, Hold, MemoryBudget
+
+if TYPE_CHECKING:
+    from octavo.http.server.asgi import Extension, Scope
+
+_MEMBER = "octavo.reservation"
+
+
+class Reservation:
+    """Reserves memory for a request that the fallback serves, and for the operations it calls.
+
+    Args:
+        memory: the budget.
+        holder: whose memory it is: the client's address.
+
+    Attributes:
+        holder: the account, once it is known.
+        sending: whether the response is being sent.
+    """
+
+    __slots__ = ("_exchange", "_holds", "_memory", "holder", "sending")
+
+    def __init__(
+        self, memory: MemoryBudget, holder: str | None, exchange: Extension | None = None
+    ) -> None:
+        self._memory = memory
+        self._exchange = exchange
+        self._holds: list[Hold] = []
+        self.holder = holder
+        self.sending = False
+
+    async def reserve(self, size: int) -> None:
+        """Reserve ``size`` more bytes; few are not counted. Raises `ServerBusy` without room.
+
+        Cancelling reserves nothing.
+        """
+        if size >= COUNTED:
+            self.keep(await reserved(self._memory, self.holder, size, self))
+
+    def keep(self, hold: Hold) -> None:
+        """Hold the memory of an operation that was called until the response was sent."""
+        self._holds.append(hold)
+        if self.sending:
+            self._permit_eviction(hold)
+
+    def send(self) -> None:
+        """Let the budget cut the response off from now on, to take its memory back."""
+        self.sending = True
+        for hold in self._holds:
+            self._permit_eviction(hold)
+
+    def release(self) -> None:
+        """Release everything. Further calls have no effect."""
+        while self._holds:
+            self._holds.pop().release()
+
+    def _permit_eviction(self, hold: Hold) -> None:
+        if self._exchange is not None and hold.size:
+            hold.permit_eviction(self._exchange.abort, self._exchange.progressed_at)
+
+    def __bool__(self) -> bool:
+        """Whether anything is reserved."""
+        return bool(self._holds)
+
+
+def with_reservation(scope: Scope, reservation: Reservation) -> Scope:
+    """Return ``scope`` with the reservation of its request."""
+    return {**scope, _MEMBER: reservation}
+
+
+def reservation_of(scope: Scope) -> Reservation | None:
+    """Return the reservation of the request that ``scope`` is part of; None for an operation."""
+    found: Reservation | None = scope.get(_MEMBER)
+    return found
+
+
+async def reserved(
+    memory: MemoryBudget, holder: str | None, size: int, outer: Reservation | None
+) -> Hold:
+    """Reserve ``size`` bytes, for a request that has reserved ``outer``.
+
+    It waits for room for a moment. One that holds memory already does not: those that hold some
+    could wait for each other. Raises `ServerBusy` without room. Cancelling reserves nothing.
+    """
+    if outer:
+        return memory.hold(holder, size)
+    return await memory.wait_briefly(holder, size)
