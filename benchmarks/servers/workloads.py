@@ -16,6 +16,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import NotSignedIn
 from octavo.http.contract.request_log import RequestLog
 from octavo.http.pages import pages
+from octavo.http.pages.form_stamps import FormStamps
 from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.http.server.asgi import Receive, Scope, Send
 from octavo.log import Log, Sink
@@ -126,6 +127,9 @@ def quart_pages() -> QuartTrio:
     async def closed(token: str) -> bool:
         return False
 
+    async def secret() -> bytes:
+        return bytes(32)
+
     return pages(
         api_document="/api/openapi.json",
         contract={
@@ -139,6 +143,7 @@ def quart_pages() -> QuartTrio:
         perform=nobody,
         now=lambda: 0.0,
         new_entropy=lambda: bytes(32),
+        stamps=FormStamps(secret, now=lambda: 0.0, session_seconds=1.0),
     )
 
 

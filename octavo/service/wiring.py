@@ -16,6 +16,7 @@ from octavo.accounts.password_reset import PasswordReset
 from octavo.accounts.portal import Portal
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignIn
+from octavo.accounts.stored_secret import StoredSecret
 from octavo.http import pages
 from octavo.http.api.access_tokens import AccessTokens
 from octavo.http.api.account import AccountOperations
@@ -71,6 +72,7 @@ from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestLog
 from octavo.http.pages import API_REFERENCE
+from octavo.http.pages.form_stamps import FormStamps
 from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.model.accounts.consent import DocumentName, LegalDocuments
 from octavo.model.usage import InstallationUsage
@@ -132,6 +134,8 @@ def wire_application(
 
     identity = _identity(parts, public_url)
 
+    secret = StoredSecret(store, "form", now=now, new_secret=new_entropy)
+    stamps = FormStamps(secret.get, now=now, session_seconds=parts.life.absolute)
     legal_pages = Deferred(partial(_legal_pages, parts.legal, public_url))
 
     async def load_pages() -> ASGIApplication:
@@ -147,6 +151,7 @@ def wire_application(
             portal=parts.portal,
             usage=parts.meter.installation_usage,
             notes=parts.publishing.member_notes,
+            stamps=stamps,
         )
         return await trio.to_thread.run_sync(make, abandon_on_cancel=True)
 
@@ -270,6 +275,7 @@ def _pages(
     portal: Mapping[str, str],
     usage: Callable[[], Awaitable[InstallationUsage]],
     notes: MemberNotes,
+    stamps: FormStamps,
 ) -> ASGIApplication:
     application = pages.pages(
         api_document=ContractOperations.PATH,
@@ -288,6 +294,7 @@ def _pages(
         notes=notes,
         now=now,
         new_entropy=new_entropy,
+        stamps=stamps,
     )
     # Quart has its own types for ASGI.
     return cast(ASGIApplication, application)

@@ -13,10 +13,12 @@ from urllib.parse import urlencode, urlsplit
 
 from quart_trio import QuartTrio
 
+from octavo.accounts.ports import Clock
 from octavo.http.api.service import ServiceOperations
 from octavo.http.contract.openapi import document
 from octavo.http.contract.problems import NotSignedIn
 from octavo.http.pages import pages
+from octavo.http.pages.form_stamps import FormStamps
 from octavo.http.server.asgi import Receive, Scope
 from octavo.model.accounts.account import Role
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
@@ -34,6 +36,8 @@ _VOID = frozenset({"input", "meta", "link", "br", "wbr"})
 _REDIRECTS = 5
 FIELDS = "application/x-www-form-urlencoded"
 BOUNDARY = "----of-the-browser"
+MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
+_PART = f"--{BOUNDARY}\r\nContent-Disposition: form-data; name="
 
 
 async def nobody(scope: Scope, receive: Receive, request_id: str) -> object:
@@ -56,13 +60,32 @@ def no_entropy() -> bytes:
     return bytes(32)
 
 
+SESSION_SECONDS = 90 * 86_400.0
+
+
+def form_stamps(now: Clock = no_time) -> FormStamps:
+    """Return the stamps of forms; their secret is not stored."""
+
+    async def secret() -> bytes:
+        return bytes(32)
+
+    return FormStamps(secret, now=now, session_seconds=SESSION_SECONDS)
+
+
 def multipart(fields: Mapping[str, str], field_name: str, name: str, file: bytes) -> bytes:
     """Return the body of a form as browsers send it, with one file after the fields."""
-    start = f"--{BOUNDARY}\r\nContent-Disposition: form-data; name="
-    parts = [f'{start}"{each}"\r\n\r\n{value}\r\n'.encode() for each, value in fields.items()]
     kind = guess_type(name)[0] or "application/octet-stream"
-    head = f'{start}"{field_name}"; filename="{name}"\r\nContent-Type: {kind}\r\n\r\n'
-    return b"".join([*parts, head.encode(), file, f"\r\n--{BOUNDARY}--\r\n".encode()])
+    head = f'{_PART}"{field_name}"; filename="{name}"\r\nContent-Type: {kind}\r\n\r\n'
+    return b"".join([_parts(fields), head.encode(), file, f"\r\n--{BOUNDARY}--\r\n".encode()])
+
+
+def multipart_fields(fields: Mapping[str, str]) -> bytes:
+    """Return the body of a form without a file."""
+    return _parts(fields) + f"--{BOUNDARY}--\r\n".encode()
+
+
+def _parts(fields: Mapping[str, str]) -> bytes:
+    return "".join(f'{_PART}"{name}"\r\n\r\n{value}\r\n' for name, value in fields.items()).encode()
 
 
 @dataclass
@@ -71,6 +94,7 @@ class Form:
 
     method: str
     action: str
+    multipart: bool = False
     fields: dict[str, str] = field(default_factory=dict)
     unchecked: set[str] = field(default_factory=set)
     button: str = ""
@@ -108,7 +132,9 @@ class Document(HTMLParser):
         if "autofocus" in given:
             self.focused.append(given.get("name") or "")
         if tag == "form":
-            self.forms.append(Form(given.get("method") or "get", given.get("action") or ""))
+            is_multipart = given.get("enctype") == "multipart/form-data"
+            method, action = given.get("method") or "get", given.get("action") or ""
+            self.forms.append(Form(method, action, is_multipart))
             self._forms[given.get("id") or ""] = self.forms[-1]
         if tag in ("input", "select", "textarea"):
             self._add_control(tag, given)
@@ -203,7 +229,15 @@ class PageReader:
 
         Fields that the form does not have are sent, too.
         """
-        return await self.send(form.action, **{**form.fields, **given})
+        return await self._send_form(form, {**form.fields, **given})
+
+    async def _send_form(self, form: Form, fields: Mapping[str, str]) -> Document:
+        action = form.action or urlsplit(self.path).path
+        if form.multipart:
+            await self._request("POST", action, multipart_fields(fields), MULTIPART)
+        else:
+            await self._request("POST", action, urlencode(fields).encode())
+        return self.page
 
     async def submit(self, button: str, **given: str | None) -> Document:
         """Fill in the form with a button that begins so, and submit it.
@@ -214,10 +248,7 @@ class PageReader:
         assert set(given) <= set(form.fields) | form.unchecked, form
         fields = {**form.fields, **given}
         sent = {name: value for name, value in fields.items() if value is not None}
-        await self._request(
-            "POST", form.action or urlsplit(self.path).path, urlencode(sent).encode()
-        )
-        return self.page
+        return await self._send_form(form, sent)
 
     async def upload(self, button: str, name: str, file: bytes, **given: str) -> Document:
         """Fill in the form with a button that begins so, with a file of a field, and submit it.
@@ -232,7 +263,7 @@ class PageReader:
             "POST",
             form.action or urlsplit(self.path).path,
             multipart(fields, of_file["name"] or "", name, file),
-            f"multipart/form-data; boundary={BOUNDARY}",
+            MULTIPART,
         )
         return self.page
 
@@ -335,6 +366,7 @@ class Installation:
             notes=users.publishing.member_notes,
             now=users.identity.sources.now,
             new_entropy=users.identity.sources.new_entropy,
+            stamps=form_stamps(users.identity.sources.now),
         )
 
     async def _usage(self) -> InstallationUsage:

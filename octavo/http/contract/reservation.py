@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from octavo.http.contract.bodies.counted_body import CountedBody
 from octavo.http.contract.memory_budget import COUNTED, Hold, MemoryBudget
 
 if TYPE_CHECKING:
-    from octavo.http.server.asgi import Extension, Scope
+    from octavo.http.contract.bodies import BodyKind
+    from octavo.http.contract.bodies.body_reader import Headers
+    from octavo.http.server.asgi import Extension, Receive, Scope
 
+T = TypeVar("T")
 _MEMBER = "octavo.reservation"
 
 
@@ -43,6 +47,12 @@ class Reservation:
         if size >= COUNTED:
             self.keep(await reserved(self._memory, self.holder, size, self))
 
+    async def read(self, body: BodyKind[T], headers: Headers, receive: Receive) -> T:
+        """Return a body, whose bytes are reserved as they arrive; raises as `CountedBody.read`."""
+        counted = CountedBody(self._memory, self.holder)
+        self._holds.append(counted.hold)
+        return await counted.read(body, headers, receive)
+
     def keep(self, hold: Hold) -> None:
         """Hold the memory of an operation that was called until the response was sent."""
         self._holds.append(hold)
@@ -66,7 +76,7 @@ class Reservation:
 
     def __bool__(self) -> bool:
         """Whether anything is reserved."""
-        return bool(self._holds)
+        return any(hold.size for hold in self._holds)
 
 
 def with_reservation(scope: Scope, reservation: Reservation) -> Scope:

@@ -30,9 +30,11 @@ from octavo.http.pages.administration import add_administration_pages
 from octavo.http.pages.audit import add_audit_page
 from octavo.http.pages.connections import add_connection_pages
 from octavo.http.pages.consent import add_consent_page
+from octavo.http.pages.form_stamps import FormStamps
+from octavo.http.pages.forms import FormConnection
 from octavo.http.pages.frame import add_frame, for_everybody
 from octavo.http.pages.keys import add_key_pages, add_session_pages
-from octavo.http.pages.large_forms import LARGEST_TEXT, SizedRequest
+from octavo.http.pages.long_texts import add_long_texts
 from octavo.http.pages.members import add_member_pages
 from octavo.http.pages.notes import add_note_pages
 from octavo.http.pages.notes.frame import NotePages
@@ -54,7 +56,6 @@ from octavo.http.pages.responses import (
     HOME,
     consent_first,
     redirect,
-    rendered,
     report,
     show,
     sign_in_first,
@@ -62,7 +63,6 @@ from octavo.http.pages.responses import (
 from octavo.http.pages.sign_in import add_sign_in_pages
 from octavo.http.pages.site import Site
 from octavo.http.pages.static_files import StaticFile, page_files
-from octavo.http.pages.uploads import UploadConnection
 from octavo.http.pages.usage import ReadUsage, usage_of_nothing
 from octavo.http.pages.workspaces import add_workspace_pages
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
@@ -75,9 +75,6 @@ FOREVER = "public, max-age=31536000, immutable"
 PIECES = 100
 """Chunks of a long template rendered between checkpoints."""
 
-LARGEST_BODY = 64 * 1024
-"""Maximum size in bytes of a submitted form."""
-
 NO_PORTAL: Mapping[str, str] = MappingProxyType({})
 """No page of a portal."""
 
@@ -88,8 +85,7 @@ _Failure = tuple[type, BaseException, TracebackType] | tuple[None, None, None]
 
 
 class _Pages(QuartTrio):
-    request_class = SizedRequest
-    asgi_http_class = UploadConnection
+    asgi_http_class = FormConnection
 
     def log_exception(self, exception_info: _Failure) -> None:
         request_id = request.headers.get("x-request-id", "")
@@ -145,6 +141,7 @@ def pages(
     notes: MemberNotes | None = None,
     now: Clock,
     new_entropy: NewEntropy,
+    stamps: FormStamps,
 ) -> QuartTrio:
     """Return the ASGI application of the pages.
 
@@ -158,7 +155,8 @@ def pages(
     name of each page. ``notes`` shows the notes of workspaces, which have no pages without it.
     ``usage`` returns what the installation has used in the month. ``perform`` performs operations
     of the API. ``now`` is the clock, in seconds of Unix time; ``new_entropy`` returns the entropy
-    of hidden fields. The application must receive the lifespan before its first request. The header
+    of hidden fields, and ``stamps`` makes those of forms with a long text.
+    The application must receive the lifespan before its first request. The header
     ``x-request-id``, set by the forwarding application, identifies a request in the log. A handler
     that fails is logged once and gets a 500.
     """
@@ -167,8 +165,6 @@ def pages(
         # A slower response would be truncated but look complete. The server enforces deadlines, and
         # closes the connection at them.
         RESPONSE_TIMEOUT=None,
-        MAX_CONTENT_LENGTH=LARGEST_BODY,
-        MAX_FORM_MEMORY_SIZE=LARGEST_TEXT,
         PROPAGATE_EXCEPTIONS=False,
     )
     # Templates wait for nothing; those that could wait take nearly twice the time.
@@ -196,7 +192,8 @@ def pages(
         packed_api_page = await trio.to_thread.run_sync(gzip.compress, api_page)
 
     add_frame(app, now)
-    site = Site(app, perform, public_url=public_url, new_entropy=new_entropy)
+    add_long_texts(app, new_entropy)
+    site = Site(app, perform, public_url=public_url, new_entropy=new_entropy, stamps=stamps)
     add_register_pages(site, opens, invited_into, legal)
     add_sign_in_pages(site, opens)
     add_password_reset_pages(site, reset_opens)
@@ -219,10 +216,10 @@ def pages(
     add_audit_page(site)
 
     @app.get("/")
-    async def index() -> str | Response:
+    async def index() -> Response:
         if g.get("account") is not None:
             return redirect(HOME)
-        return await rendered(
+        return await show(
             "index.html",
             api_document=api_document,
             api_reference=API_REFERENCE,
@@ -238,16 +235,16 @@ def pages(
         return response
 
     @app.get("/problems")
-    async def list_problems() -> str:
-        return await rendered("problems.html", problems=problems)
+    async def list_problems() -> Response:
+        return await show("problems.html", problems=problems)
 
     @app.get("/problems/<code>")
-    async def explain_problem(code: str) -> str:
+    async def explain_problem(code: str) -> Response:
         if code not in explained:
             raise NotFound("This code is not known: the page of problems lists every code.")
         problem = explained[code]
         phrase = HTTPStatus(problem.status).phrase
-        return await rendered("problem.html", problem=problem, phrase=phrase)
+        return await show("problem.html", problem=problem, phrase=phrase)
 
     def serve_file(file: StaticFile, path: str, cache_control: str) -> None:
         packed = gzip.compress(file.content, mtime=0)

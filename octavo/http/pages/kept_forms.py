@@ -4,13 +4,16 @@ The session has ended, the person may not write any more, or the service is not 
 """
 
 from collections.abc import Mapping
+from urllib.parse import quote
 
-from quart import Response
+from quart import Response, request
 
 from octavo.http.contract.problems import ConsentRequired, Problem
 from octavo.http.pages.responses import CONSENT, show
 from octavo.http.pages.trouble import Trouble
 
+STAMP = "stamp"
+"""The parameter with the stamp in the address of a form with a long text."""
 AGAIN = "/sign-in/again"
 PREFIX = "kept-"
 """Of the names of the fields of the other form."""
@@ -28,6 +31,7 @@ async def sign_in_again(
 
     ``following`` is the path that the form was sent to.
     """
+    stamp = request.args.get(STAMP, "")
     return await show(
         "sign_in_again.html",
         trouble=trouble,
@@ -35,7 +39,7 @@ async def sign_in_again(
         kept=_kept(given),
         following=following,
         address=address,
-        action=AGAIN,
+        action=f"{AGAIN}?{STAMP}={quote(stamp)}" if stamp else AGAIN,
     )
 
 

@@ -24,7 +24,7 @@ from octavo.http.contract.problems import (
     Problem,
     UnsupportedMediaType,
 )
-from octavo.http.pages.responses import HOME, page_of_form, rendered
+from octavo.http.pages.responses import HOME, page_of_form, show
 from octavo.http.pages.trouble import text_of
 from octavo.http.pages.workspaces import LIST
 from octavo.http.server.asgi import Scope
@@ -110,7 +110,7 @@ async def refusal(problem: Problem, public_url: str, perform: Perform) -> Respon
     report_refusal(cast("Scope", request.scope), problem.code)
     request_id = request.headers.get("x-request-id", "")
     if wants_document(request.accept_mimetypes):
-        body: bytes | str = problem_document(
+        document = problem_document(
             problem.status,
             problem.code,
             problem.detail,
@@ -118,9 +118,9 @@ async def refusal(problem: Problem, public_url: str, perform: Perform) -> Respon
             members=problem.members,
             base=public_url,
         )
-        media_type = MEDIA_TYPE
+        response = Response(document, problem.status, content_type=MEDIA_TYPE)
     else:
-        body = await rendered(
+        response = await show(
             "refusal.html",
             status=problem.status,
             heading=_heading_of(problem),
@@ -129,8 +129,6 @@ async def refusal(problem: Problem, public_url: str, perform: Perform) -> Respon
             page=page_of_form() if request.method == "POST" else "/",
             request_id=request_id,
         )
-        media_type = "text/html; charset=utf-8"
-    response = Response(body, problem.status, content_type=media_type)
     for name, value in problem.headers:
         response.headers[name.decode("ascii")] = value.decode("latin-1")
     response.headers["vary"] = "accept"

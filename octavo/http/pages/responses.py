@@ -9,6 +9,7 @@ from quart import Response, current_app, request
 from octavo.http.api.auth_protocol import is_external_redirect
 from octavo.http.contract.application import report_refusal
 from octavo.http.contract.problems import Header
+from octavo.http.pages.long_texts import body_of
 from octavo.http.pages.messages import message_cookie
 from octavo.http.pages.trouble import Trouble
 
@@ -30,19 +31,19 @@ async def show(
     status: int = 200,
     **context: object,
 ) -> Response:
-    """Return the page of a template; with ``trouble``, it says why its form was refused."""
+    """Return the page of a template; with ``trouble``, it says why its form was refused.
+
+    Raises `ServerBusy` when there is no memory for a long page.
+    """
     if trouble is not None:
         status = trouble.status
         report(trouble.code)
-    text = await rendered(template, trouble=trouble or Trouble(200), **context)
-    response = Response(text, status, content_type="text/html; charset=utf-8")
-    return with_headers(response, () if trouble is None else trouble.headers)
-
-
-async def rendered(template: str, **context: object) -> str:
-    """Return the text of a template, with what the application adds to every page."""
+    context["trouble"] = trouble or Trouble(200)
+    # With what the application adds to every page.
     await current_app.update_template_context(context)
-    return current_app.jinja_env.get_template(template).render(context)
+    page = current_app.jinja_env.get_template(template).render(context)
+    response = Response(await body_of(page), status, content_type="text/html; charset=utf-8")
+    return with_headers(response, () if trouble is None else trouble.headers)
 
 
 def report(code: str) -> None:

@@ -54,7 +54,7 @@ def add_sign_in_pages(site: Site, opens: Opens) -> None:
             return await form(given, trouble_of(problem, {"email": "address"}))
         return redirect(following, headers=performed.headers)
 
-    @site.form(AGAIN, Audience.ANYBODY)
+    @site.form(AGAIN, Audience.ANYBODY, stamped=True)
     async def sign_in_to_go_on(visitor: Visitor) -> Response:
         given = visitor.given
         kept, address = kept_fields(given), given.get("address", "")

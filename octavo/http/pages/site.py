@@ -8,26 +8,27 @@ which browsers set and pages can't change, and by a value that only pages of the
 import hashlib
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import partial, wraps
+from functools import partial
 from http import HTTPStatus
-from typing import cast
+from itertools import chain
+from typing import Protocol, cast
 
 import trio
 from pydantic_core import to_json
 from quart import Response, g, request
+from quart.wrappers.response import DataBody
 from quart_trio import QuartTrio
-from werkzeug.datastructures import FileStorage
 
 from octavo.accounts.ports import NewEntropy
 from octavo.http.api.account import AccountSchema
 from octavo.http.api.session_cookie import session_token
 from octavo.http.contract.bodies import ClientLeft
-from octavo.http.contract.call import client_of
 from octavo.http.contract.in_process import Api, Perform
 from octavo.http.contract.problems import (
-    BodyTimeout,
+    BodyTooLarge,
     ConsentRequired,
     Forbidden,
     InvalidRequest,
@@ -35,11 +36,12 @@ from octavo.http.contract.problems import (
     Problem,
     WrongOrigin,
 )
-from octavo.http.pages.kept_forms import go_on, not_saved, sign_in_again
-from octavo.http.pages.large_forms import is_large
+from octavo.http.pages.form_stamps import FormStamps
+from octavo.http.pages.forms import NO_FORM, Form, SentFile, SentForm
+from octavo.http.pages.kept_forms import STAMP, go_on, not_saved, sign_in_again
+from octavo.http.pages.long_texts import is_long, reservation
 from octavo.http.pages.resubmission import Resubmissions
-from octavo.http.pages.shared_places import SharedPlaces
-from octavo.http.pages.uploads import Body
+from octavo.http.pages.uploads import open_upload
 from octavo.http.server.asgi import Scope, extension_of
 
 TOKEN = "token-of-form"
@@ -49,16 +51,6 @@ ONCE = "once"
 TEXT = "text"
 """The field with a long text."""
 
-MOST_LARGE_FORMS = 8
-"""Forms with long texts or images that are read at a time."""
-MOST_LARGE_FORMS_OF_ONE = 2
-"""Those of one account."""
-MOST_LARGE_FORMS_OF_STRANGERS = 2
-"""Those of people who are not signed in: their sessions have ended meanwhile. Of one address, one.
-"""
-LARGE_FORM_SECONDS = 180.0
-"""Seconds in which such a form has to arrive, and to find a place."""
-
 _CHUNK = 1024 * 1024
 # Rows of a list on one page: it stays small on a slow line.
 _ROWS = "30"
@@ -66,6 +58,20 @@ _ROWS = "30"
 _OLD_FORM = (
     "You have signed in again since the form was opened, so nothing was changed. Open the page "
     "again, and fill in the form."
+)
+
+_SMALL = (
+    "This form is longer than 64 KB. Nothing was changed: go back in your browser, and make it "
+    "shorter."
+)
+_LONGER = (
+    "Nothing was saved. You are not signed in any more, or may not write here, and your text is "
+    "too long to be kept on a page. Go back in your browser: your text is still there. Sign in in "
+    "another window, and send it again."
+)
+_LONGEST = (
+    "Nothing was saved. A text of more than 8 MB, or an image of more than 32 MB, is too large. Go "
+    "back in your browser: your text is still there. Divide it into several notes."
 )
 
 Handler = Callable[..., Awaitable[Response]]
@@ -77,6 +83,13 @@ class Audience(Enum):
     ANYBODY = "anybody"
     ACCOUNT = "account"
     ADMINISTRATOR = "administrator"
+
+
+class Writes(Protocol):
+    """Raises a problem for those who may not write in a workspace."""
+
+    def __call__(self, visitor: "Visitor", workspace_id: str, /) -> Awaitable[object]:
+        """Check the visitor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +108,7 @@ class Visitor:
     given: Mapping[str, str]
     query: Mapping[str, str]
     signed_in: AccountSchema | None
-    files: Mapping[str, FileStorage]
+    files: Mapping[str, SentFile]
 
     @property
     def account(self) -> AccountSchema:
@@ -123,17 +136,23 @@ class Site:
         perform: performs an operation of the API.
         public_url: the origin of the installation.
         new_entropy: returns the entropy of hidden fields.
+        stamps: the stamps in the addresses of forms with a long text.
     """
 
     def __init__(
-        self, app: QuartTrio, perform: Perform, *, public_url: str, new_entropy: NewEntropy
+        self,
+        app: QuartTrio,
+        perform: Perform,
+        *,
+        public_url: str,
+        new_entropy: NewEntropy,
+        stamps: FormStamps,
     ) -> None:
         self._app = app
         self._perform = perform
         self._public_url = public_url
         self._submissions = Resubmissions[Response](size_of=_size_of)
-        self._large = SharedPlaces(MOST_LARGE_FORMS, MOST_LARGE_FORMS_OF_ONE)
-        self._large_of_strangers = SharedPlaces(MOST_LARGE_FORMS_OF_STRANGERS, 1)
+        self._stamps = stamps
         app.before_request(self._recognise)
 
         def once() -> str:
@@ -142,6 +161,7 @@ class Site:
         app.jinja_env.globals.update(
             form_token=form_token,
             form_once=once,
+            form_stamp=self._stamp,
         )
 
     @property
@@ -157,7 +177,18 @@ class Site:
         The handler receives the visitor and the values of the path. A person who has not accepted
         the legal documents in force is asked to first, unless ``before_consent``.
         """
-        return self._rule(path, "GET", audience, before_consent=before_consent)
+
+        def decorate(handler: Handler) -> Handler:
+            async def serve(**values: str) -> Response:
+                visitor = self._visitor(audience)
+                if not before_consent and audience is not Audience.ANYBODY and visitor.consent_due:
+                    raise ConsentRequired
+                return await handler(visitor, **values)
+
+            self._app.add_url_rule(path, f"GET {path}", serve, methods=["GET"])
+            return handler
+
+        return decorate
 
     def form(
         self,
@@ -165,16 +196,89 @@ class Site:
         audience: Audience = Audience.ACCOUNT,
         *,
         once: bool = False,
+        writes: Writes | None = None,
         keeps_text: bool = False,
+        stamped: bool = False,
     ) -> Callable[[Handler], Handler]:
         """Return a decorator that serves the form submitted to ``path`` with a handler.
 
         A form that is performed ``once`` has a hidden field of that name; a second submission gets
-        the response of the first. With ``keeps_text``, the form may have a long text, which is not
-        lost when the form can't be saved: when the session has ended, the person signs in, and
-        goes on.
+        the response of the first. ``writes`` raises a problem for those who may not write in the
+        workspace; a form of the others may have a long text and an image. With ``keeps_text``, the
+        text is not lost when the form can't be saved: when the session has ended, the person signs
+        in, and goes on. A form that keeps its text or is ``stamped`` has the stamp of a workspace
+        in its address, and may have a long text after the session, too.
         """
-        return self._rule(path, "POST", audience, once=once, keeps_text=keeps_text)
+        stamped = stamped or keeps_text
+
+        def decorate(handler: Handler) -> Handler:
+            async def answer(body: SentForm, values: Mapping[str, str]) -> Response:
+                if not keeps_text:
+                    self._visitor(audience)
+                large = body.is_large and await self._may_be_large(writes, values, stamped=stamped)
+                try:
+                    form = await body.read(reservation(), large=large)
+                except BodyTooLarge:
+                    longest = _LONGEST if large else _LONGER if stamped else _SMALL
+                    raise BodyTooLarge(longest) from None
+                if not keeps_text or not form.fields.get(TEXT):
+                    return await checked(form, values)
+                following = request.full_path.rstrip("?")
+                try:
+                    return await checked(form, values)
+                except NotSignedIn:
+                    return await sign_in_again(form.fields, following)
+                except Problem as problem:
+                    return await not_saved(form.fields, following, form_token(), problem)
+
+            async def checked(form: Form, values: Mapping[str, str]) -> Response:
+                visitor = self._visitor(audience, form)
+                if not self._is_own_form(visitor, audience):
+                    if keeps_text:
+                        following = request.full_path.rstrip("?")
+                        return await go_on(form.fields, following, form_token())
+                    raise Forbidden(_OLD_FORM)
+                perform = partial(handler, visitor, **values)
+                if not once or not visitor.given.get(ONCE):
+                    return await perform()
+                return await self._perform_once(visitor, audience, perform)
+
+            self._serve_form(path, answer)
+            return handler
+
+        return decorate
+
+    async def _may_be_large(
+        self, writes: Writes | None, values: Mapping[str, str], *, stamped: bool
+    ) -> bool:
+        """Return whether the sender of a form may write, or could when the form was made.
+
+        Memory counts as that of the account. Raises the problem of those who may not write, if no
+        stamp could admit them.
+        """
+        workspace = values.get("workspace_id")
+        if writes is not None and workspace is not None:
+            try:
+                await writes(self._visitor(Audience.ACCOUNT), workspace)
+            except Problem:
+                if not stamped:
+                    raise
+            else:
+                return True
+        stamp = await self._stamps.read(request.args.get(STAMP, "")) if stamped else None
+        if stamp is None or str(workspace or stamp.workspace_id) != stamp.workspace_id:
+            return False
+        reservation().holder = stamp.account_id
+        return True
+
+    def _stamp(self, workspace_id: str) -> str:
+        """Return the query of the address of a form with a long text."""
+        account: AccountSchema | None = g.get("account")
+        return (
+            ""
+            if account is None or not self._stamps.loaded
+            else f"?{STAMP}={self._stamps.stamp(account.id, workspace_id)}"
+        )
 
     def upload(self, path: str) -> Callable[[Handler], Handler]:
         """Return a decorator that serves the form with a file submitted to ``path``.
@@ -185,103 +289,54 @@ class Site:
         """
 
         def decorate(handler: Handler) -> Handler:
-            @wraps(handler)
-            async def serve(**values: str) -> Response:
-                stranger = self._visitor(Audience.ACCOUNT, {}, {})
-                self._require_own_origin()
-                exchange = extension_of(_scope())
-                if exchange is not None:
-                    exchange.ignore_disconnect()
-                body = Body(_scope())
-                try:
-                    upload = await body.open()
-                    visitor = replace(stranger, given=upload.fields)
-                    if not self._is_own_form(visitor, Audience.ACCOUNT):
-                        raise Forbidden(_OLD_FORM)
-                    perform = partial(handler, visitor, upload, **values)
-                    response = await self._perform_once(visitor, Audience.ACCOUNT, perform)
-                    await body.discard()
-                except ClientLeft:
-                    raise InvalidRequest("The file did not arrive completely.") from None
-                except Problem as problem:
-                    if problem.status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-                        await body.discard()
-                    raise
-                return response
-
-            self._app.add_url_rule(path, f"POST {path}", serve, methods=["POST"])
-            return handler
-
-        return decorate
-
-    def _rule(
-        self,
-        path: str,
-        method: str,
-        audience: Audience,
-        *,
-        before_consent: bool = True,
-        once: bool = False,
-        keeps_text: bool = False,
-    ) -> Callable[[Handler], Handler]:
-        def decorate(handler: Handler) -> Handler:
-            @wraps(handler)
-            async def serve(**values: str) -> Response:
-                given, files = await self._fields() if method == "POST" else ({}, {})
-                if not keeps_text or not given.get(TEXT):
-                    return await checked(given, files, values)
-                self._require_own_origin()
-                place = request.full_path.rstrip("?")
-                try:
-                    return await checked(given, files, values)
-                except NotSignedIn:
-                    return await sign_in_again(given, place)
-                except Problem as problem:
-                    return await not_saved(given, place, form_token(), problem)
-
-            async def checked(
-                given: Mapping[str, str],
-                files: Mapping[str, FileStorage],
-                values: Mapping[str, str],
-            ) -> Response:
-                visitor = self._visitor(audience, given, files)
-                if not before_consent and visitor.consent_due and audience is not Audience.ANYBODY:
-                    raise ConsentRequired
-                if method != "POST":
-                    return await handler(visitor, **values)
-                exchange = extension_of(_scope())
-                if exchange is not None:
-                    # A double click drops the first request, whose response the second one gets.
-                    exchange.ignore_disconnect()
-                self._require_own_origin()
-                if not self._is_own_form(visitor, audience):
-                    if keeps_text:
-                        return await go_on(given, request.full_path.rstrip("?"), form_token())
+            async def answer(body: SentForm, values: Mapping[str, str]) -> Response:
+                visitor = self._visitor(Audience.ACCOUNT)
+                upload = await open_upload(body)
+                visitor = replace(visitor, given=upload.fields)
+                if not self._is_own_form(visitor, Audience.ACCOUNT):
                     raise Forbidden(_OLD_FORM)
-                if not once or not visitor.given.get(ONCE):
-                    return await handler(visitor, **values)
-                perform = partial(handler, visitor, **values)
-                return await self._perform_once(visitor, audience, perform)
+                perform = partial(handler, visitor, upload, **values)
+                return await self._perform_once(visitor, Audience.ACCOUNT, perform)
 
-            name = f"{method} {path}"
-            self._app.add_url_rule(path, name, serve, methods=[method])
+            self._serve_form(path, answer)
             return handler
 
         return decorate
+
+    def _serve_form(
+        self, path: str, answer: Callable[[SentForm, Mapping[str, str]], Awaitable[Response]]
+    ) -> None:
+        """Serve the forms that are sent to ``path`` by pages of this installation.
+
+        What is left of the body is read before the response is sent.
+        """
+
+        async def serve(**values: str) -> Response:
+            body = SentForm(_scope())
+            exchange = extension_of(_scope())
+            if exchange is not None:
+                # A double click drops the first request, whose response the second one gets.
+                exchange.ignore_disconnect()
+            try:
+                self._require_own_origin()
+                return await answer(body, values)
+            except ClientLeft:
+                raise InvalidRequest("The form did not arrive completely.") from None
+            finally:
+                await body.discard()
+
+        self._app.add_url_rule(path, f"POST {path}", serve, methods=["POST"])
 
     async def _perform_once(
         self, visitor: Visitor, audience: Audience, perform: Callable[[], Awaitable[Response]]
     ) -> Response:
         # Submissions of anybody have no session before the first, and one after it.
         session = b"" if audience is Audience.ANYBODY else _token() or b""
-        # The same form: all of its fields, so that nobody gets a response by its single value.
-        files = await trio.to_thread.run_sync(_digests, visitor.files) if visitor.files else []
-        content = to_json([request.full_path, *visitor.given.items(), *files])
-        key = hashlib.sha256(session + b"\0" + content).hexdigest()
-        response = await self._submissions.respond(
-            key, perform, keeps=lambda made: made.status_code < HTTPStatus.BAD_REQUEST
-        )
-        return _copy(response, await response.get_data(as_text=False))
+        digest = partial(_digest, session, request.full_path, visitor)
+        large = any(map(is_long, visitor.given.values())) or visitor.files
+        key = await trio.to_thread.run_sync(digest) if large else digest()
+        response = await self._submissions.respond(key, perform, keeps=_is_kept)
+        return _copy(response) if _is_kept(response) else response
 
     def _require_own_origin(self) -> None:
         """Raise `WrongOrigin` unless a page of this installation sent the form."""
@@ -302,29 +357,8 @@ class Site:
         given = visitor.given.get(TOKEN, "").encode()
         return hmac.compare_digest(given, form_token().encode())
 
-    async def _fields(self) -> tuple[dict[str, str], dict[str, FileStorage]]:
-        """Return the fields and the files of the form."""
-        if not is_large():
-            form = await request.form
-            return dict(form.items(multi=False)), {}
-        self._require_own_origin()
-        account: AccountSchema | None = g.get("account")
-        # Strangers, whose sessions may have ended, don't occupy the places of others.
-        places = self._large if account is not None else self._large_of_strangers
-        whose = account.id if account is not None else client_of(_scope()) or ""
-        with trio.move_on_after(LARGE_FORM_SECONDS) as scope:
-            async with places.place(whose):
-                form, files = await request.form, await request.files
-        if scope.cancelled_caught:
-            raise BodyTimeout
-        return dict(form.items(multi=False)), dict(files.items(multi=False))
-
-    def _visitor(
-        self,
-        audience: Audience,
-        given: Mapping[str, str],
-        files: Mapping[str, FileStorage],
-    ) -> Visitor:
+    def _visitor(self, audience: Audience, form: Form = NO_FORM) -> Visitor:
+        """Return the visitor. Raises the problem of those whom the page is not for."""
         account: AccountSchema | None = g.get("account")
         if audience is not Audience.ANYBODY:
             failure: Problem | None = g.get("failure")
@@ -334,7 +368,7 @@ class Site:
                 raise NotSignedIn
         if audience is Audience.ADMINISTRATOR and account and account.role != "administrator":
             raise Forbidden("This page is for administrators of the installation.")
-        return Visitor(self._api(), given, request.args.to_dict(), account, files)
+        return Visitor(self._api(), form.fields, request.args.to_dict(), account, form.files)
 
     def _api(self) -> Api:
         request_id = request.headers.get("x-request-id", "")
@@ -347,10 +381,15 @@ class Site:
             return
         try:
             g.account = await self._api().get(AccountSchema, "/api/account")
+            reservation().holder = g.account.id
         except NotSignedIn:
             return
         except Problem as problem:
             g.failure = problem
+            return
+        # On a full disk, forms have no stamps.
+        with suppress(Problem):
+            await self._stamps.load()
 
 
 def _scope() -> Scope:
@@ -372,21 +411,30 @@ def _size_of(response: Response) -> int:
     return response.content_length or 0
 
 
-def _digests(files: Mapping[str, FileStorage]) -> list[tuple[str, str, str]]:
-    """Return the name of the field, the name and the digest of each file."""
-    found = []
-    for name, file in files.items():
-        digest = hashlib.sha256()
-        while data := file.stream.read(_CHUNK):
+def _is_kept(response: Response) -> bool:
+    """Return whether a second submission gets the response: it did something, and is not long."""
+    return response.status_code < HTTPStatus.BAD_REQUEST and isinstance(response.response, DataBody)
+
+
+def _digest(session: bytes, path: str, visitor: Visitor) -> str:
+    """Return what identifies a form: all of its fields, so that nobody gets a response by one."""
+    digest = hashlib.sha256(session)
+    for text in (path, *chain.from_iterable(visitor.given.items())):
+        data = text.encode()
+        digest.update(b"%d:%b" % (len(data), data))
+    for name, file in visitor.files.items():
+        digest.update(to_json([name, file.name, file.media_type]))
+        while data := file.content.read(_CHUNK):
             digest.update(data)
-        file.stream.seek(0)
-        found.append((name, file.filename or "", digest.hexdigest()))
-    return found
+        file.content.seek(0)
+    return digest.hexdigest()
 
 
-def _copy(response: Response, data: bytes) -> Response:
+def _copy(response: Response) -> Response:
     """Return a response of its own for each request: the application adds headers to it."""
-    made = Response(data, response.status_code, content_type=response.content_type)
+    body = response.response
+    assert isinstance(body, DataBody)
+    made = Response(body.data, response.status_code, content_type=response.content_type)
     for name, value in response.headers.items():
         if name.lower() not in ("content-type", "content-length"):
             made.headers.add(name, value)

@@ -1,58 +1,23 @@
 """Forms with a file of any size, which is read as it arrives.
 
-Quart would keep the whole body in memory. The connection of such a form leaves the body to the
-handler, which reads the fields before the file first: whether it is to be read at all is known
-before its first byte is stored.
+The fields before the file are read first: whether it is to be read at all is known before its first
+byte is stored.
 """
 
-import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import cast
-
-import trio
-from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable
-from quart.wrappers import Request
-from quart_trio.asgi import TrioASGIHTTPConnection
 
 from octavo.http.contract.bodies import multipart_body
 from octavo.http.contract.bodies.multipart import Part
 from octavo.http.contract.bodies.part_cutter import PartBounds
-from octavo.http.contract.problems import InvalidRequest
-from octavo.http.contract.renewed_time import RenewedTime
-from octavo.http.server.asgi import Event, Receive, Scope, extension_of
+from octavo.http.pages.forms import SentForm, field_text
 from octavo.transfers.imports import MAX_PARTS, PART_SIZE
 
-TRANSFER_SECONDS = 60.0
-"""Seconds in which an upload has to progress."""
 LARGEST_FIELD = 4096
 """Bytes of a field beside the file."""
 LARGEST_UPLOAD = PART_SIZE * MAX_PARTS + 64 * 1024
 """Bytes of a form with a file."""
-MOST_DISCARDED = 1024 * 1024 * 1024
-"""Bytes of a refused file that are read: browsers show the reason when they have sent it all."""
-
 _FORM = multipart_body(limit=LARGEST_UPLOAD, bounds=PartBounds(parts=10, field=LARGEST_FIELD))
-_PATH = re.compile(r"/workspaces/[0-9a-f-]{36}/transfers")
-_BODY = "octavo.body"
-
-
-class UploadConnection(TrioASGIHTTPConnection):
-    """Serves a request; the body of a form with a file is left to its handler."""
-
-    async def __call__(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        """Serve the request."""
-        scope = cast(Scope, self.scope)
-        if scope["method"] == "POST" and _PATH.fullmatch(scope["path"]):
-            scope[_BODY] = receive
-        await super().__call__(receive, send)
-
-    async def handle_messages(  # type: ignore[override]
-        self, nursery: trio.Nursery, request: Request, receive: ASGIReceiveCallable
-    ) -> None:
-        """Pass the body to the request, unless the handler reads it."""
-        if _BODY not in self.scope:
-            await super().handle_messages(nursery, request, receive)
 
 
 class Slices:
@@ -110,44 +75,15 @@ class UploadForm:
     file: Part | None
 
 
-class Body:
-    """The body of a form with a file, in a request of an `UploadConnection`.
+async def open_upload(body: SentForm) -> UploadForm:
+    """Return a form, read up to its file, which has time while it progresses.
 
-    Args:
-        scope: of the request.
+    Raises `InvalidRequest`, `BodyTooLarge` and `UnsupportedMediaType`, and `ClientLeft`.
     """
-
-    def __init__(self, scope: Scope) -> None:
-        exchange = extension_of(scope)
-        self._scope = scope
-        self._ended = False
-        self._receive: Receive = scope[_BODY]
-        if exchange is not None:
-            exchange.allow(TRANSFER_SECONDS)
-            self._receive = RenewedTime(exchange, TRANSFER_SECONDS).receive(self._receive)
-
-    async def open(self) -> UploadForm:
-        """Return the form, read up to its file.
-
-        Raises `InvalidRequest`, `BodyTooLarge` and `UnsupportedMediaType`, and `ClientLeft`.
-        """
-        fields: dict[str, str] = {}
-        async for part in await _FORM.read(self._scope["headers"], self._next):
-            if part.filename is not None:
-                return UploadForm(fields, part)
-            try:
-                fields.setdefault(part.name, (await part.read(LARGEST_FIELD)).decode())
-            except UnicodeDecodeError:
-                raise InvalidRequest("A field of the form is not UTF-8.") from None
-        return UploadForm(fields, None)
-
-    async def discard(self) -> None:
-        """Read the rest of the form, unless it is too long to be read for nothing."""
-        left = MOST_DISCARDED
-        while not self._ended and left > 0:
-            left -= len((await self._next()).get("body", b""))
-
-    async def _next(self) -> Event:
-        event = await self._receive()
-        self._ended = event["type"] != "http.request" or not event.get("more_body", False)
-        return event
+    body.allow_time()
+    fields: dict[str, str] = {}
+    async for part in await _FORM.read(body.headers, body.receive):
+        if part.filename is not None:
+            return UploadForm(fields, part)
+        fields.setdefault(part.name, field_text(await part.read(LARGEST_FIELD)))
+    return UploadForm(fields, None)

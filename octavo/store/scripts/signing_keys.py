@@ -1,4 +1,4 @@
-"""Secrets of the installation: of what readers of published links get, and of known devices."""
+"""Secrets of the installation: of published links, of known devices, and of forms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from octavo.store.transaction import Script, Transaction
 
-Purpose = Literal["device", "report", "ticket"]
+Purpose = Literal["device", "form", "report", "ticket"]
 
 
 class SigningKey(NamedTuple):

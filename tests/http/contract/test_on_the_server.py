@@ -18,7 +18,7 @@ from octavo.http.pages import pages
 from octavo.http.server.asgi import Application as ASGIApplication
 from tests.fakes.example_contract import KNOWN, NoteInput, ShelfOperations, shelf_application
 from tests.fakes.http_server import serving
-from tests.fakes.page_reader import closed, no_entropy, no_time, nobody
+from tests.fakes.page_reader import closed, form_stamps, no_entropy, no_time, nobody
 
 PAGE = f"/api/shelves/{KNOWN}/pages/one"
 
@@ -133,6 +133,7 @@ async def test_page_is_logged_with_its_bytes_and_the_code_of_its_refusal(
         perform=nobody,
         now=no_time,
         new_entropy=no_entropy,
+        stamps=form_stamps(),
     )
     application = Application(
         [Patient()],

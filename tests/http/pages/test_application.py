@@ -13,7 +13,6 @@ from xml.etree import ElementTree
 
 import pytest
 import trio
-from quart import request
 from quart.typing import TestAppProtocol as Running
 from quart_trio import QuartTrio
 
@@ -23,12 +22,12 @@ from octavo.http.contract.openapi import document
 from octavo.http.contract.problems import NotFound, Problem, RateLimited
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages import pages
-from octavo.http.pages.application import FOREVER, LARGEST_BODY
+from octavo.http.pages.application import FOREVER
 from octavo.http.pages.static_files import shortened, static_file, style_sheet
 from octavo.http.server.asgi import Application, Event, Scope
 from octavo.templates import FOLDER, ICON, STYLE_SHEET
 from tests.fakes.example_contract import ShelfOperations
-from tests.fakes.page_reader import closed, no_entropy, no_time, nobody
+from tests.fakes.page_reader import closed, form_stamps, no_entropy, no_time, nobody
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 PROBLEM = "application/problem+json"
@@ -86,6 +85,7 @@ def make() -> QuartTrio:
         perform=nobody,
         now=no_time,
         new_entropy=no_entropy,
+        stamps=form_stamps(),
     )
 
     @app.get("/test/failure")
@@ -103,10 +103,6 @@ def make() -> QuartTrio:
     @app.get("/test/limit")
     async def refuse_for_a_month() -> NoReturn:
         raise DownloadLimit(limit="account-download-bytes", retry_after=7)
-
-    @app.post("/test/form")
-    async def take() -> str:
-        return str(len(await request.get_data()))
 
     return app
 
@@ -296,6 +292,7 @@ async def test_api_page_escapes_the_words_of_the_contract() -> None:
         perform=nobody,
         now=no_time,
         new_entropy=no_entropy,
+        stamps=form_stamps(),
     ).test_app() as app:
         _, _, text = await ask(app, "/api/docs")
     assert "&lt;b&gt;Octavo&lt;/b&gt; API" in text
@@ -327,7 +324,6 @@ async def test_problem_type_links_to_its_page(running: Running) -> None:
         ("/nowhere", "GET", b"", 404, "not_found"),
         ("/problems/unknown", "GET", b"", 404, "not_found"),
         ("/", "POST", b"", 405, "method_not_allowed"),
-        ("/test/form", "POST", b"x" * (LARGEST_BODY + 1), 413, "body_too_large"),
         ("/test/problem", "GET", b"", 429, "rate_limited"),
         ("/test/failure", "GET", b"", 500, "internal_error"),
     ],
@@ -386,11 +382,6 @@ async def test_limit_of_a_month_is_not_called_attempts(running: Running) -> None
 async def test_text_on_a_page_is_escaped(running: Running) -> None:
     _, _, text = await ask(running, "/test/problem")
     assert "&lt;b&gt;later&lt;/b&gt;" in text
-
-
-async def test_form_at_the_limit_is_accepted(running: Running) -> None:
-    status, _, text = await ask(running, "/test/form", "POST", data=b"x" * LARGEST_BODY)
-    assert (status, text) == (200, str(LARGEST_BODY))
 
 
 @pytest.mark.parametrize("path", ["/test/failure", "/test/group/2"])

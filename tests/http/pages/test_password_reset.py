@@ -8,6 +8,7 @@ from tests.fakes.page_reader import (
     Installation,
     PageReader,
     closed,
+    form_stamps,
     installation,
     no_entropy,
     no_time,
@@ -95,6 +96,7 @@ def without_mail() -> QuartTrio:
         perform=nobody,
         now=no_time,
         new_entropy=no_entropy,
+        stamps=form_stamps(),
     )
 
 

@@ -1,10 +1,7 @@
 """Who may see a page, and which forms are performed."""
 
 import pytest
-import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
 
-from octavo.http.pages.site import LARGE_FORM_SECONDS, MOST_LARGE_FORMS
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.page_reader import Installation, PageReader
 from tests.fakes.users_api import ADDRESS, ORIGIN
@@ -158,58 +155,26 @@ async def test_form_of_another_session_leads_to_its_page(ann: PageReader) -> Non
     assert page.links["Open the page again"] == "/workspaces"
 
 
-async def test_large_form_that_does_not_arrive_is_given_up(
-    house: Installation, ann: PageReader, autojump_clock: MockClock
+@pytest.mark.parametrize(
+    ("path", "origin", "status"),
+    [
+        ("/sign-in", "https://evil.example", 403),
+        ("/sign-in/again", "https://evil.example", 403),
+        ("/workspaces", "https://evil.example", 403),
+        ("/account/name", ORIGIN, 303),
+        ("/administration/installation", ORIGIN, 303),
+        ("/sign-in", ORIGIN, 415),
+    ],
+)
+async def test_origin_and_session_are_checked_before_the_form_is_read(
+    house: Installation, path: str, origin: str, status: int
 ) -> None:
-    await ann.open("/workspaces")
-    await ann.submit("Create the workspace", name="Household")
-
-    async def send() -> None:
-        headers = {
-            "content-type": "multipart/form-data; boundary=b",
-            "origin": ORIGIN,
-            "cookie": "; ".join(f"{name}={value}" for name, value in ann.cookies.items()),
-        }
-        client = house.app.test_client(use_cookies=False)
-        async with client.request(f"{ann.path}/new", method="POST", headers=headers) as connection:
-            await connection.send(b'--b\r\ncontent-disposition: form-data; name="text"\r\n\r\n')
-            response = await connection.as_response()
-        statuses.append(response.status_code)
-
-    statuses: list[int] = []
-    began = trio.current_time()
-    await send()
-    assert statuses == [408]
-    assert LARGE_FORM_SECONDS <= trio.current_time() - began < 2 * LARGE_FORM_SECONDS
+    client = house.app.test_client()
+    headers = {"origin": origin, "content-type": "application/json"}
+    response = await client.post(path, headers=headers, data=b"{")
+    assert response.status_code == status
 
 
-async def test_slow_forms_of_one_account_keep_nobody_else_waiting(
-    house: Installation, ann: PageReader, autojump_clock: MockClock
-) -> None:
-    await ann.open("/workspaces")
-    await ann.submit("Create the workspace", name="Household")
-    place = f"{ann.path}/new"
-    bob = await house.person("bob@example.org")
-    headers = {
-        "content-type": "multipart/form-data; boundary=b",
-        "origin": ORIGIN,
-        "cookie": "; ".join(f"{name}={value}" for name, value in ann.cookies.items()),
-    }
-
-    async def send() -> None:
-        client = house.app.test_client(use_cookies=False)
-        async with client.request(place, method="POST", headers=headers) as connection:
-            await connection.send(b"--b\r\n")
-            response = await connection.as_response()
-        statuses.append(response.status_code)
-
-    statuses: list[int] = []
-    began = trio.current_time()
-    async with trio.open_nursery() as nursery:
-        for _ in range(2 * MOST_LARGE_FORMS):
-            nursery.start_soon(send)
-        await wait_all_tasks_blocked()
-        await bob.send(place, text="Mine.")
-        assert bob.page.headings == ["You are signed in again"]
-        assert trio.current_time() - began < LARGE_FORM_SECONDS
-    assert statuses == [408] * 2 * MOST_LARGE_FORMS
+async def test_body_of_what_is_no_form_is_not_kept(house: Installation) -> None:
+    response = await house.app.test_client().get("/sign-in", data=b"x" * 1_000_000)
+    assert response.status_code == 200

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from octavo.http.contract.bodies import ClientLeft
 from octavo.http.contract.problems import InvalidRequest
-from octavo.http.pages import uploads
-from octavo.http.pages.uploads import Body, Slices
+from octavo.http.pages import forms
+from octavo.http.pages.forms import SentForm
+from octavo.http.pages.uploads import Slices, open_upload
 from octavo.http.server.asgi import Event, Scope
 from tests.fakes.page_reader import BOUNDARY, multipart
 
@@ -44,7 +45,7 @@ def cut(data: bytes, size: int) -> list[bytes]:
 
 async def test_fields_are_known_before_the_file_is_read() -> None:
     connection = Connection(cut(multipart({"token": "t"}, "archive", "a.zip", b"PK" * 500), 100))
-    form = await Body(connection.scope).open()
+    form = await open_upload(SentForm(connection.scope))
     assert form.fields == {"token": "t"}
     assert form.file is not None
     assert (form.file.name, form.file.filename) == ("archive", "a.zip")
@@ -55,19 +56,19 @@ async def test_fields_are_known_before_the_file_is_read() -> None:
 async def test_form_without_a_file_has_its_fields() -> None:
     whole = multipart({"token": "t"}, "archive", "a.zip", b"")
     body = whole.replace(b'; filename="a.zip"', b"")
-    form = await Body(Connection([body]).scope).open()
+    form = await open_upload(SentForm(Connection([body]).scope))
     assert (form.fields, form.file) == ({"token": "t", "archive": ""}, None)
 
 
 async def test_field_that_is_no_text_is_refused() -> None:
     body = multipart({"token": "xx"}, "archive", "a.zip", b"").replace(b"xx", b"\xff")
     with pytest.raises(InvalidRequest):
-        await Body(Connection([body]).scope).open()
+        await open_upload(SentForm(Connection([body]).scope))
 
 
 async def test_client_that_leaves_is_noticed_in_the_file() -> None:
     body = multipart({}, "archive", "a.zip", b"PK" * 500)[:-20]
-    form = await Body(Connection(cut(body, 100), leaves=True).scope).open()
+    form = await open_upload(SentForm(Connection(cut(body, 100), leaves=True).scope))
     assert form.file is not None
     with pytest.raises(ClientLeft):
         [chunk async for chunk in form.file]
@@ -76,10 +77,10 @@ async def test_client_that_leaves_is_noticed_in_the_file() -> None:
 async def test_rest_of_a_form_is_discarded_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     chunks = cut(multipart({}, "archive", "a.zip", bytes(5000)), 100)
     for limit, taken in ((10_000, len(chunks)), (1000, 12)):
-        monkeypatch.setattr(uploads, "MOST_DISCARDED", limit)
+        monkeypatch.setattr(forms, "MOST_DISCARDED", limit)
         connection = Connection(chunks)
-        body = Body(connection.scope)
-        await body.open()
+        body = SentForm(connection.scope)
+        await open_upload(body)
         await body.discard()
         assert connection.taken == taken
         await body.discard()

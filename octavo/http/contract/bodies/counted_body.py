@@ -20,10 +20,13 @@ class CountedBody:
     Args:
         memory: the budget.
         holder: whose memory it is.
+
+    Attributes:
+        hold: the memory.
     """
 
     def __init__(self, memory: MemoryBudget, holder: str | None) -> None:
-        self._hold = memory.count(holder, 0)
+        self.hold = memory.count(holder, 0)
         self._progressed_at = trio.current_time()
         self._progress = self._received = 0
 
@@ -41,16 +44,16 @@ class CountedBody:
             return event
 
         with trio.CancelScope() as reading:
-            self._hold.permit_eviction(reading.cancel, lambda: self._progressed_at)
+            self.hold.permit_eviction(reading.cancel, lambda: self._progressed_at)
             read = await body.read(headers, counted)
             # From here on it makes progress.
-            self._hold.forbid_eviction()
+            self.hold.forbid_eviction()
             return read
         raise ServerBusy
 
     def _count(self, size: int) -> None:
         self._received += size
-        self._hold.grow(self._received)
+        self.hold.grow(self._received)
         self._progress += size
         if self._progress >= COUNTED:
             self._progress = 0
@@ -65,4 +68,4 @@ class CountedBody:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._hold.release()
+        self.hold.release()

@@ -3,15 +3,14 @@
 import re
 from collections.abc import Awaitable, Callable
 from itertools import islice
-from typing import BinaryIO, TypeVar, cast
-
-from werkzeug.datastructures import FileStorage
+from typing import TypeVar
 
 from octavo.http.api.attachments import AttachmentUploadResult
 from octavo.http.api.file_schemas import FileChangeSchema
 from octavo.http.api.reading import FileList
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import Problem
+from octavo.http.pages.forms import SentFile
 from octavo.http.pages.notes.frame import NotePages
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
@@ -33,10 +32,10 @@ async def add_image(
 ) -> FileChangeSchema | Trouble:
     """Add the image of a form to a workspace; return its file, or why it was refused."""
     image = visitor.files.get(IMAGE)
-    if image is None or not image.filename:
+    if image is None or not image.name:
         return Trouble(400, "", {IMAGE: "Choose an image first."})
     try:
-        return await _uploaded(pages, visitor, workspace_id, image, image_name(image.filename))
+        return await _uploaded(pages, visitor, workspace_id, image, image_name(image.name))
     except Problem as problem:
         found = trouble_of(problem)
         text = " ".join((found.text, *found.fields.values())).strip()
@@ -44,14 +43,14 @@ async def add_image(
 
 
 async def _uploaded(
-    pages: NotePages, visitor: Visitor, workspace_id: str, image: FileStorage, name: str
+    pages: NotePages, visitor: Visitor, workspace_id: str, image: SentFile, name: str
 ) -> FileChangeSchema:
     upload = await visitor.api.send_file(
         AttachmentUploadResult,
         f"{LIST}/{workspace_id}/attachments",
-        cast(BinaryIO, image.stream),
+        image.content,
         name=name,
-        media_type=image.content_type or "application/octet-stream",
+        media_type=image.media_type,
         boundary=pages.new_entropy().hex(),
     )
     place = f"{LIST}/{workspace_id}/attachments/{upload.object_id}/finalize"

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from sys import getsizeof
 from typing import NamedTuple
 from urllib.parse import quote
 
-import trio
 from quart import Response
 
 from octavo.http.api.file_schemas import (
@@ -19,6 +19,7 @@ from octavo.http.api.refusals import refusals_as_problems
 from octavo.http.api.workspaces import WorkspaceDocument, WorkspaceList
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.pages.long_texts import reservation
 from octavo.http.pages.notes.adding import add_image, at_free_path
 from octavo.http.pages.notes.differences import meanwhile
 from octavo.http.pages.notes.frame import (
@@ -39,7 +40,6 @@ from octavo.http.pages.notes.note_form import (
 )
 from octavo.http.pages.notes.reading import live_file, newest
 from octavo.http.pages.responses import HOME, redirect, show
-from octavo.http.pages.shared_places import SharedPlaces
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import LIST, path_of
@@ -49,9 +49,12 @@ from octavo.model.files.path import NOTE_SUFFIX, check_path
 from octavo.model.identity import RevisionId
 from octavo.publishing.composition import name_of
 from octavo.publishing.member_notes import NoteBody
+from octavo.store.fair_turns import FairThreads
 
 MAX_MERGES = 2
-"""Merges at a time, and one of each account."""
+"""Merges at a time, and one for each account."""
+_OF_A_MERGE = 8
+"""The memory of a merge, as a multiple of that of its texts."""
 _FIELDS = ("path", "text", "image")
 _LABELS = {"path": "Path", "text": "Text", "image": "Image"}
 _INSERTED = "The image is at the end of your text. The note is not saved yet."
@@ -74,16 +77,16 @@ class NoteEditing:
 
     def __init__(self, pages: NotePages) -> None:
         self._pages = pages
-        self._merges = SharedPlaces(MAX_MERGES, 1)
+        self._merges = FairThreads(MAX_MERGES)
 
     def add(self, site: Site) -> None:
         """Register the forms."""
         new = f"{HOME}/<uuid:workspace_id>/new"
         edit = f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>/edit"
         site.page(new)(self.show_new)
-        site.form(new, once=True, keeps_text=True)(self.create)
+        site.form(new, once=True, writes=writable, keeps_text=True)(self.create)
         site.page(edit)(self.show_edit)
-        site.form(edit, once=True, keeps_text=True)(self.save)
+        site.form(edit, once=True, writes=writable, keeps_text=True)(self.save)
         site.page("/new")(self.choose_workspace)
 
     async def choose_workspace(self, visitor: Visitor) -> Response:
@@ -268,8 +271,9 @@ class NoteEditing:
             return await self._edit(visitor, workspace, file_id, given, _trouble(problem))
         base = await _text_of(visitor, workspace.id, file_id, given["head"])
         compare = partial(meanwhile, file, base, given["text"])
-        async with self._merges.place(visitor.account.id):
-            found = await trio.to_thread.run_sync(compare)
+        texts = (base or "", given["text"], file.text or "")
+        await reservation().reserve(_OF_A_MERGE * sum(map(getsizeof, texts)))
+        found = await self._merges.run(compare)
         path = written_path(given["path"])
         return await self._pages.show(
             "notes/meanwhile.html",

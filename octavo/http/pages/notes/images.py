@@ -46,7 +46,7 @@ def add_image_pages(pages: NotePages) -> None:
             file_name=file_name,
         )
 
-    @pages.site.form(_RULE, once=True)
+    @pages.site.form(_RULE, once=True, writes=writable)
     async def add(visitor: Visitor, workspace_id: str) -> Response:
         workspace = await writable(visitor, workspace_id)
         added = await add_image(pages, visitor, workspace.id)

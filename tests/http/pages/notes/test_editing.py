@@ -12,6 +12,7 @@ from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.page_reader import PageReader
 from tests.http.pages.notes.conftest import Vault
+from tests.http.pages.test_publications import create_workspace
 
 
 async def test_first_note_is_written_from_the_empty_workspace(
@@ -298,6 +299,84 @@ async def test_text_survives_the_end_of_the_session(ann: PageReader, vault: Vaul
     await ann.submit("Save", text="Black.\n")
     assert (ann.path, ann.page.alerts) == (note, ["Saved."])
     assert await vault.texts() == {"Tea.md": "Black.\n"}
+
+
+LONG = 'Tea & <b>"milk"</b>\n' * 4_000
+
+
+async def test_long_text_survives_the_end_of_the_session(ann: PageReader, vault: Vault) -> None:
+    note = await vault.write(ann, "Tea", "Green.\n")
+    await ann.open(f"{note}/edit")
+    ann.cookies.clear()
+    await ann.submit("Save", text=LONG)
+    assert (ann.status, ann.page.headings) == (401, ["Sign in again"])
+    assert ann.form("Sign in and go on").fields["kept-text"] == LONG
+    await ann.submit("Sign in and go on", address="ann@example.org", password="wrong")
+    assert ann.page.headings == ["Sign in again"]
+    await ann.submit("Sign in and go on", address="ann@example.org", password=PASSWORD)
+    assert ann.page.headings == ["You are signed in again"]
+    assert ann.form("Save").fields["text"] == LONG
+    await ann.submit("Save")
+    assert (ann.path.partition("?")[0], ann.page.alerts) == (note, ["Saved."])
+    assert await vault.texts() == {"Tea.md": LONG}
+    await ann.open(f"{note}/edit")
+    assert ann.form("Save").fields["text"] == LONG
+
+
+@pytest.mark.parametrize(("days", "status"), [(0, 401), (91, 401), (92, 413)])
+async def test_long_text_is_admitted_for_a_day_after_the_longest_session(
+    ann: PageReader, vault: Vault, days: int, status: int
+) -> None:
+    note = await vault.write(ann, "Tea", "Green.\n")
+    form = await ann.form_at(f"{note}/edit", "Save")
+    ann.cookies.clear()
+    vault.house.users.identity.sources.time += days * 86_400
+    await ann.send_form(form, text=LONG)
+    assert ann.status == status
+
+
+@pytest.mark.parametrize("change", ["none", "forged", "of another workspace"])
+async def test_long_text_of_a_stranger_is_not_shown_again(
+    ann: PageReader, bob: PageReader, vault: Vault, change: str
+) -> None:
+    note = await vault.write(ann, "Tea", "Green.\n")
+    form = await ann.form_at(f"{note}/edit", "Save")
+    path, _, stamp = form.action.partition("?stamp=")
+    other = (await create_workspace(vault.house, bob)).removesuffix("/links")
+    theirs = (await bob.form_at(f"{other}/new", "Create")).action.partition("?stamp=")[2]
+    form.action = {
+        "none": path,
+        "forged": f"{path}?stamp={stamp[:-1]}{'A' if stamp[-1] != 'A' else 'B'}",
+        "of another workspace": f"{path}?stamp={theirs}",
+    }[change]
+    ann.cookies.clear()
+    await ann.send_form(form, text=LONG)
+    assert (ann.status, ann.page.headings) == (413, ["This is too large"])
+    assert "your text is still there" in ann.text
+    assert "milk" not in ann.text
+    await ann.send_form(form, text="Short.\n")
+    assert ann.form("Sign in and go on").fields["kept-text"] == "Short.\n"
+
+
+async def test_long_text_survives_the_loss_of_the_role(
+    ann: PageReader, bob: PageReader, vault: Vault
+) -> None:
+    note = await vault.write(ann, "Tea", "Green.\n")
+    await join(vault, "editor")
+    form = await bob.form_at(f"{note}/edit", "Save")
+    await join(vault, "reader")
+    await bob.send_form(form, text=LONG)
+    assert (bob.status, bob.page.headings) == (403, ["Nothing was saved"])
+    assert bob.form("Try again").fields["text"] == LONG
+
+
+async def test_text_with_what_looks_like_a_mark_is_shown_as_it_is(
+    ann: PageReader, vault: Vault
+) -> None:
+    form = await ann.form_at(f"{vault.base}/new", "Create")
+    text = f"\ufffd{bytes(16).hex()} 0\ufffd\n" + LONG
+    await ann.send_form(form, text=text, path="a:b")
+    assert ann.form("Create").fields["text"] == text
 
 
 async def test_text_survives_another_sign_in(ann: PageReader, vault: Vault) -> None:

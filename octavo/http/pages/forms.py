@@ -1,0 +1,202 @@
+"""Read forms as the API reads its bodies: bounded before they are parsed, counted as they arrive.
+
+Quart would keep a body of any size, and parse any number of fields. The connection of a page leaves
+the body of a form to its handler, which checks first where the form comes from, and who sent it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from io import BytesIO
+from sys import getsizeof
+from typing import BinaryIO, cast
+
+import trio
+from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable
+from quart.wrappers import Request
+from quart_trio.asgi import TrioASGIHTTPConnection
+
+from octavo.http.contract.bodies import ClientLeft, MultipartStream, declared_size, multipart_body
+from octavo.http.contract.bodies.body_reader import Headers, body_head, whole_body
+from octavo.http.contract.bodies.form import MEDIA_TYPE, parse_form
+from octavo.http.contract.bodies.media_type import parse_media_type
+from octavo.http.contract.bodies.multipart import Part
+from octavo.http.contract.bodies.part_cutter import PartBounds
+from octavo.http.contract.memory_budget import COUNTED
+from octavo.http.contract.problems import InvalidRequest
+from octavo.http.contract.renewed_time import RenewedTime
+from octavo.http.contract.reservation import Reservation
+from octavo.http.server.asgi import Event, Receive, Scope, extension_of
+from octavo.images.facts import MAX_BYTES
+
+MOST_FIELDS = 200
+"""Fields of a form."""
+LONGEST_SMALL = COUNTED
+"""Bytes of a form, but for those with long texts and images."""
+LONGEST_TEXT = 8 * 1024 * 1024
+"""Bytes of the fields of a form with a long text. The longest note has a quarter of it: browsers
+send its lines with CR LF, and what is too long to be saved is shown again.
+"""
+LONGEST_FORM = MAX_BYTES + LONGEST_TEXT
+"""Bytes of a form with an image."""
+TRANSFER_SECONDS = 180.0
+"""Seconds in which a large form has to progress by a `renewed_time.STEP_SIZE`."""
+MOST_DISCARDED = 1024 * 1024 * 1024
+"""Bytes of a refused form that are read: browsers show the reason when they have sent it all."""
+
+_BODY = "octavo.body"
+
+
+class FormConnection(TrioASGIHTTPConnection):
+    """Serves a request of the pages; the body of a form is left to its handler."""
+
+    async def __call__(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        """Serve the request."""
+        scope = cast(Scope, self.scope)
+        if scope["method"] == "POST":
+            scope[_BODY] = receive
+        await super().__call__(receive, send)
+
+    async def handle_messages(  # type: ignore[override]
+        self, nursery: trio.Nursery, request: Request, receive: ASGIReceiveCallable
+    ) -> None:
+        """Cancel the handler when the client leaves; no body but that of a form is of use."""
+        if _BODY not in self.scope:
+            while (await receive())["type"] != "http.disconnect":
+                continue
+            nursery.cancel_scope.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A file of a form."""
+
+    name: str
+    media_type: str
+    content: BinaryIO
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The fields and the files of a form, by name; of several with one name, the first."""
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, SentFile] = field(default_factory=dict)
+
+
+NO_FORM = Form()
+
+
+class PageForm:
+    """The kind of body of a form: urlencoded and small, or multipart.
+
+    Args:
+        large: whether it may have a long text and an image.
+    """
+
+    def __init__(self, *, large: bool) -> None:
+        self._longest_text = LONGEST_TEXT if large else LONGEST_SMALL
+        self.limit = LONGEST_FORM if large else LONGEST_SMALL
+        self.media_types = (MEDIA_TYPE, "multipart/form-data")
+        self.time = None
+        self.model = None
+        bounds = PartBounds(parts=MOST_FIELDS, field=self._longest_text)
+        self._multipart = multipart_body(limit=self.limit, bounds=bounds)
+
+    async def read(self, headers: Headers, receive: Receive) -> Form:
+        """Return the form; raises as `BodyKind.read`."""
+        media_type = parse_media_type(body_head(headers, self.limit)[0] or b"")
+        if media_type is None or media_type.essence != MEDIA_TYPE:
+            return await self._parts(await self._multipart.read(headers, receive))
+        body_head(headers, LONGEST_SMALL)
+        found = parse_form(await whole_body(receive, LONGEST_SMALL), MOST_FIELDS)
+        return Form(dict(reversed(found)))
+
+    async def _parts(self, parts: MultipartStream) -> Form:
+        fields: dict[str, str] = {}
+        files: dict[str, SentFile] = {}
+        left = self._longest_text
+        async for part in parts:
+            if part.filename is None:
+                value = await part.read(left)
+                left -= len(value)
+                fields.setdefault(part.name, field_text(value))
+            else:
+                file = await _content(part)
+                kind = part.media_type or "application/octet-stream"
+                files.setdefault(part.name, SentFile(part.filename, kind, file))
+        return Form(fields, files)
+
+
+_SMALL, _LARGE = PageForm(large=False), PageForm(large=True)
+
+
+async def _content(part: Part) -> BinaryIO:
+    file = BytesIO()
+    async for chunk in part:
+        file.write(chunk)
+    file.seek(0)
+    return file
+
+
+def field_text(value: bytes) -> str:
+    """Return the text of a field. Raises `InvalidRequest` for other bytes than UTF-8."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise InvalidRequest("A field of the form is not UTF-8.") from None
+
+
+class SentForm:
+    """The body of a form, in a request of a `FormConnection`.
+
+    Args:
+        scope: of the request.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self.headers: Headers = scope["headers"]
+        self._exchange = extension_of(scope)
+        self._receive: Receive = scope[_BODY]
+        self._ended = False
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the form is larger than most, or does not tell its length."""
+        return declared_size(self.headers, 1 << 62) > LONGEST_SMALL
+
+    async def read(self, reservation: Reservation, *, large: bool) -> Form:
+        """Return the form, whose memory is reserved. A ``large`` one has time while it progresses.
+
+        Raises as `octavo.http.contract.bodies.BodyKind.read`, `InvalidRequest` for a form that does
+        not arrive completely, and `ServerBusy` without memory.
+        """
+        try:
+            if not large:
+                return await _SMALL.read(self.headers, self.receive)
+            self.allow_time()
+            form = await reservation.read(_LARGE, self.headers, self.receive)
+        except ClientLeft:
+            raise InvalidRequest("The form did not arrive completely.") from None
+        # One character beyond Latin-1 makes a text two or four times as large in memory.
+        await reservation.reserve(sum(map(getsizeof, form.fields.values())))
+        return form
+
+    def allow_time(self) -> None:
+        """Let the body take as long as it needs, while it progresses."""
+        if self._exchange is not None:
+            self._exchange.allow(TRANSFER_SECONDS)
+            renewed = RenewedTime(self._exchange, TRANSFER_SECONDS)
+            self._receive = renewed.receive(self._receive)
+
+    async def discard(self) -> None:
+        """Read the rest of the form, unless it is too long to be read for nothing."""
+        self.allow_time()
+        left = MOST_DISCARDED
+        while not self._ended and left > 0:
+            left -= len((await self.receive()).get("body", b""))
+
+    async def receive(self) -> Event:
+        """Return the next event of the body."""
+        event = await self._receive()
+        self._ended = event["type"] != "http.request" or not event.get("more_body", False)
+        return event

@@ -1,0 +1,78 @@
+"""Long texts on pages: a mark stands for them in the page, and they are escaped while it is sent.
+
+Otherwise a text of megabytes would be in memory several times, each up to six times as long, and
+hold the event loop.
+"""
+
+import re
+from collections.abc import AsyncIterator
+from sys import getsizeof
+from typing import cast
+
+import trio
+from markupsafe import Markup, escape
+from quart import g, request
+from quart_trio import QuartTrio
+
+from octavo.accounts.ports import NewEntropy
+from octavo.http.contract.memory_budget import COUNTED, MemoryBudget
+from octavo.http.contract.reservation import Reservation, reservation_of
+from octavo.http.server.asgi import Scope
+
+_LONG = COUNTED
+_PIECE = 32 * 1024
+_MARK = re.compile(r"\0[0-9a-f]{32} (\d+)\0")
+
+
+def add_long_texts(app: QuartTrio, new_entropy: NewEntropy) -> None:
+    """Let marks, made of ``new_entropy``, stand for the long texts in templates."""
+
+    def deferred(value: object) -> object:
+        # Called for each expression of a template.
+        if not isinstance(value, str) or len(value) <= _LONG:
+            return value
+        texts: dict[str, str] = g.setdefault("long_texts", {})
+        mark = f"\0{new_entropy()[:16].hex()} {len(texts)}\0"
+        texts[mark] = value
+        return Markup(mark)
+
+    app.jinja_env.finalize = deferred
+
+
+def is_long(text: str) -> bool:
+    """Return whether a text is long."""
+    return len(text) > _LONG
+
+
+def reservation() -> Reservation:
+    """Return the memory of the present request."""
+    found = reservation_of(cast(Scope, request.scope))
+    # Other servers limit no memory.
+    return found or Reservation(MemoryBudget(), None)
+
+
+async def body_of(page: str) -> str | AsyncIterator[bytes]:
+    """Return the body of a rendered page, whose memory is reserved.
+
+    Raises `ServerBusy` without memory.
+    """
+    texts: dict[str, str] = g.pop("long_texts", {})
+    await reservation().reserve(getsizeof(page) + sum(map(getsizeof, texts.values())))
+    return _pieces(page, texts) if texts else page
+
+
+async def _pieces(page: str, texts: dict[str, str]) -> AsyncIterator[bytes]:
+    at = 0
+    for mark in _MARK.finditer(page):
+        text = texts.get(mark[0])
+        if text is None:
+            # Somebody wrote what only looks like a mark.
+            continue
+        yield page[at : mark.start()].encode()
+        at = mark.end()
+        safe = isinstance(text, Markup)
+        for start in range(0, len(text), _PIECE):
+            piece = text[start : start + _PIECE]
+            yield (piece if safe else escape(piece)).encode()
+            await trio.lowlevel.checkpoint()
+    yield page[at:].encode()
