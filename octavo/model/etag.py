@@ -3,6 +3,8 @@
 import re
 from typing import NamedTuple
 
+MOST_TAGS = 100
+"""Entity tags in a list."""
 _STRONG = r'"([\x21\x23-\x7e\x80-\U0010ffff]*)"'
 _ONE_STRONG = re.compile(_STRONG)
 _TAG = re.compile(f"(W/)?{_STRONG}")
@@ -39,7 +41,7 @@ def parse_entity_tags(value: str) -> EntityTags:
     """Parse a list of entity tags, or ``*``.
 
     Empty list members are ignored (RFC 9110 section 5.6.1.2). Raises ValueError for anything
-    else; its text describes the error.
+    else, and for a list of more than `MOST_TAGS`; its text describes the error.
     """
     only = one_strong_tag(value)
     if only is not None:
@@ -47,6 +49,8 @@ def parse_entity_tags(value: str) -> EntityTags:
     text = value.strip(" \t")
     if text == "*":
         return EntityTags((), anything=True)
+    if text.count('"') > 2 * MOST_TAGS:
+        raise ValueError(f"must be a list of at most {MOST_TAGS} entity tags")
     tags: list[EntityTag] = []
     at = _skip(text, 0)
     while at < len(text):

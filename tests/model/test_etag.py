@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.etag import EntityTag, entity_tag, parse_entity_tags
+from octavo.model.etag import MOST_TAGS, EntityTag, entity_tag, parse_entity_tags
 
 OPAQUE = st.text(st.characters(codec="latin-1", min_codepoint=0x21, exclude_characters='"\x7f'))
 TAGS = st.lists(st.builds(EntityTag, OPAQUE, st.booleans()), min_size=1, max_size=6)
@@ -18,6 +18,12 @@ def spelled(tag: EntityTag) -> str:
 @given(TAGS, GAPS)
 def test_list_of_tags_round_trips(tags: list[EntityTag], gap: str) -> None:
     assert parse_entity_tags(gap.join(map(spelled, tags))).tags == tuple(tags)
+
+
+def test_list_has_a_bounded_length() -> None:
+    assert len(parse_entity_tags(", ".join(['"a"'] * MOST_TAGS)).tags) == MOST_TAGS
+    with pytest.raises(ValueError, match=f"at most {MOST_TAGS}"):
+        parse_entity_tags(", ".join(['"a"'] * (MOST_TAGS + 1)))
 
 
 @pytest.mark.parametrize("value", ["*", " * ", "\t*"])

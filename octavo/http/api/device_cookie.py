@@ -5,6 +5,7 @@ It stays when its person signs out, and allows nothing but attempts of its own.
 
 from collections.abc import Sequence
 
+from octavo.http.contract.cookies import cookie_values
 from octavo.http.contract.problems import Header
 from octavo.model.accounts.device_token import DEVICE_TOKEN_SECONDS
 
@@ -16,13 +17,8 @@ _LONGEST = 1_000
 
 def device_tokens(headers: Sequence[Header]) -> str:
     """Return the value of the cookie in ``headers`` (names in lower case); empty without one."""
-    for name, value in headers:
-        if name == b"cookie" and _NAME in value:
-            for pair in value.split(b";"):
-                cookie, _, tokens = pair.strip().partition(b"=")
-                if cookie == _NAME and len(tokens) <= _LONGEST:
-                    return tokens.decode("latin-1")
-    return ""
+    values = cookie_values(headers, _NAME)
+    return next((each.decode("latin-1") for each in values if len(each) <= _LONGEST), "")
 
 
 def device_cookie(tokens: str) -> Header:

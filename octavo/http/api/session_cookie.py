@@ -6,6 +6,7 @@ With its prefix ``__Host-`` browsers accept it only from this host, over HTTPS a
 
 from collections.abc import Sequence
 
+from octavo.http.contract.cookies import cookie_values
 from octavo.http.contract.problems import Header
 
 _NAME = b"__Host-octavo"
@@ -23,17 +24,8 @@ def session_token(headers: Sequence[Header]) -> bytes | None:
 
     Two cookies of the name with different values are ambiguous, and count as none.
     """
-    found: bytes | None = None
-    for name, value in headers:
-        if name != b"cookie" or _NAME not in value:
-            continue
-        for pair in value.split(b";"):
-            cookie, _, token = pair.strip().partition(b"=")
-            if cookie == _NAME:
-                if found is not None and found != token:
-                    return None
-                found = token
-    return found or None
+    found = set(cookie_values(headers, _NAME))
+    return found.pop() or None if len(found) == 1 else None
 
 
 def session_cookie(token: str, max_age: int | None) -> Header:

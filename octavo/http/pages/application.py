@@ -40,6 +40,7 @@ from octavo.http.pages.notes import add_note_pages
 from octavo.http.pages.notes.frame import NotePages
 from octavo.http.pages.password_reset import ResetOpens, add_password_reset_pages
 from octavo.http.pages.portal import add_portal_page, portal_links
+from octavo.http.pages.preferences import accepts_gzip
 from octavo.http.pages.program_changes import add_program_pages
 from octavo.http.pages.publications import add_publication_pages
 from octavo.http.pages.reference import reference, spans
@@ -66,6 +67,7 @@ from octavo.http.pages.static_files import StaticFile, page_files
 from octavo.http.pages.usage import ReadUsage, usage_of_nothing
 from octavo.http.pages.workspaces import add_workspace_pages
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
+from octavo.model.etag import parse_entity_tags
 from octavo.publishing.member_notes import MemberNotes
 from octavo.templates import FOLDER
 
@@ -230,9 +232,7 @@ def pages(
     async def show_api() -> Response:
         response = _packed(api_page, packed_api_page, "text/html; charset=utf-8")
         response.headers["cache-control"] = "no-cache"
-        await response.add_etag()
-        await response.make_conditional(request)
-        return response
+        return await _conditional(response)
 
     @app.get("/problems")
     async def list_problems() -> Response:
@@ -252,9 +252,7 @@ def pages(
         async def send() -> Response:
             response = _packed(file.content, packed, file.media_type)
             response.headers["cache-control"] = cache_control
-            await response.add_etag()
-            await response.make_conditional(request)
-            return response
+            return await _conditional(response)
 
         app.add_url_rule(path, path, send)
 
@@ -293,13 +291,28 @@ def pages(
     return app
 
 
+async def _conditional(response: Response) -> Response:
+    """Return a response, or that the client has it already (RFC 9110 section 13.1.2)."""
+    await response.add_etag()
+    etag, _ = response.get_etag()
+    try:
+        tags = parse_entity_tags(request.headers.get("if-none-match", ""))
+    except ValueError:
+        return response
+    if etag is not None and tags.names_weakly(etag):
+        response.set_data(b"")
+        response.status_code = HTTPStatus.NOT_MODIFIED
+        del response.headers["content-length"]
+    return response
+
+
 def _packed(content: bytes, packed: bytes, media_type: str) -> Response:
     """Return ``content``, compressed for a client that accepts it.
 
     Only what is the same for everybody is compressed: the length of a compressed page would reveal
     something about its secrets.
     """
-    accepted = request.accept_encodings.quality("gzip") > 0
+    accepted = accepts_gzip(request.headers.get("accept-encoding", ""))
     response = Response(packed if accepted else content, content_type=media_type)
     response.headers["vary"] = "accept-encoding"
     if accepted:

@@ -1,6 +1,8 @@
 """What the templates of all pages use: the account, the message, times and sizes."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import cast
 
 from babel import Locale
 from quart import Response, g, request
@@ -8,9 +10,12 @@ from quart_trio import QuartTrio
 
 from octavo.accounts.ports import Clock
 from octavo.http.api.account import AccountSchema
-from octavo.http.pages.localized import When, device_name, locale_of, number, size, when
+from octavo.http.contract.problems import Header
+from octavo.http.pages.localized import When, device_name, number, size, when
 from octavo.http.pages.messages import cleared_message, has_message, message_of
+from octavo.http.pages.preferences import preferred_locale
 from octavo.http.pages.usage import advised
+from octavo.http.server.asgi import Scope
 from octavo.model.workspace import grants, may_change_role
 
 
@@ -20,7 +25,7 @@ def add_frame(app: QuartTrio, now: Clock) -> None:
     @app.context_processor
     async def provide() -> dict[str, object]:
         context = {**for_everybody(), "same_for_all": False}
-        context["message"] = message_of(request.cookies)
+        context["message"] = message_of(_headers())
         context["query"] = request.args
         account: AccountSchema | None = g.get("account")
         if account is not None:
@@ -34,16 +39,13 @@ def add_frame(app: QuartTrio, now: Clock) -> None:
 
     @app.after_request
     async def end_message(response: Response) -> Response:
-        if has_message(request.cookies) and response.status_code < 300:
+        if has_message(_headers()) and response.status_code < 300:
             name, value = cleared_message()
             response.headers.add(name.decode(), value.decode())
         return response
 
     def locale() -> Locale:
-        found: Locale | None = g.get("locale")
-        if found is None:
-            found = g.locale = locale_of(request.accept_languages.values())
-        return found
+        return preferred_locale(request.headers.get("accept-language", ""))
 
     def shown_when(time: str) -> When:
         return when(time, now(), locale())
@@ -72,3 +74,9 @@ def add_frame(app: QuartTrio, now: Clock) -> None:
 def for_everybody() -> dict[str, object]:
     """Return the names of the frame for a page that is the same for everybody."""
     return {"account": None, "theme": None, "message": "", "same_for_all": True}
+
+
+def _headers() -> Sequence[Header]:
+    # Quart has its own ASGI types.
+    found: Sequence[Header] = cast(Scope, request.scope)["headers"]
+    return found

@@ -1,20 +1,31 @@
 """Times, sizes and numbers in the language of the reader."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from babel import Locale, UnknownLocaleError
+from babel import Locale
 from babel.dates import format_date, format_datetime, format_skeleton, format_timedelta
 from babel.numbers import format_decimal
 
 _ENGLISH = Locale("en")
 _UNITS = ("bytes", "KB", "MB", "GB", "TB", "PB")
 _STEP = 1000
-_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
-_MOST_TAGS = 10
+LOCALES = (
+    *("ar", "bg", "bn", "ca", "cs", "da", "de", "de_AT", "de_CH", "el", "en", "en_AU", "en_CA"),
+    *("en_GB", "es", "es_MX", "et", "fa", "fi", "fr", "fr_CA", "he", "hi", "hr", "hu", "id", "it"),
+    *("ja", "ko", "lt", "lv", "nb", "nl", "pl", "pt", "pt_PT", "ro", "ru", "sk", "sl", "sr", "sv"),
+    *("th", "tr", "uk", "vi", "zh", "zh_Hant"),
+)
+"""The locales of dates and numbers."""
+_KNOWN = {each.replace("_", "-").lower(): each for each in LOCALES} | {
+    "no": "nb",
+    "nn": "nb",
+    "zh-tw": "zh_Hant",
+    "zh-hk": "zh_Hant",
+    "es-419": "es_MX",
+}
 # The first name that a user agent contains wins: most contain the names of several others.
 _BROWSERS = (
     ("Edg", "Edge"),
@@ -56,22 +67,17 @@ class When:
     language: str
 
 
-@lru_cache(maxsize=256)
-def _locale(tag: str) -> Locale | None:
-    try:
-        return Locale.parse(tag, sep="-")
-    except (UnknownLocaleError, ValueError):
-        return None
-
-
 def locale_of(tags: Iterable[str]) -> Locale:
-    """Return the locale of the first known language tag, preferred first; English without one."""
-    for number, tag in enumerate(tags):
-        if number >= _MOST_TAGS:
-            break
-        found = _locale(tag) if _TAG.fullmatch(tag) else None
-        if found is not None:
-            return found
+    """Return the locale of the first language tag that is known, preferred first; else English.
+
+    A tag is known with its first two parts, or by its first one. Only `LOCALES` are loaded: each
+    takes a megabyte and many milliseconds, and stays.
+    """
+    for tag in tags:
+        parts = tag.lower().split("-")
+        name = _KNOWN.get("-".join(parts[:2])) or _KNOWN.get(parts[0])
+        if name is not None:
+            return Locale.parse(name)
     return _ENGLISH
 
 

@@ -4,8 +4,9 @@ A cookie names the message, by a code of this module: no other text can be shown
 set by a response to a form.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from octavo.http.contract.cookies import cookie_values
 from octavo.http.contract.problems import Header
 
 _NAME = "__Host-octavo-message"
@@ -82,14 +83,15 @@ def cleared_message() -> Header:
     return _set_cookie("", 0)
 
 
-def message_of(cookies: Mapping[str, str]) -> str:
-    """Return the text that ``cookies`` name; empty without one."""
-    return MESSAGES.get(cookies.get(_NAME, ""), "")
+def message_of(headers: Sequence[Header]) -> str:
+    """Return the text that the cookie in ``headers`` names; empty without one."""
+    code = next(cookie_values(headers, _NAME.encode()), b"")
+    return MESSAGES.get(code.decode("latin-1"), "")
 
 
-def has_message(cookies: Mapping[str, str]) -> bool:
-    """Return whether ``cookies`` contain the cookie, with any value."""
-    return _NAME in cookies
+def has_message(headers: Sequence[Header]) -> bool:
+    """Return whether ``headers`` contain the cookie, with any value."""
+    return any(True for _ in cookie_values(headers, _NAME.encode()))
 
 
 def _set_cookie(value: str, seconds: int) -> Header:

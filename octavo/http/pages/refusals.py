@@ -5,7 +5,6 @@ from http import HTTPStatus
 from typing import cast
 
 from quart import Response, g, request
-from werkzeug.datastructures import MIMEAccept
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 
@@ -24,6 +23,7 @@ from octavo.http.contract.problems import (
     Problem,
     UnsupportedMediaType,
 )
+from octavo.http.pages.preferences import prefers_document
 from octavo.http.pages.responses import HOME, page_of_form, show
 from octavo.http.pages.trouble import text_of
 from octavo.http.pages.workspaces import LIST
@@ -58,7 +58,6 @@ _HEADINGS_OF_CODES = {
 }
 _OF_WORKSPACE = re.compile(f"{HOME}/([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})/.")
 _WITH_A_WAY_BACK = frozenset({403, 404, 410})
-_OFFERED = ("text/html", MEDIA_TYPE, "application/json")
 
 
 def as_problem(error: HTTPException) -> Problem:
@@ -74,16 +73,6 @@ def as_problem(error: HTTPException) -> Problem:
         return NotFound("There is no page at this address.")
     otherwise = InvalidRequest if status < HTTPStatus.INTERNAL_SERVER_ERROR else InternalError
     return _BY_STATUS.get(status, otherwise)()
-
-
-def wants_document(accept: MIMEAccept) -> bool:
-    """Return whether a client that sent ``accept`` wants problem details instead of a page.
-
-    It does when it prefers JSON to HTML (RFC 9110 section 12.5.1). Clients without a preference get
-    the page.
-    """
-    best = accept.best_match(_OFFERED, default=_OFFERED[0])
-    return best != _OFFERED[0]
 
 
 async def _workspace(problem: Problem, perform: Perform) -> WorkspaceDocument | None:
@@ -109,7 +98,7 @@ async def refusal(problem: Problem, public_url: str, perform: Perform) -> Respon
     # Quart has its own ASGI types.
     report_refusal(cast("Scope", request.scope), problem.code)
     request_id = request.headers.get("x-request-id", "")
-    if wants_document(request.accept_mimetypes):
+    if prefers_document(request.headers.get("accept", "")):
         document = problem_document(
             problem.status,
             problem.code,

@@ -59,6 +59,10 @@ class _Malformed(ValueError):
     """An entry that violates the grammar of its header."""
 
 
+MOST_BYTES = 2048
+"""Bytes of a list of proxies; of a longer one, the end counts."""
+
+
 class _Hop(NamedTuple):
     """An entry of one proxy: its caller's address (None if hidden), and the scheme."""
 
@@ -162,8 +166,12 @@ def _outermost(
 
 
 def _joined(headers: Iterable[tuple[bytes, bytes]], wanted: bytes) -> str:
-    """Return the values of all fields ``wanted`` as one list (RFC 9110 section 5.3)."""
-    return ",".join([value.decode("latin-1") for name, value in headers if name == wanted])
+    """Return the values of all fields ``wanted`` as one list (RFC 9110 section 5.3).
+
+    Of a long list it returns the last entries: those of the nearest proxies.
+    """
+    joined = ",".join([value.decode("latin-1") for name, value in headers if name == wanted])
+    return joined if len(joined) <= MOST_BYTES else joined[-MOST_BYTES:].partition(",")[2]
 
 
 def _x_forwarded_hops(value: str) -> Iterator[_Hop]:

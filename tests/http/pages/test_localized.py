@@ -4,10 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 from babel import Locale
+from babel.localedata import locale_identifiers
 
-from octavo.http.pages.localized import device_name, locale_of, size, when
+from octavo.http.pages.localized import LOCALES, device_name, locale_of, size, when
 
 NOW = datetime(2026, 3, 14, 12, 0, tzinfo=UTC).timestamp()
+TAGS = [name.replace("_", "-") for name in locale_identifiers()]
 ENGLISH, GERMAN = Locale("en"), Locale("de")
 
 
@@ -17,15 +19,23 @@ ENGLISH, GERMAN = Locale("en"), Locale("de")
         (["de-CH", "en"], "de_CH"),
         (["de"], "de"),
         (["tlh", "fr"], "fr"),
+        (["de-Latn-DE"], "de"),
+        (["de-LI"], "de"),
+        (["zh-TW"], "zh_Hant"),
+        (["nn-NO"], "nb"),
         (["*"], "en"),
         (["../../etc/passwd", "en_US\n"], "en"),
         (["x" * 1000], "en"),
-        (["qq"] * 11 + ["de"], "en"),
         ([], "en"),
     ],
 )
 def test_first_known_language_counts(tags: list[str], expected: str) -> None:
     assert str(locale_of(tags)) == expected
+
+
+def test_only_listed_locales_are_loaded() -> None:
+    assert {str(locale_of([each])) for each in TAGS} <= set(LOCALES)
+    assert {str(locale_of([each.replace("_", "-")])) for each in LOCALES} == set(LOCALES)
 
 
 @pytest.mark.parametrize(

@@ -261,6 +261,17 @@ def test_x_forwarded_forged_ahead_of_the_chain_changes_nothing(
     assert client(headers, "x-forwarded") == (_plain(attacker), proto)
 
 
+@pytest.mark.parametrize("attack", ["," * 15_000, "10.0.0.1," * 1_600, '"' * 15_000])
+def test_long_list_ahead_of_the_chain_changes_nothing_and_is_not_read(attack: str) -> None:
+    assert client(x_forwarded(f"{attack},192.0.2.9"), "x-forwarded") == ("192.0.2.9", "http")
+    forwarded = [(b"forwarded", f"{attack},for=192.0.2.9".encode())]
+    assert client(forwarded, "forwarded") == ("192.0.2.9", "http")
+    read: list[str] = []
+    hops = x_forwarded(f"192.0.2.9,{'10.0.0.1,' * 1_600}")
+    read.append(client(hops, "x-forwarded")[0])
+    assert read == ["10.0.0.1"]
+
+
 def _plain(address: str) -> str:
     known = ip_address(address)
     return str(getattr(known, "ipv4_mapped", None) or known)

@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+MOST_BYTES = 1024
+"""Bytes of a content-type header."""
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _TYPE = re.compile(rb"[ \t]*(%b/%b)[ \t]*" % (_TOKEN, _TOKEN))
 _PARAMETER = re.compile(
@@ -26,7 +28,7 @@ def parse_media_type(value: bytes) -> MediaType | None:
 
     A repeated parameter makes it invalid, since implementations differ on which one counts.
     """
-    found = _TYPE.match(value)
+    found = _TYPE.match(value) if len(value) <= MOST_BYTES else None
     if found is None:
         return None
     essence = found[1].decode("ascii").lower()

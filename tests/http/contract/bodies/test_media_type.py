@@ -45,6 +45,7 @@ def test_well_formed_media_type_is_read(
         b"a/b; c=d; C=e",
         b'a/b; c="\x00"',
         b"\xe4/b",
+        b"a/b" + b";" * 1024,
     ],
 )
 def test_malformed_media_type_is_none(value: bytes) -> None:
