@@ -11,6 +11,7 @@ from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 
 from octavo.http.api.archive_problems import OwnArchiveJobRunning
 from octavo.http.api.metering import DownloadLimit
+from octavo.http.api.oauth_problems import REQUEST_PROBLEMS
 from octavo.http.api.workspaces import WorkspaceDocument
 from octavo.http.contract.application import report_refusal
 from octavo.http.contract.in_process import Api, Perform
@@ -55,6 +56,7 @@ _HEADINGS = {
 _HEADINGS_OF_CODES = {
     DownloadLimit.code: "You have read as much as you may",
     OwnArchiveJobRunning.code: "Something of yours is still running",
+    **{kind.code: "This program can't be connected" for kind in REQUEST_PROBLEMS},
 }
 _OF_WORKSPACE = re.compile(f"{HOME}/([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})/.")
 _WITH_A_WAY_BACK = frozenset({403, 404, 410})
