@@ -56,8 +56,12 @@ _HEADINGS = {
 _HEADINGS_OF_CODES = {
     DownloadLimit.code: "You have read as much as you may",
     OwnArchiveJobRunning.code: "Something of yours is still running",
-    **{kind.code: "This program can't be connected" for kind in REQUEST_PROBLEMS},
 }
+_OF_PROGRAMS = frozenset(kind.code for kind in REQUEST_PROBLEMS)
+_NO_ACCESS = (
+    "The program that sent you here got no access to your notes. Start again from there; if that "
+    "does not help, show this to its makers:"
+)
 _OF_WORKSPACE = re.compile(f"{HOME}/([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})/.")
 _WITH_A_WAY_BACK = frozenset({403, 404, 410})
 _OFFERED = ("text/html", MEDIA_TYPE, "application/json")
@@ -126,7 +130,7 @@ async def refusal(problem: Problem, public_url: str, perform: Perform) -> Respon
             "refusal.html",
             status=problem.status,
             heading=_heading_of(problem),
-            detail=text_of(problem),
+            detail=_detail_of(problem),
             workspace=await _workspace(problem, perform),
             page=page_of_form() if request.method == "POST" else "/",
             request_id=request_id,
@@ -139,7 +143,15 @@ async def refusal(problem: Problem, public_url: str, perform: Perform) -> Respon
     return response
 
 
+def _detail_of(problem: Problem) -> str:
+    """Return what the page of a problem says of it."""
+    text = text_of(problem)
+    return f"{_NO_ACCESS} {text}" if problem.code in _OF_PROGRAMS else text
+
+
 def _heading_of(problem: Problem) -> str:
     """Return the heading of the page of a problem."""
+    if problem.code in _OF_PROGRAMS:
+        return "This program can't be connected"
     otherwise = _HEADINGS.get(problem.status, HTTPStatus(problem.status).phrase)
     return _HEADINGS_OF_CODES.get(problem.code, otherwise)

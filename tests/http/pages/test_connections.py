@@ -182,6 +182,7 @@ async def test_fault_is_shown_and_leads_nowhere(
     await ann.open(path)
     assert (ann.status, ann.path) == (400, path)
     assert ann.page.headings == ["This program can't be connected"]
+    assert "got no access to your notes. Start again from there" in ann.text
     assert not [each for each in ann.page.links.values() if each[0] not in "/#"]
     assert "evil" not in ann.text
 
