@@ -81,7 +81,7 @@ class InspectedImage(NamedTuple):
 
 
 class ImageWork:
-    """Inspects images and makes thumbnails.
+    """Inspects images, makes thumbnails, and removes metadata.
 
     Every method raises `UnacceptableImage` for a file that is not an acceptable image, or whose
     decoding takes too much memory or time, and `octavo.workers.WorkerFailed`. If cancelled, the
@@ -103,14 +103,17 @@ class ImageWork:
         facts = await self._image_task(tasks.inspect_without_metadata, str(path), str(out))
         return _image(facts, out)
 
+    async def remove_metadata(self, path: Path, out: Path) -> WrittenFile | None:
+        """Write an accepted image to ``out`` without personal metadata; None if it has none."""
+        return _written(await self._image_task(tasks.remove_metadata, str(path), str(out)), out)
+
     async def make_thumbnail(self, path: Path, width: int, out: Path) -> WrittenFile:
         """Write a thumbnail of an image to ``out``."""
-        found = _image(
-            await self._image_task(tasks.make_thumbnail, str(path), width, str(out)), out
-        )
-        if found.written is None:
+        facts = await self._image_task(tasks.make_thumbnail, str(path), width, str(out))
+        written = _written(facts, out)
+        if written is None:
             raise RuntimeError("a thumbnail was not written")
-        return found.written
+        return written
 
     async def _image_task(
         self, task: Callable[P, tasks.Facts], *arguments: P.args, **named: P.kwargs
@@ -126,15 +129,18 @@ class ImageWork:
             ) from None
 
 
+def _written(facts: tasks.Facts, path: Path) -> WrittenFile | None:
+    if "digest" not in facts:
+        return None
+    digest = Digest(str(facts["digest"]))
+    return WrittenFile(path, digest, int(facts["size"]), int(facts["crc"]))
+
+
 def _image(facts: tasks.Facts, path: Path) -> InspectedImage:
-    written = None
-    if "digest" in facts:
-        digest = Digest(str(facts["digest"]))
-        written = WrittenFile(path, digest, int(facts["size"]), int(facts["crc"]))
     return InspectedImage(
         str(facts["media_type"]),
         int(facts["width"]),
         int(facts["height"]),
         int(facts["frames"]),
-        written,
+        _written(facts, path),
     )

@@ -41,11 +41,18 @@ def inspect_without_metadata(path: str, out: str) -> Facts:
     The result says nothing of a written file if there was nothing to remove. Raises `InvalidImage`
     and OSError.
     """
+    written = remove_metadata(path, out)
+    return {**inspect_file(out if written else path), **written}
+
+
+def remove_metadata(path: str, out: str) -> Facts:
+    """Write a durable copy of an image file without personal metadata to ``out``; decode nothing.
+
+    The result is empty if there was nothing to remove. Raises `InvalidImage` and OSError.
+    """
     from octavo.images.metadata import remove_personal_metadata  # noqa: PLC0415
 
-    if not remove_personal_metadata(path, out):
-        return inspect_file(path)
-    return {**inspect_file(out), **_made_durable(out)}
+    return _made_durable(out) if remove_personal_metadata(path, out) else {}
 
 
 def make_thumbnail(path: str, width: int, out: str) -> Facts:

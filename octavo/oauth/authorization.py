@@ -92,8 +92,7 @@ class Authorization:
     async def read(self, parameters: Mapping[str, str]) -> AuthorizationRequest:
         """Return the valid request with these parameters.
 
-        Raises `OAuthRefusal`, as `RefusedToClient` if the program learns of it, and
-        `StoreUnavailable`.
+        Raises `OAuthRefusal`, of which the program does not learn, and `StoreUnavailable`.
         """
         client_id = parameters.get("client_id")
         if not client_id:
@@ -103,7 +102,6 @@ class Authorization:
             client,
             parameters,
             resource=self._issuer.resource,
-            issuer=self._issuer.url,
             offered=self._issuer.scopes,
         )
 

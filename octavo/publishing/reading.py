@@ -11,7 +11,9 @@ from typing import Final, Literal, NamedTuple
 from octavo.accounts.attempts import Attempts
 from octavo.accounts.passwords import Passwords
 from octavo.accounts.ports import Clock, milliseconds
+from octavo.attachments.thumbnails import ImageVariant
 from octavo.model.accounts.token import digest_of
+from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, RevisionId
 from octavo.model.usage import Amount, DownloadLimitReached
 from octavo.publishing.composed_pages import ComposedPages
@@ -23,8 +25,9 @@ from octavo.publishing.signing import Tickets
 from octavo.publishing.sites import Sites
 from octavo.publishing.views import PublishedPages
 from octavo.store import Store
+from octavo.store.blobs import BlobKey, BlobMissing
 from octavo.store.scripts import publications
-from octavo.store.scripts.images import StoredContent, content_of
+from octavo.store.scripts.images import content_of
 from octavo.store.scripts.publications import ReadableLink
 from octavo.usage.meter import UsageMeter
 
@@ -43,10 +46,17 @@ CLOSED: Final = ClosedLink.CLOSED
 
 
 class PublishedImage(NamedTuple):
-    """An image that a published note shows, and whom the reading is counted for."""
+    """An image that a published note shows.
+
+    Attributes:
+        link: which is read.
+        revision: of the image; its digest and size are not those of what is sent.
+        sent: the copy without personal metadata, the only one that a reader may get.
+    """
 
     link: ReadableLink
-    content: StoredContent
+    revision: Revision
+    sent: ImageVariant
 
 
 class PublishedReading:
@@ -62,6 +72,7 @@ class PublishedReading:
         composer: composes their views.
         renderings: the HTML of notes.
         sites: the maps of the workspaces.
+        cleaned: returns the copy of an image without personal metadata.
         tickets: signs and verifies reading tickets.
         passwords: verifies the passwords of links, in processes of their own.
         attempts: counts attempts to open links, on `ROUTE`.
@@ -76,6 +87,7 @@ class PublishedReading:
         composer: ViewComposer,
         renderings: Renderings,
         sites: Sites,
+        cleaned: Callable[[BlobKey], Awaitable[ImageVariant]],
         tickets: Tickets,
         passwords: Passwords,
         attempts: Attempts,
@@ -90,6 +102,7 @@ class PublishedReading:
         self._access = LinkAccess(store, tickets, sites, now=now)
         self._composed = ComposedPages(store, self._access, pages, composer, renderings)
         self._images = ShownImages(store, renderings)
+        self._cleaned = cleaned
         self._passwords = passwords
         self._attempts = attempts
         self._meter = meter
@@ -154,7 +167,8 @@ class PublishedReading:
     ) -> PublishedImage | Literal[ClosedLink.CLOSED]:
         """Return an image that a note of the link shows at present, or `CLOSED`.
 
-        ``note`` is the id of the note; None for any note of the link.
+        ``note`` is the id of the note; None for any note of the link. Raises also as
+        `octavo.attachments.thumbnails.Thumbnails.get`, but for `BlobMissing`.
         """
         admitted = await self._access.admitted(token, ticket)
         found = None if admitted is None else await self._access.mapped(admitted, token)
@@ -170,7 +184,10 @@ class PublishedReading:
         content = await self._store.read(content_of(workspace_id, file_id, revision_id))
         if content is None or content.blob is None:
             return CLOSED
-        return PublishedImage(link, content)
+        try:
+            return PublishedImage(link, content.revision, await self._cleaned(content.blob))
+        except BlobMissing:
+            return CLOSED
 
     async def closed(self, token: str) -> bytes:
         """Return the page of every link that opens nothing, or nothing yet."""

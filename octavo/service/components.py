@@ -251,6 +251,7 @@ def add_components(
         meter=meter,
         mail=mail,
         legal=legal,
+        thumbnails=attachments.thumbnails,
     )
     return Components(
         store=store,

@@ -9,6 +9,7 @@ from octavo.accounts.attempts import RATES, Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.passwords import Passwords, link_hash_workers
 from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
+from octavo.attachments.thumbnails import Thumbnails
 from octavo.mail.delivery import MailDelivery
 from octavo.publishing.composition import ViewComposer, placeholders
 from octavo.publishing.links import PublishedLinks
@@ -51,6 +52,7 @@ def add_publishing(
     meter: UsageMeter,
     mail: MailDelivery,
     legal: Legal,
+    thumbnails: Thumbnails,
 ) -> Publishing:
     """Add the workers that render notes and verify the passwords of links; nothing runs yet."""
     sites = Sites(store)
@@ -90,6 +92,7 @@ def add_publishing(
         ViewComposer(placeholders(new_entropy())),
         renderings,
         sites,
+        thumbnails.without_metadata,
         Tickets(store, now=now, new_secret=new_entropy),
         Passwords(new_entropy=new_entropy, run=hashers.run, at_once=1),
         # Attempts of readers don't push those of people who sign in out of memory.

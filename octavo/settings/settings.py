@@ -144,7 +144,8 @@ class Settings(BaseSettings):
     remove_image_metadata: Annotated[bool, reads(switch)] = Field(
         default=False,
         description="true removes what identifies people and places from uploaded and imported "
-        "images: position, names, times, camera; pixels, orientation and colours stay as they are",
+        "images: position, names, times, camera; pixels, orientation and colours stay as they are. "
+        "What published links serve never has them",
     )
     archive_jobs: _Positive = Field(
         default=2,

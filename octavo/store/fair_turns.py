@@ -6,7 +6,8 @@ next one in rotation.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -73,6 +74,16 @@ class FairTurns:
             del self._held[holder]
         self._admit()
 
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Have a turn of `working_for` in the block."""
+        holder = working_for.get()
+        await self.acquire(holder)
+        try:
+            yield
+        finally:
+            self.release(holder)
+
     def _may_have_more(self, holder: str) -> bool:
         return self._held.get(holder, 0) < self._most
 
@@ -114,9 +125,5 @@ class FairThreads:
 
         Cancellation is deferred while ``work`` runs.
         """
-        holder = working_for.get()
-        await self._turns.acquire(holder)
-        try:
+        async with self._turns.turn():
             return await trio.to_thread.run_sync(work, limiter=self._limiter)
-        finally:
-            self._turns.release(holder)

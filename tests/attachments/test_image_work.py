@@ -30,6 +30,7 @@ async def test_image_is_inspected_and_shrunk(work: ImageWork, tmp_path: Path) ->
     cleaned = await work.inspect_without_metadata(path, out)
     assert cleaned.written is not None
     assert cleaned.written.size == len(out.read_bytes()) < len(path.read_bytes())
+    assert await work.remove_metadata(path, out) == cleaned.written
     thumbnail = await work.make_thumbnail(path, 160, tmp_path / "small")
     assert thumbnail.size == len((tmp_path / "small").read_bytes())
 

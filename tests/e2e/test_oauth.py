@@ -40,18 +40,22 @@ class Flow:
             }
         )
 
-    def allow(self, choice: dict[str, str] | None = None, **changed: str) -> dict[str, list[str]]:
-        """Allow access on the page of consent; return the response that the program gets."""
+    def decide(self, choice: dict[str, str], **changed: str) -> httpx.Response:
+        """Allow access on the page of consent, or make another choice."""
         path = f"/oauth/authorize?{self.query(**changed)}"
         page = self.http.get(path, headers={"cookie": self.person.cookie})
         assert page.status_code == 200, page.text
         fields = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.text))
         [action] = re.findall(r'<form class="card" method="post" action="([^"]+)"', page.text)
-        answer = self.http.post(
+        return self.http.post(
             unescape(action),
-            data={**fields, "decision": "allow", "workspaces": "all", **(choice or {})},
+            data={**fields, "decision": "allow", "workspaces": "all", **choice},
             headers={**self.person.by_cookie, "origin": PUBLIC},
         )
+
+    def allow(self, choice: dict[str, str] | None = None, **changed: str) -> dict[str, list[str]]:
+        """Allow access; return the response that the program gets."""
+        answer = self.decide(choice or {}, **changed)
         assert answer.status_code == 303, answer.text
         assert answer.headers["location"].startswith(CALLBACK)
         return parse_qs(urlsplit(answer.headers["location"]).query)
@@ -164,8 +168,31 @@ def test_stolen_code_is_worth_nothing(flow: Flow, changed: dict[str, str], error
     assert refused.headers["content-type"] == "application/json"
 
 
-def test_person_that_refuses_is_sent_back(flow: Flow) -> None:
-    response = flow.allow({"decision": "deny"})
+def test_cursor_registers_and_gets_tokens(flow: Flow) -> None:
+    uri = "cursor://anysphere.cursor-mcp/oauth/callback"
+    document = {
+        "client_name": "Cursor",
+        "redirect_uris": [uri],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+    }
+    made = flow.http.post("/oauth/register", json=document)
+    assert made.status_code == 201, made.text
+    cursor = Flow(flow.http, flow.person, made.json()["client_id"])
+    answer = cursor.decide({}, redirect_uri=uri)
+    assert answer.status_code == 303
+    address = answer.headers["location"]
+    assert address.startswith(f"{uri}?")
+    tokens = cursor.exchange(parse_qs(urlsplit(address).query)["code"][0], redirect_uri=uri)
+    assert tokens.status_code == 200, tokens.text
+
+
+def test_person_that_refuses_is_not_redirected(flow: Flow) -> None:
+    page = flow.decide({"decision": "deny"})
+    assert (page.status_code, "location" in page.headers) == (200, False)
+    [address] = re.findall(f'href="({CALLBACK}[^"]*)"', page.text)
+    response = parse_qs(urlsplit(unescape(address)).query)
     assert (response["error"], response["iss"]) == (["access_denied"], [PUBLIC])
     assert "code" not in response
 
@@ -192,6 +219,7 @@ def test_stranger_signs_in_first(flow: Flow) -> None:
         {"redirect_uri": "http://127.0.0.1:3000/other"},
         {"client_id": "0190a0b0-0000-7000-8000-00000000000a"},
         {"client_id": "https://127.0.0.1/client.json"},
+        {"code_challenge_method": "plain"},
     ],
 )
 def test_request_that_can_not_be_answered_is_shown_to_the_person(
@@ -202,13 +230,6 @@ def test_request_that_can_not_be_answered_is_shown_to_the_person(
     assert answer.status_code in (400, 401)
     assert "location" not in answer.headers
     assert "evil" not in answer.text
-
-
-def test_other_faults_are_sent_to_the_program(flow: Flow) -> None:
-    path = f"/oauth/authorize?{flow.query(code_challenge_method='plain')}"
-    answer = flow.http.get(path, headers={"cookie": flow.person.cookie})
-    assert answer.status_code == 303
-    assert answer.headers["location"].startswith(f"{CALLBACK}?error=invalid_request")
 
 
 def test_form_of_another_site_allows_nothing(flow: Flow) -> None:

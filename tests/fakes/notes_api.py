@@ -529,6 +529,7 @@ async def _serving(
         now=sources.now,
         new_id=sources.new_id,
         new_entropy=sources.new_entropy,
+        cleaned=images.thumbnails.without_metadata,
     )
     texts = RevisionTexts(store, access)
     texts_at_heads = current_texts(directory, store)

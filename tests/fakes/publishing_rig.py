@@ -1,12 +1,13 @@
 """The use cases of published links, without worker processes."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
 
 from octavo.accounts.attempts import RATES, Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.passwords import Passwords
+from octavo.attachments.thumbnails import ImageVariant
 from octavo.http.pages.published import published_pages
 from octavo.model.accounts.consent import NO_DOCUMENTS
 from octavo.publishing.composition import ViewComposer, placeholders
@@ -19,6 +20,7 @@ from octavo.publishing.signing import ReportAddresses, Tickets
 from octavo.publishing.sites import Sites
 from octavo.publishing.views import PublishedPages
 from octavo.store import Store
+from octavo.store.blobs import BlobKey
 from octavo.usage.meter import UsageMeter
 from tests.fakes.identity_fixture import CHEAP, hash_inline
 from tests.fakes.inline_work import run_inline
@@ -50,6 +52,11 @@ def published_html() -> PublishedPages:
     return published_pages(PUBLIC_URL, NO_DOCUMENTS)
 
 
+async def no_images(image: BlobKey) -> ImageVariant:
+    """In place of the copies of images, which nobody reads."""
+    raise AssertionError(f"{image} is read")
+
+
 def publishing_rig(
     store: Store,
     *,
@@ -59,6 +66,7 @@ def publishing_rig(
     now: Callable[[], float],
     new_id: Callable[[], str],
     new_entropy: Callable[[], bytes],
+    cleaned: Callable[[BlobKey], Awaitable[ImageVariant]] = no_images,
     html: PublishedPages | None = None,
     hashing: RunRendering = hash_inline,
     rendering: RunRendering = run_inline,
@@ -88,6 +96,7 @@ def publishing_rig(
         ViewComposer(placeholders(new_entropy())),
         renderings,
         sites,
+        cleaned,
         tickets,
         passwords,
         Attempts(RATES),

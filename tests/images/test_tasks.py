@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from octavo.images.facts import InvalidImage
-from octavo.images.tasks import inspect_file, inspect_without_metadata, make_thumbnail
+from octavo.images.tasks import (
+    inspect_file,
+    inspect_without_metadata,
+    make_thumbnail,
+    remove_metadata,
+)
 from tests.fakes.image_files import encoded, personal_exif, picture
 
 FACTS = {"media_type": "image/jpeg", "width": 40, "height": 30, "frames": 1}
@@ -44,6 +49,9 @@ def test_copy_without_metadata_is_described(personal: Path, tmp_path: Path) -> N
     out = tmp_path / "out"
     assert inspect_without_metadata(str(personal), str(out)) == {**FACTS, **written(out)}
     assert b"Ada" not in out.read_bytes()
+    copy = tmp_path / "copy"
+    assert remove_metadata(str(personal), str(copy)) == written(out)
+    assert copy.read_bytes() == out.read_bytes()
 
 
 def test_file_without_metadata_is_not_copied(tmp_path: Path) -> None:
@@ -51,6 +59,7 @@ def test_file_without_metadata_is_not_copied(tmp_path: Path) -> None:
     path.write_bytes(encoded(picture((40, 30)), "PNG"))
     found = inspect_without_metadata(str(path), str(out))
     assert found == {**FACTS, "media_type": "image/png"}
+    assert remove_metadata(str(path), str(out)) == {}
     assert not out.exists()
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from octavo.http.contract.problems import Problem
-from octavo.model.oauth.authorization_request import RefusedToClient
 from octavo.model.oauth.refusal import OAuthRefusal
 
 _AGAIN = "Start again from the program: it asks for access anew."
@@ -77,17 +76,6 @@ class UnsupportedGrantType(Problem):
     remedy = "Use authorization_code or refresh_token."
 
 
-class RefusedProgram(Problem):
-    """The program learns that its request is refused; the member ``redirect`` leads back to it."""
-
-    status, code = 422, "program_refused"
-    summary = "The request of the program is refused, and it learns why."
-    remedy = "Follow the address in the member redirect."
-
-    def __init__(self, detail: str | None = None, *, redirect: str = "") -> None:
-        super().__init__(detail, members={"redirect": redirect})
-
-
 _BY_CODE: dict[str, type[Problem]] = {
     "invalid_client": InvalidClient,
     "invalid_client_metadata": InvalidClientMetadata,
@@ -112,7 +100,8 @@ REQUEST_PROBLEMS = (
     InvalidClientMetadata,
     InvalidOAuthRequest,
     InvalidRedirectUri,
-    RefusedProgram,
+    InvalidScope,
+    InvalidTarget,
 )
 """Of requests for access."""
 
@@ -135,7 +124,5 @@ def oauth_refusals() -> Iterator[None]:
     """Raise the problem of an `OAuthRefusal`."""
     try:
         yield
-    except RefusedToClient as refusal:
-        raise RefusedProgram(refusal.detail, redirect=refusal.address) from None
     except OAuthRefusal as refusal:
         raise _BY_CODE.get(refusal.code, InvalidOAuthRequest)(refusal.detail) from None

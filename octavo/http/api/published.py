@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 
 from octavo.http.api.blob_stream import open_blob
 from octavo.http.api.conditional import IfNoneMatch
-from octavo.http.api.metering import MeteredChunks
+from octavo.http.api.metering import MeteredChunks, StorageBusy
 from octavo.http.contract.bodies import form_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.content_disposition import content_disposition
@@ -181,16 +181,17 @@ class PublishedOperations:
         tag="published",
         summary="Get an image of a published note",
         description="Each request proves anew that the link opens a note which shows this revision "
-        "of the image.",
+        "of the image. It is sent without personal metadata, such as place, time and camera; its "
+        "pixels, orientation and colours stay.",
         security=Security.NONE,
         headers={
             "cache-control": "Shared caches keep nothing, and others ask again each time.",
             "content-disposition": "The file name; browsers show the image.",
-            "etag": "The entity tag of the revision.",
+            "etag": "The entity tag of the image as it is published.",
             "x-robots-tag": "Search engines don't show it.",
         },
         media_types=MEDIA_TYPES,
-        problems=(NotFound,),
+        problems=(NotFound, StorageBusy),
         time=TRANSFER_SECONDS,
         renews_time=True,
     )
@@ -206,17 +207,20 @@ class PublishedOperations:
         found = await self._reading.image(
             path.token, file_id, revision_id, query.note, query.ticket
         )
-        if found is CLOSED or found.content.blob is None:
+        if found is CLOSED:
             raise NotFound(_REFUSED)
-        owner, revision = found.link.owner_id, found.content.revision
-        amount = Amount(revision.size, 1)
-        tag: Header = (b"etag", entity_tag(revision_id))
+        owner, media_type = found.link.owner_id, found.revision.media_type
+        key, size = found.sent
+        amount = Amount(size, 1)
+        # Other bytes than those that members read.
+        opaque = f"{revision_id}.published"
+        tag: Header = (b"etag", entity_tag(opaque))
         try:
             if owner is not None:
                 await self._meter.check(owner, amount)
-            if headers.names(revision_id):
+            if headers.names(opaque):
                 return NotModified((tag, _REVALIDATED))
-            name = revision.path.rpartition("/")[2]
+            name = found.revision.path.rpartition("/")[2]
             sent = (
                 tag,
                 _REVALIDATED,
@@ -224,13 +228,13 @@ class PublishedOperations:
                 (b"content-disposition", content_disposition("inline", name)),
             )
             if call.method == "HEAD":
-                return Stream(NoBytes(), revision.media_type, revision.size, sent)
-            chunks = await open_blob(self._blobs, found.content.blob, 0, revision.size)
+                return Stream(NoBytes(), media_type, size, sent)
+            chunks = await open_blob(self._blobs, key, 0, size)
             if owner is None:
-                return Stream(chunks, revision.media_type, revision.size, sent)
+                return Stream(chunks, media_type, size, sent)
             transfer = await self._meter.hold(owner, amount)
             metered = MeteredChunks(chunks, transfer)
-            return Stream(metered, revision.media_type, revision.size, sent)
+            return Stream(metered, media_type, size, sent)
         except DownloadLimitReached:
             raise NotFound(_REFUSED) from None
 

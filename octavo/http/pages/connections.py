@@ -11,7 +11,7 @@ from octavo.http.api.connections import (
     ConnectionSchema,
 )
 from octavo.http.api.oauth import AUTHORIZE
-from octavo.http.api.oauth_problems import InvalidOAuthRequest, RefusedProgram
+from octavo.http.api.oauth_problems import InvalidOAuthRequest
 from octavo.http.api.workspaces import WorkspaceDocument, WorkspaceList
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import InvalidRequest
@@ -19,7 +19,7 @@ from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages.responses import redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
-from octavo.model.oauth.redirect_uri import form_action_of
+from octavo.model.oauth.redirect_uri import form_action_of, host_of
 
 _CONNECTIONS = "/account/connections"
 _REQUESTS = "/api/account/access-requests"
@@ -67,11 +67,14 @@ def add_connection_pages(site: Site) -> None:
             body["workspaceIds"] = chosen or None
         try:
             decided = await visitor.api.send(AccessDecision, "POST", _REQUESTS, body)
-        except RefusedProgram as problem:
-            return redirect(str(problem.members["redirect"]))
         except InvalidRequest as problem:
             return await _ask(visitor, trouble_of(problem, {"workspaceIds": "workspaces"}))
-        return redirect(decided.redirect)
+        if body["allow"]:
+            return redirect(decided.redirect)
+        # A program that nobody trusts gets nobody by a redirect (RFC 9700 section 4.11.2).
+        return await show(
+            "access_refused.html", address=decided.redirect, target=host_of(decided.redirect)
+        )
 
     @site.page(_CONNECTIONS)
     async def show_connections(visitor: Visitor) -> Response:
@@ -112,10 +115,7 @@ _CONNECTIONS_API = "/api/account/connections"
 
 async def _ask(visitor: Visitor, trouble: Trouble | None = None) -> Response:
     parameters = _parameters(visitor)
-    try:
-        asked = await visitor.api.get(AccessRequest, _REQUESTS, **parameters)
-    except RefusedProgram as problem:
-        return redirect(str(problem.members["redirect"]))
+    asked = await visitor.api.get(AccessRequest, _REQUESTS, **parameters)
     given = visitor.given or {"workspaces": "all", "days": _USUAL_DAYS}
     response = await show(
         "authorize.html",

@@ -10,6 +10,7 @@ from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 
 from octavo.http.api.archive_problems import OwnArchiveJobRunning
 from octavo.http.api.metering import DownloadLimit
+from octavo.http.api.oauth_problems import REQUEST_PROBLEMS
 from octavo.http.api.workspaces import WorkspaceDocument
 from octavo.http.contract.application import report_refusal
 from octavo.http.contract.in_process import Api, Perform
@@ -56,6 +57,11 @@ _HEADINGS_OF_CODES = {
     DownloadLimit.code: "You have read as much as you may",
     OwnArchiveJobRunning.code: "Something of yours is still running",
 }
+_OF_PROGRAMS = frozenset(kind.code for kind in REQUEST_PROBLEMS)
+_NO_ACCESS = (
+    "The program that sent you here got no access to your notes. Start again from there; if that "
+    "does not help, show this to its makers:"
+)
 _OF_WORKSPACE = re.compile(f"{HOME}/([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})/.")
 _WITH_A_WAY_BACK = frozenset({403, 404, 410})
 
@@ -113,7 +119,7 @@ async def refusal(problem: Problem, public_url: str, perform: Perform) -> Respon
             "refusal.html",
             status=problem.status,
             heading=_heading_of(problem),
-            detail=text_of(problem),
+            detail=_detail_of(problem),
             workspace=await _workspace(problem, perform),
             page=page_of_form() if request.method == "POST" else "/",
             request_id=request_id,
@@ -124,7 +130,15 @@ async def refusal(problem: Problem, public_url: str, perform: Perform) -> Respon
     return response
 
 
+def _detail_of(problem: Problem) -> str:
+    """Return what the page of a problem says of it."""
+    text = text_of(problem)
+    return f"{_NO_ACCESS} {text}" if problem.code in _OF_PROGRAMS else text
+
+
 def _heading_of(problem: Problem) -> str:
     """Return the heading of the page of a problem."""
+    if problem.code in _OF_PROGRAMS:
+        return "This program can't be connected"
     otherwise = _HEADINGS.get(problem.status, HTTPStatus(problem.status).phrase)
     return _HEADINGS_OF_CODES.get(problem.code, otherwise)

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from octavo.model.accounts.access_limits import READ, Scope, parse_scopes
 from octavo.model.oauth.client import OAuthClient
 from octavo.model.oauth.pkce import check_challenge
-from octavo.model.oauth.redirect_uri import uses_redirect_uri
+from octavo.model.oauth.redirect_uri import check_redirect_uri, uses_redirect_uri
 from octavo.model.oauth.refusal import OAuthRefusal
 
 LONGEST_STATE = 4_096
@@ -45,29 +45,18 @@ class AuthorizationRequest:
         return sha256(json.dumps(shown).encode()).hexdigest()
 
 
-class RefusedToClient(OAuthRefusal):
-    """A refused request whose client learns of it by a redirect.
-
-    Attributes:
-        address: where the person is sent to.
-    """
-
-    def __init__(self, refusal: OAuthRefusal, address: str) -> None:
-        super().__init__(refusal.code, refusal.detail)
-        self.address = address
-
-
 def redirect_uri_of(client: OAuthClient, given: str | None) -> str:
     """Return where the response to a request is sent to.
 
-    Raises `OAuthRefusal`, which must be shown to the person: nothing may be sent to an address that
-    the client did not register (RFC 6749 section 4.1.2.1).
+    Raises `OAuthRefusal`: nothing may be sent to an address that the client did not register (RFC
+    6749 section 4.1.2.1), or that it may not register any more.
     """
     registered = client.metadata.redirect_uris
     if given is None:
-        if len(registered) == 1 and registered[0].startswith("https:"):
-            return registered[0]
-        raise OAuthRefusal("invalid_request", "The request has no redirect_uri.")
+        if len(registered) != 1 or not registered[0].startswith("https:"):
+            raise OAuthRefusal("invalid_request", "The request has no redirect_uri.")
+        given = registered[0]
+    check_redirect_uri(given)
     if not any(uses_redirect_uri(each, given) for each in registered):
         raise OAuthRefusal(
             "invalid_redirect_uri", "The redirect_uri is not one that the program registered."
@@ -80,7 +69,6 @@ def read_request(
     given: Mapping[str, str],
     *,
     resource: str,
-    issuer: str,
     offered: frozenset[Scope],
 ) -> AuthorizationRequest:
     """Return the request of ``client`` with the parameters ``given``.
@@ -89,28 +77,20 @@ def read_request(
         client: the client that the request names.
         given: the parameters of the request, by their names.
         resource: the identifier of the MCP endpoint, the only target (RFC 8707).
-        issuer: of this server, which every response names (RFC 9207).
         offered: the scopes that can be granted; others are left out (RFC 6749 section 3.3).
 
-    Raises:
-        RefusedToClient: the client learns why.
-        OAuthRefusal: the person must be shown why.
+    Raises `OAuthRefusal`. The person must be shown why, and is not redirected: anybody can register
+    a client, and send people with a faulty request (RFC 9700 section 4.11.2).
     """
     redirect_uri = redirect_uri_of(client, given.get("redirect_uri"))
     state = given.get("state")
-    try:
-        if state is not None and len(state) > LONGEST_STATE:
-            state = None
-            raise OAuthRefusal("invalid_request", f"The state exceeds {LONGEST_STATE} characters.")
-        if given.get("response_type") != "code":
-            raise OAuthRefusal("unsupported_response_type", "Send response_type=code.")
-        challenge = check_challenge(given.get("code_challenge"), given.get("code_challenge_method"))
-        check_resource(given.get("resource"), resource)
-        scopes = _scopes(given.get("scope"), offered)
-    except OAuthRefusal as refusal:
-        parameters = {"error": refusal.code, "error_description": refusal.detail}
-        address = response_address(redirect_uri, parameters, state=state, issuer=issuer)
-        raise RefusedToClient(refusal, address) from None
+    if state is not None and len(state) > LONGEST_STATE:
+        raise OAuthRefusal("invalid_request", f"The state exceeds {LONGEST_STATE} characters.")
+    if given.get("response_type") != "code":
+        raise OAuthRefusal("unsupported_response_type", "The response_type must be code.")
+    challenge = check_challenge(given.get("code_challenge"), given.get("code_challenge_method"))
+    check_resource(given.get("resource"), resource)
+    scopes = _scopes(given.get("scope"), offered)
     return AuthorizationRequest(
         client, redirect_uri, "redirect_uri" in given, scopes, state, challenge
     )

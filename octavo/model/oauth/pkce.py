@@ -14,9 +14,9 @@ _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 def check_challenge(challenge: str | None, method: str | None) -> str:
     """Return the code challenge of a request. Raises `OAuthRefusal`."""
     if challenge is None:
-        raise OAuthRefusal("invalid_request", "Send a code_challenge: PKCE is required.")
+        raise OAuthRefusal("invalid_request", "A code_challenge is missing: PKCE is required.")
     if method != "S256":
-        raise OAuthRefusal("invalid_request", "Send code_challenge_method=S256, the only one.")
+        raise OAuthRefusal("invalid_request", "The code_challenge_method must be S256.")
     if _CHALLENGE.fullmatch(challenge) is None:
         raise OAuthRefusal(
             "invalid_request",

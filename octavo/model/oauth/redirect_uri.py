@@ -13,28 +13,48 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 _HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?")
 _BRACKETS = re.compile(r"\[[^\[\]]*\](?::[0-9]*)?")
 _VISIBLE = re.compile(r"[!-~]+")
-# Browsers interpret these themselves, or they lead to files.
-_DANGEROUS = frozenset(
-    {
-        "about",
-        "blob",
-        "chrome",
-        "data",
-        "file",
-        "filesystem",
-        "ftp",
-        "intent",
-        "javascript",
-        "mailto",
-        "res",
-        "resource",
-        "sms",
-        "tel",
-        "vbscript",
-        "view-source",
-        "ws",
-        "wss",
-    }
+# None of these leads to an application that registers itself here. Windows reserves names, Chromium
+# and Firefox list those that they never pass on, HTML those that any web page may handle; Apple,
+# Android, GNOME and KDE document what their own programs handle.
+_HANDLED_ELSEWHERE = re.compile(
+    r"""
+    # Drives of Windows
+      [a-z]
+    # Browsers: their own pages, content in the address, and addresses for another browser
+    | about | blob | cid | data | devtools | file | filesystem | isolated-app | jar | javascript
+    | jscript | livescript | mhtml | mid | mocha | resource | vbscript | view-source | ws | wss
+    | wyciwyg | (?:chrome|edge|moz|ms-browser|opera|safari)(?:-.*)? | brave | vivaldi
+    | firefox(?:-.*)? | googlechromes? | microsoft-edge(?:-.*)? | x-safari-.* | (?:web|ext)\+.*
+    # Windows
+    | ms-.* | microsoft\..* | explorer\..* | search(?:-ms)? | shell | knownfolder | local | res
+    | mk | its | hcp | help | disks? | ie\.http | iehistory | ierss | vnd\.ms\.radio | mso-.*
+    | office | onenote(?:-cmd)? | outlook(?:cal|mail) | odopen | callto | dtmf
+    | bing(?:maps|news|weather)? | zune | xbls? | xbox.* | stickynotes | usertileprovider
+    | windows(?:-.*|\..*|defender|mediacenter.*)? | mswindows.* | microsoft(?:music|video)
+    | skype.* | com\.microsoft\.(?:3dviewer|builder3d) | feedback-hub | insiderhub | rdp | jnlps?
+    | conf | stssync | application\..* | msi\..* | internetshortcut
+    # macOS and iOS
+    | itms.* | itunes.* | macappstores? | x-apple.* | apple(?:-.*|news|notes|script)? | eppc
+    | x-man-page | x-help-.* | x-web-search | x-dictionary | dict | app-prefs | app-settings
+    | prefs | diagnostics | facetime.* | telprompt | imessage | ichat | message | addressbook
+    | ical | calshow | maps? | music | musics | podcasts? | pcast | videos | i?books
+    | photos(?:-.*)? | shoebox | wallet | shortcuts | workflow | shareddocuments
+    | mobile(?:notes|phone) | findmy.* | fmip1 | fmf1 | rdar | tap-to-radar | daap
+    # Android
+    | intent | android.* | content | market | package | voicemail | mms | mmsto | google\..*
+    # Linux desktops
+    | admin | apt | appstream | archive | burn | cdda | computer | flatpak.* | ghelp | gnome.*
+    | gphoto2 | info | kde.* | man | mtp | network | obex.* | programs | recent.* | settings
+    | snap | systemsettings | tags | tar | trash | zip
+    # Protocols, calls and messages, which have a program on every system, and those of HTML
+    | mailto | mapi | s?news | nntp | imap | pop3? | smtp | tel | sms | smsto | sips? | h323 | im
+    | ircs? | xmpp | matrix | geo | webcals? | feeds? | urn | tag | magnet | ed2k | bitcoin
+    | wtai | wifi | openpgp4fpr | dat | dweb | did | ipfs | ipns | ssb | ethereum | hyper | cabal
+    | ftps? | sftp | scp | fish | tftp | rsync | ssh | telnet | tn3270 | rlogin | vnc | gopher
+    | wais | finger | ldaps? | smb | cifs | afp.* | afc | nfs | at | davs?(?:\+sd)? | webdavs?
+    | dns-sd | ipps? | rtsp[su]? | rtmp.* | git(?:\+.*)? | svn(?:\+.*)?
+    """,
+    re.VERBOSE,
 )
 
 
@@ -42,8 +62,8 @@ def check_redirect_uri(uri: str) -> None:
     """Raise `OAuthRefusal` unless a client may register ``uri``.
 
     Allowed are https addresses, http addresses of the loopback interface (RFC 8252 section 7.3),
-    and schemes of applications (RFC 8252 section 7.1), all without a fragment (RFC 6749 section
-    3.1.2).
+    and private-use schemes of applications (RFC 8252 section 7.1), all without a fragment (RFC 6749
+    section 3.1.2). A scheme that a browser or an operating system handles itself is none of these.
     """
     fault = _fault(uri)
     if fault is not None:
@@ -60,8 +80,8 @@ def _fault(uri: str) -> str | None:
         return "must be an absolute URI"
     if "#" in uri:
         return "must not have a fragment"
-    if parts.scheme in _DANGEROUS:
-        return f"must not have the scheme {parts.scheme}"
+    if _HANDLED_ELSEWHERE.fullmatch(parts.scheme):
+        return "must not have a scheme that browsers or operating systems handle themselves"
     if parts.scheme in ("https", "http"):
         # The standard library finds an address in brackets anywhere in the authority.
         misplaced = "[" in parts.netloc and _BRACKETS.fullmatch(parts.netloc) is None
@@ -76,12 +96,13 @@ def uses_redirect_uri(registered: str, given: str) -> bool:
     """Return whether a request with ``given`` uses the URI that its client ``registered``.
 
     They are compared as strings (RFC 6749 section 3.1.2.3); only the port of the loopback interface
-    may differ (RFC 8252 section 7.3).
+    may differ (RFC 8252 section 7.3). One that a client may not register uses none: an earlier
+    version may have allowed it.
     """
-    if given == registered:
-        return True
     if _fault(given) is not None:
         return False
+    if given == registered:
+        return True
     ours, theirs = _split(registered), _split(given)
     if ours is None or theirs is None or (ours.scheme, theirs.scheme) != ("http", "http"):
         return False

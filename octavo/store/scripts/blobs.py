@@ -25,9 +25,9 @@ _USED = """
     EXISTS (SELECT 1 FROM images WHERE images.blob = $1)
     OR EXISTS (SELECT 1 FROM uploads WHERE uploads.blob = $1)
     OR EXISTS (SELECT 1 FROM import_parts WHERE import_parts.blob = $1)
-    OR EXISTS (SELECT 1 FROM thumbnails WHERE thumbnails.blob = $1)
+    OR EXISTS (SELECT 1 FROM thumbnails WHERE thumbnails.blob = $1 AND thumbnails.image <> $1)
 """
-# The thumbnails of an image are removed with it.
+# The thumbnails of an image are removed with it; one may be the image itself.
 _CHECK_THUMBNAILS = """
     UPDATE blobs SET check_at = 0 WHERE key IN (SELECT blob FROM thumbnails WHERE image = $1)
 """

@@ -1,4 +1,4 @@
-"""Read where the content of a revision is stored, and keep the thumbnails of images."""
+"""Read where the content of a revision is stored, and keep what is made of images."""
 
 from __future__ import annotations
 
@@ -47,6 +47,9 @@ _INSERT = """
     ON CONFLICT DO NOTHING
 """
 
+CLEANED = 0
+"""In place of a width: the copy without personal metadata, which may be the image itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredContent:
@@ -88,7 +91,10 @@ def content_of(
 
 
 def thumbnail_of(image: BlobKey, width: int) -> Script[tuple[BlobKey, int] | None]:
-    """Return the thumbnail of an image, with its size in bytes; None if it was not made yet."""
+    """Return the thumbnail of an image, with its size in bytes; None if it was not made yet.
+
+    ``width`` is in pixels, or `CLEANED`.
+    """
 
     async def read_thumbnail(transaction: Transaction) -> tuple[BlobKey, int] | None:
         row = await transaction.fetch_one(
@@ -102,15 +108,18 @@ def thumbnail_of(image: BlobKey, width: int) -> Script[tuple[BlobKey, int] | Non
     return read_thumbnail
 
 
-def add_thumbnail(image: BlobKey, width: int, key: BlobKey) -> Script[None]:
-    """Record a thumbnail that was stored in a reserved blob.
+def add_thumbnail(image: BlobKey, width: int, key: BlobKey) -> Script[tuple[BlobKey, int] | None]:
+    """Record a thumbnail that was stored in a reserved blob, or is the image itself; return it.
 
-    If the image is gone, or has one already, nothing refers to the blob. Raises `BlobCollected`.
+    If the image has one already, return that one; if it is gone, None. Nothing refers to the blob
+    then. Raises `BlobCollected`.
     """
 
-    async def insert_thumbnail(transaction: Transaction) -> None:
-        await mark_stored(transaction, key)
+    async def insert_thumbnail(transaction: Transaction) -> tuple[BlobKey, int] | None:
+        if key != image:
+            await mark_stored(transaction, key)
         await transaction.execute(_INSERT, image, width, key)
+        return await thumbnail_of(image, width)(transaction)
 
     return insert_thumbnail
 

@@ -42,9 +42,9 @@ def finalize(
     return world.ask("POST", place, json=body, headers=headers or {})
 
 
-def image(world: World) -> Json:
+def image(world: World, data: bytes = PNG) -> Json:
     """Upload an image and attach it; return the change."""
-    response = finalize(world, uploaded(world))
+    response = finalize(world, uploaded(world, data))
     assert response.status_code == 200, response.text
     change: Json = response.json()
     return change

@@ -164,9 +164,14 @@ def request_for_another_address_described(world: World) -> httpx.Response:
     return describe(world, asked(world, redirect_uri="https://elsewhere.example/"))
 
 
-@produces("describeAccessRequest", "program_refused")
-def request_with_a_fault_described(world: World) -> httpx.Response:
-    return describe(world, asked(world, response_type="token"))
+@produces("describeAccessRequest", "invalid_scope")
+def request_for_an_unknown_scope_described(world: World) -> httpx.Response:
+    return describe(world, asked(world, scope="everything"))
+
+
+@produces("describeAccessRequest", "invalid_target")
+def request_for_another_target_described(world: World) -> httpx.Response:
+    return describe(world, asked(world, resource="https://elsewhere.example/mcp"))
 
 
 @produces("decideAccessRequest", "200")
@@ -184,9 +189,14 @@ def request_for_another_address_allowed(world: World) -> httpx.Response:
     return decide(world, asked(world, redirect_uri="https://elsewhere.example/"))
 
 
-@produces("decideAccessRequest", "program_refused")
-def request_with_a_fault_allowed(world: World) -> httpx.Response:
-    return decide(world, asked(world, response_type="token"))
+@produces("decideAccessRequest", "invalid_scope")
+def request_for_an_unknown_scope_allowed(world: World) -> httpx.Response:
+    return decide(world, asked(world, scope="everything"))
+
+
+@produces("decideAccessRequest", "invalid_target")
+def request_for_another_target_allowed(world: World) -> httpx.Response:
+    return decide(world, asked(world, resource="https://elsewhere.example/mcp"))
 
 
 @produces("decideAccessRequest", "rate_limited")

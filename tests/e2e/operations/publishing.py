@@ -6,7 +6,7 @@ from html import unescape
 import httpx
 
 from tests.e2e.octavo_process import PUBLIC
-from tests.e2e.operations.attachments import image
+from tests.e2e.operations.attachments import PNG, image
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.identity import hasty
 from tests.e2e.operations.world import UNKNOWN, Json, World, fresh_id
@@ -204,9 +204,9 @@ def long_password_given(world: World) -> httpx.Response:
     return open_link(world, {"token": UNKNOWN}, "x" * 20_000)
 
 
-def shown_image(world: World) -> tuple[str, Json]:
+def shown_image(world: World, data: bytes = PNG) -> tuple[str, Json]:
     """The address of an image of a published note, and the image."""
-    picture = image(world)
+    picture = image(world, data)
     text = f"![A picture](/{picture['path']})"
     note = world.note(text)
     given = {"target": {"kind": "note", "fileId": note["fileId"]}}
@@ -241,7 +241,7 @@ def published_image_read(world: World) -> httpx.Response:
 @produces("getPublishedAttachment", "304")
 def known_published_image_read(world: World) -> httpx.Response:
     address, picture = shown_image(world)
-    headers = {"if-none-match": f'"{picture["revision"]["id"]}"'}
+    headers = {"if-none-match": f'"{picture["revision"]["id"]}.published"'}
     response = world.anybody("GET", address, headers=headers)
     forget_links(world)
     return response

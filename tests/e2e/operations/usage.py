@@ -14,9 +14,10 @@ from tests.e2e.operations.archives import OCTETS, archive
 from tests.e2e.operations.attachments import PNG, image, upload
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.identity import newcomer
+from tests.e2e.operations.publishing import shown_image
 from tests.e2e.operations.world import SYNC, UNKNOWN, Json, World, fresh_id, if_match
 from tests.e2e.server import PATIENCE
-from tests.fakes.image_files import encoded, picture
+from tests.fakes.image_files import encoded, personal_exif, picture
 from tests.fakes.yjs_device import Device
 
 READ: dict[str, tuple[str, str, Json | None]] = {
@@ -326,6 +327,12 @@ def upload_prepared(world: World) -> Act:
 def thumbnail_prepared(world: World) -> Act:
     place = f"{world.file(image(world))}/content?width=1280"
     return lambda world: world.ask("GET", place)
+
+
+@beyond_the_writes("getPublishedAttachment")
+def copy_prepared(world: World) -> Act:
+    address, _ = shown_image(world, encoded(picture((23, 9)), "PNG", exif=personal_exif()))
+    return lambda world: world.anybody("GET", address)
 
 
 @beyond_the_writes("putImportPart")

@@ -152,7 +152,7 @@ async def test_refusal_of_a_person_is_sent_to_the_program(users: PublishingUsers
 
 
 @pytest.mark.parametrize("step", ["describe", "decide"])
-async def test_faults_are_sent_to_the_program_or_shown(users: PublishingUsers, step: str) -> None:
+async def test_response_to_a_fault_leads_nowhere(users: PublishingUsers, step: str) -> None:
     _, cookie = await users.account()
 
     async def ask(**changed: str) -> Response:
@@ -161,12 +161,17 @@ async def test_faults_are_sent_to_the_program_or_shown(users: PublishingUsers, s
             return await users.get(f"{REQUESTS}?{urlencode(given)}", cookie)
         return await users.post(REQUESTS, {"parameters": given, "allow": True}, cookie, FROM_HERE)
 
-    refused = await ask(response_type="token")
-    assert (refused.status, refused.code) == (422, "program_refused")
-    assert refused.json()["redirect"].startswith(f"{CALLBACK}?error=unsupported_response_type")
-    refused = await ask(redirect_uri="https://evil.example/")
-    assert (refused.status, refused.code) == (400, "invalid_redirect_uri")
-    assert "redirect" not in refused.json()
+    for changed, code in (
+        ({"response_type": "token"}, "invalid_oauth_request"),
+        ({"code_challenge_method": "plain"}, "invalid_oauth_request"),
+        ({"scope": "everything"}, "invalid_scope"),
+        ({"resource": "https://evil.example/mcp"}, "invalid_target"),
+        ({"redirect_uri": "https://evil.example/"}, "invalid_redirect_uri"),
+    ):
+        refused = await ask(**changed)
+        assert (refused.status, refused.code) == (400, code)
+        assert "redirect" not in refused.json()
+        assert "client.example" not in refused.body.decode()
 
 
 async def test_request_of_another_site_is_refused(users: PublishingUsers) -> None:

@@ -24,8 +24,9 @@ from octavo.model.usage import (
 )
 from octavo.store.scripts import usage
 from octavo.store.scripts.usage import InstallationAmount
+from tests.fakes import asgi_client
 from tests.fakes.asgi_client import Response
-from tests.fakes.image_files import encoded, picture
+from tests.fakes.image_files import encoded, personal_exif, picture
 from tests.fakes.mcp_client import McpClient
 from tests.fakes.notes_api import Note, NotesApi, account_id, opened, refusal, tag_of
 from tests.fakes.yjs_device import Device
@@ -88,8 +89,11 @@ OF_READERS = {"getPublishedPage", "getPublishedAttachment"}
 """They count for an owner of the workspace, and hide that a limit refuses them."""
 THROUGH_TOOLS = {"serveMcp"}
 """Its tools perform the operations that send content."""
-STORING = {"uploadAttachment", "getFileContent", "putImportPart", "completeWorkspaceImport"}
-"""Operations that store images, thumbnails, or parts of archives."""
+STORING = {
+    *("uploadAttachment", "getFileContent", "getPublishedAttachment"),
+    *("putImportPart", "completeWorkspaceImport"),
+}
+"""Operations that store images, what is made of them, or parts of archives."""
 
 
 async def tea(api: NotesApi) -> Note:
@@ -373,6 +377,21 @@ async def test_thumbnail_costs_its_bytes_and_is_refused_alike(api: NotesApi) -> 
         assert_refused(await api.owner.ask(method, place), "account-download-objects")
         known = await api.owner.ask(method, place, if_none_match=tag_of(thumbnail))
         assert_refused(known, "account-download-objects")
+
+
+async def test_published_image_costs_the_bytes_that_are_sent(api: NotesApi) -> None:
+    data = encoded(picture((40, 30)), "JPEG", exif=personal_exif())
+    object_id = await api.upload(data, "a.jpg", "image/jpeg")
+    given = {"path": "attachments/a.jpg"}
+    made = await api.owner.post(f"{api.place}/attachments/{object_id}/finalize", given)
+    note = await api.note("tea.md", "![[a.jpg]]")
+    link = await api.publish({"kind": "note", "fileId": note.id})
+    change = made.json()
+    path = f"attachments/{change['fileId']}/{change['revision']['id']}?note={note.id}"
+    await asgi_client.ask(api.application, "HEAD", f"{link.path}/{path}")
+    sent = await link.image(f"{link.token}/{path}")
+    assert 0 < len(sent.body) < len(data)
+    assert (await read_by(api))[0] == Amount(len(sent.body), 1)
 
 
 async def test_facts_of_an_image_are_no_content(api: NotesApi) -> None:

@@ -9,11 +9,12 @@ import pytest
 import trio
 
 from octavo.accounts.attempts import RATES
+from octavo.images.facts import InvalidImage
 from octavo.model.accounts.refusal import TooManyAttempts
 from octavo.model.publishing.ticket import TICKET_SECONDS
 from octavo.model.usage import DownloadLimits, InstallationLimits
 from tests.fakes.asgi_client import ask
-from tests.fakes.image_files import encoded, picture
+from tests.fakes.image_files import SRGB, animation, encoded, personal_exif, picture, pixels
 from tests.fakes.notes_api import Json, NotesApi, Published, opened, refusal
 
 WHOLE = {"kind": "folder", "path": ""}
@@ -396,6 +397,75 @@ async def test_image_is_proven_on_every_call(api: NotesApi) -> None:
     assert len(bodies) == 1
     await note.update(text="No image any more.")
     assert (await link.image(f"{link.token}{address}")).status == 404
+
+
+def personal(form: str) -> bytes:
+    """An image with the position and the names of its owner."""
+    if form == "GIF":
+        return animation("GIF", (40, 30), 3, comment=b"A comment of Ada")
+    return encoded(picture((40, 30)), form, exif=personal_exif(), icc_profile=SRGB)
+
+
+async def shown_by(api: NotesApi, data: bytes, form: str = "JPEG") -> tuple[str, Json]:
+    """Publish a note with an image; return the address of the image, and its change."""
+    name, media_type = f"cup.{form.lower()}", f"image/{form.lower()}"
+    object_id = await api.upload(data, name, media_type)
+    path = {"path": f"attachments/{name}"}
+    made = await api.owner.post(f"{api.place}/attachments/{object_id}/finalize", path)
+    note = await api.note("tea/green.md", f"![[{name}]]")
+    link = await api.publish({"kind": "note", "fileId": note.id})
+    [address] = hrefs(await link.read(), "/attachments/")
+    return f"{link.path}{address}", made.json()
+
+
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "GIF"])
+async def test_image_is_published_without_personal_metadata(api: NotesApi, form: str) -> None:
+    original = personal(form)
+    path, image = await shown_by(api, original, form)
+    head = await ask(api.application, "HEAD", path)
+    sent = await ask(api.application, "GET", path)
+    assert (sent.status, sent.header("content-type")) == (200, f"image/{form.lower()}")
+    assert b"Ada" in original
+    assert b"Ada" not in sent.body
+    assert pixels(sent.body) == pixels(original)
+    assert sent.header("content-length") == head.header("content-length") == str(len(sent.body))
+    # The tag is not that of the file, which members read as it was uploaded.
+    of_file = f'"{image["revision"]["id"]}"'
+    assert sent.header("etag") == head.header("etag") != of_file
+    for tag, status in ((of_file, 200), (sent.header("etag") or "", 304)):
+        headers = [(b"if-none-match", tag.encode()), (b"range", b"bytes=0-99999")]
+        again = await ask(api.application, "GET", path, headers=headers)
+        assert (again.status, again.header("etag")) == (status, sent.header("etag"))
+        assert again.body == (sent.body if status == 200 else b"")
+    whole = await api.owner.get(f"{api.place}/files/{image['fileId']}/content")
+    assert whole.body == original
+
+
+async def test_image_whose_metadata_can_not_be_removed_is_not_sent(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = await shown_by(api, personal("JPEG"))
+
+    def fail(path: str, out: str) -> bool:
+        raise InvalidImage("It is damaged.")
+
+    with monkeypatch.context() as failing:
+        failing.setattr("octavo.images.metadata.remove_personal_metadata", fail)
+        for method in ("GET", "HEAD"):
+            response = await ask(api.application, method, path)
+            assert (response.status, response.header("etag")) == (503, None)
+            assert b"Ada" not in response.body
+    assert (await ask(api.application, "GET", path)).status == 200
+
+
+async def test_image_whose_copy_may_not_be_written_is_not_sent() -> None:
+    async with opened(InstallationLimits(writes=1)) as api:
+        path, _ = await shown_by(api, personal("JPEG"))
+        assert refusal(await ask(api.application, "GET", path)) == (503, "storage_busy")
+    async with opened(InstallationLimits(writes=1)) as api:
+        # There is nothing to remove, and nothing to write.
+        path, _ = await shown_by(api, PNG, "PNG")
+        assert (await ask(api.application, "GET", path)).body == PNG
 
 
 async def test_image_of_a_folder_link_is_found_without_the_note(api: NotesApi) -> None:

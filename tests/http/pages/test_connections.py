@@ -5,7 +5,9 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pytest
 
+from octavo.model.oauth.client import ClientId, ClientMetadata, OAuthClient
 from octavo.model.oauth.pkce import challenge_of
+from octavo.store.scripts import oauth_clients
 from tests.fakes.oauth_rig import CALLBACK, VERIFIER
 from tests.fakes.page_reader import Installation, PageReader
 from tests.http.pages.test_publications import NOTE, create_workspace
@@ -68,7 +70,7 @@ async def test_unknown_program_is_explained_without_asking_for_a_password(
     await ann.open(await request(house, client_id=client_id))
     assert ann.status == 400
     assert "www-authenticate" not in ann.received
-    assert ann.page.headings == ["This address does not work"]
+    assert ann.page.headings == ["This program can't be connected"]
 
 
 async def test_name_of_a_program_is_text(house: Installation, ann: PageReader) -> None:
@@ -143,7 +145,10 @@ async def test_person_refuses(house: Installation, ann: PageReader) -> None:
     await ann.open(await request(house))
     form = ann.form("Allow")
     await ann.send_form(form, decision="deny")
-    assert parse_qs(urlsplit(ann.path).query)["error"] == ["access_denied"]
+    assert (ann.status, ann.page.headings) == (200, ["Access not allowed"])
+    # The person decides whether to go back: the program is nobody that anybody trusts.
+    found = parse_qs(urlsplit(ann.page.links["Go back to client.example"]).query)
+    assert (found["error"], found["state"]) == (["access_denied"], ["s"])
     await ann.open("/account/connections")
     assert "No programs yet" in ann.text
 
@@ -158,12 +163,44 @@ async def test_stranger_comes_back_after_signing_in(house: Installation) -> None
     assert reader.page.headings == ["Allow access to your notes?"]
 
 
-async def test_fault_is_shown_or_sent_to_the_program(house: Installation, ann: PageReader) -> None:
-    await ann.open(await request(house, code_challenge_method="plain"))
-    assert ann.path.startswith(f"{CALLBACK}?error=invalid_request")
-    await ann.open(await request(house, redirect_uri="https://evil.example/"))
-    assert ann.status == 400
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"code_challenge_method": "plain"},
+        {"scope": "everything"},
+        {"resource": "https://evil.example/mcp"},
+        {"response_type": "evil"},
+        {"state": "s" * 5000},
+        {"redirect_uri": "https://evil.example/"},
+        {"redirect_uri": "evil://editor/cb"},
+    ],
+)
+async def test_fault_is_shown_and_leads_nowhere(
+    house: Installation, ann: PageReader, changed: dict[str, str]
+) -> None:
+    path = await request(house, **changed)
+    await ann.open(path)
+    assert (ann.status, ann.path) == (400, path)
+    assert ann.page.headings == ["This program can't be connected"]
+    assert "got no access to your notes. Start again from there" in ann.text
+    assert not [each for each in ann.page.links.values() if each[0] not in "/#"]
     assert "evil" not in ann.text
+
+
+async def test_program_that_registered_an_address_before_it_was_refused_gets_nobody(
+    house: Installation, ann: PageReader
+) -> None:
+    made = ClientId("01900000-0000-7000-8000-0000000000ff")
+    metadata = ClientMetadata("An old program", ("ms-msdt:/id",), "none")
+    await house.users.identity.store.write(
+        oauth_clients.register(OAuthClient(made, metadata), b"d" * 32)
+    )
+    for changed in ({}, {"response_type": "token"}):
+        await ann.open(await request(house, client_id=made, redirect_uri="ms-msdt:/id", **changed))
+        assert (ann.status, "ms-msdt" in ann.text) == (400, False)
+
+
+async def test_request_that_can_not_be_read_is_shown(house: Installation, ann: PageReader) -> None:
     await ann.open("/oauth/authorize")
     assert (ann.status, len(ann.page.headings)) == (400, 1)
     path = await request(house)

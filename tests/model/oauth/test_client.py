@@ -58,6 +58,7 @@ def test_name_is_one_short_line_of_visible_characters(name: str) -> None:
         ({"redirect_uris": [1]}, "invalid_redirect_uri"),
         ({"redirect_uris": [URI] * 21}, "invalid_redirect_uri"),
         ({"redirect_uris": [URI, "http://client.example/cb"]}, "invalid_redirect_uri"),
+        ({"redirect_uris": [URI, "ms-msdt:/id"]}, "invalid_redirect_uri"),
         ({"token_endpoint_auth_method": "private_key_jwt"}, "invalid_client_metadata"),
         ({"token_endpoint_auth_method": ["none"]}, "invalid_client_metadata"),
         ({"grant_types": ["client_credentials"]}, "invalid_client_metadata"),
@@ -133,6 +134,13 @@ def test_document_describes_the_client_at_its_address() -> None:
     found = read_document(ADDRESS, {"client_id": ADDRESS, "redirect_uris": [URI]})
     assert (found.client_id, found.metadata.auth_method) == (ADDRESS, "none")
     assert found.secret_digest is None
+
+
+def test_document_with_an_address_that_a_system_handles_is_refused() -> None:
+    document = {"client_id": ADDRESS, "redirect_uris": [URI, "search-ms:query=a"]}
+    with pytest.raises(OAuthRefusal) as refused:
+        read_document(ADDRESS, document)
+    assert refused.value.code == "invalid_redirect_uri"
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from octavo.store.postgres import open_postgres
 from octavo.store.scripts import blobs, feed, files, uploads, workspaces
 from octavo.store.scripts.changesets import commit_changesets
 from octavo.store.scripts.contents import UploadGone
+from octavo.store.scripts.images import CLEANED, add_thumbnail
 from octavo.store.scripts.sweeping import sweep
 from octavo.store.sqlite import open_inline
 from octavo.store.transaction import Script, Transaction
@@ -239,6 +240,23 @@ class Uploads:
         while await store.write(sweep()):
             pass
         assert await collected(store, 2 * DAY) == []
+
+    async def test_copy_is_collected_with_its_image_also_if_it_is_the_image(
+        self, store: Store
+    ) -> None:
+        plain = await store_upload(store, upload("o1"))
+        personal = await store_upload(store, upload("o2", digest=8))
+        copy = new_blob(upload("o3", digest=9))
+        await store.write(blobs.reserve([copy], 0))
+        assert await store.write(add_thumbnail(plain, CLEANED, plain)) == (plain, 100)
+        assert await store.write(add_thumbnail(personal, CLEANED, copy.key)) == (copy.key, 100)
+        assert await collected(store, 0) == []
+        await store.write(uploads.expire(DAY + 1))
+        # The copies are due when their images are gone.
+        await collected(store, DAY)
+        assert await collected(store, DAY) == sorted([plain, personal, copy.key])
+        assert await store.read(counting("thumbnails")) == 0
+        assert await store.write(add_thumbnail(plain, CLEANED, plain)) is None
 
     async def test_deleted_workspace_frees_its_images(self, store: Store) -> None:
         given = upload("o1")
