@@ -37,7 +37,7 @@ class Portal:
     async def open(self, account_id: AccountId, page: str) -> str:
         """Return the address of a page, with a new token for the account in its query.
 
-        Only the digest of the token is stored. Earlier tokens of the account end. Raises
+        Only the digest of the token is stored. Earlier tokens of the account stay valid. Raises
         `PortalMissing`, `AccountGone` and `StoreUnavailable`. If cancelled, a token that is lost
         may have been created; it expires.
         """
@@ -45,9 +45,10 @@ class Portal:
         if address is None:
             raise PortalMissing
         token = opaque_token(self._new_token())
-        expires_at = milliseconds(self._now()) + milliseconds(TOKEN_SECONDS)
+        now = milliseconds(self._now())
+        expires_at = now + milliseconds(TOKEN_SECONDS)
         await self._store.write(
-            portal_tokens.create(digest_of(token.encode()), account_id, expires_at)
+            portal_tokens.create(digest_of(token.encode()), account_id, now, expires_at)
         )
         return with_token(address, token)
 

@@ -214,7 +214,7 @@ def wire_application(
             ),
             ImportOperations(parts.archives.imports, parts.access),
             ExportOperations(
-                parts.archives.exports, parts.access, authenticator, metering, now=now
+                parts.archives.exports, parts.access, authenticator, metering, now=now, legal=legal
             ),
             NoticeOperations(),
             LegalOperations(legal_pages.get),

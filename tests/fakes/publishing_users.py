@@ -121,7 +121,12 @@ class PublishingUsers(UsersApi):
             AttachmentOperations(submitter, self.images.uploads, uploaded, texts),
             ImportOperations(self.archives.imports, api.access),
             ExportOperations(
-                self.archives.exports, api.access, authenticator, metering, now=sources.now
+                self.archives.exports,
+                api.access,
+                authenticator,
+                metering,
+                now=sources.now,
+                legal=self.identity.legal,
             ),
             HistoryOperations(store, api.access, metering),
             LinkOperations(store, api.access),

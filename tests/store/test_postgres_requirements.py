@@ -6,6 +6,7 @@ import asyncpg  # type: ignore[import-untyped]
 import pytest
 
 from octavo.store import StoreError, StoreUnavailable, StoreUnusable
+from octavo.store.postgres.connection import POOLER
 from octavo.store.postgres.requirements import OLDEST, opening_failure, require_usable
 
 URL = "postgresql://ann:secret@db.example:5433/notes"
@@ -46,6 +47,8 @@ def test_database_without_unicode_is_refused(encoding: str) -> None:
                 " correct user and password in the setting database"
             ),
         ),
+        (asyncpg.InvalidSQLStatementNameError("no"), StoreUnusable, POOLER),
+        (asyncpg.DuplicatePreparedStatementError("no"), StoreUnusable, POOLER),
         (
             asyncpg.InvalidCatalogNameError("no"),
             StoreUnusable,

@@ -13,7 +13,7 @@ from octavo.model.workspace import Right, Role, Workspace, grants
 from octavo.store import Store
 from octavo.store.gathered_reads import GatheredReads
 from octavo.store.scripts.accounts import state_of
-from octavo.store.scripts.workspaces import roles_of, seen_by
+from octavo.store.scripts.workspaces import owned_alone, roles_of, seen_by
 
 _REQUIRED_ROLE: dict[Right, str] = {
     "read": "reader or higher",
@@ -114,6 +114,10 @@ class Access:
         if state == "locked":
             raise AccountLocked
         await self.check(workspace_id, caller, right)
+
+    async def alone(self, workspace_id: WorkspaceId, caller: Caller) -> bool:
+        """Return whether the caller owns the workspace alone: nobody else is a member."""
+        return await self._store.read(owned_alone(workspace_id, caller.account_id))
 
     async def workspace(self, call: Call, workspace_id: WorkspaceId, right: Right) -> WorkspaceId:
         """Return the workspace in the path of a request, where the caller has ``right``.

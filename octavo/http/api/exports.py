@@ -14,9 +14,11 @@ from octavo.http.contract.call import Authenticator, Call
 from octavo.http.contract.content_disposition import content_disposition
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.problems import NotFound
+from octavo.http.contract.problems import AccountLocked, NotFound
 from octavo.http.contract.reply import NoBytes, Stream
 from octavo.model.accounts.access_limits import READ
+from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentDue, LegalDocuments
+from octavo.model.identity import WorkspaceId
 from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.transfers.exports import ExportFormat, Exports
 
@@ -43,6 +45,7 @@ class ExportOperations:
         authenticator: checks during a long response whether the caller is still authorised.
         metering: counts the files.
         now: the clock, for the file names.
+        legal: the documents that accounts must have accepted.
     """
 
     def __init__(
@@ -53,8 +56,10 @@ class ExportOperations:
         metering: Metering,
         *,
         now: Clock,
+        legal: LegalDocuments = NO_DOCUMENTS,
     ) -> None:
         self._exports = exports
+        self._legal = legal
         self._now = now
         self._metering = metering
         self._access = access
@@ -67,11 +72,13 @@ class ExportOperations:
         tag="archives",
         summary="Export a workspace as a zip archive",
         description="The archive has the live files at one position, whatever is changed "
-        "meanwhile. What an export has, an import takes unchanged.",
+        "meanwhile. What an export has, an import takes unchanged. A locked account, or one that "
+        "has not accepted the legal documents, can export the workspaces that it owns alone: those "
+        "without any other member.",
         security=Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
-        locked=Locked.ALLOWED,
+        locked=Locked.CONDITIONAL,
         headers={"content-disposition": "The file name of the archive."},
         media_types=(ZIP,),
         problems=(NotFound, *ARCHIVE_JOB_PROBLEMS, *METERED),
@@ -81,6 +88,7 @@ class ExportOperations:
     async def export_workspace(self, call: Call, path: WorkspacePath, query: ExportQuery) -> Stream:
         """Export a workspace."""
         workspace_id, within = await self._access.visible(call, path.workspace_id)
+        await self._require_alone_if_restricted(call, workspace_id)
         await self._metering.admit(call)
         if await self._metering.limited(call):
             # An export that would be cut off is not begun.
@@ -97,6 +105,7 @@ class ExportOperations:
         async def permit() -> None:
             call.authenticated_as(await self._authenticator.authenticate(call))
             await self._access.require(call, workspace_id, "read")
+            await self._require_alone_if_restricted(call, workspace_id)
 
         account_id = call.principal_as(Caller).account_id
         count = partial(self._metering.count, call)
@@ -107,3 +116,14 @@ class ExportOperations:
         except WorkspaceGone:
             raise NotFound from None
         return Stream(export.chunks, ZIP, headers=headers)
+
+    async def _require_alone_if_restricted(self, call: Call, workspace_id: WorkspaceId) -> None:
+        """Raise `AccountLocked` or `ConsentDue` for what other members may have written."""
+        caller = call.principal_as(Caller)
+        if not caller.locked and not caller.consent_due:
+            return
+        if await self._access.alone(workspace_id, caller):
+            return
+        if caller.locked:
+            raise AccountLocked
+        raise ConsentDue(self._legal)

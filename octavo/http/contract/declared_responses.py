@@ -46,7 +46,7 @@ def derived_problems(declared: Declaration) -> tuple[type[Problem], ...]:
     if declared.security is Security.SESSION_OR_KEY:
         if declared.method != "GET":
             found.append(WrongOrigin)
-        if declared.locked is Locked.REFUSED:
+        if declared.locked is not Locked.ALLOWED:
             found += (ConsentRequired, AccountLocked)
     if declared.body is not None:
         found += (BodyTimeout, BodyTooLarge, UnsupportedMediaType)

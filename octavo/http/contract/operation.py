@@ -55,6 +55,8 @@ class Locked(Enum):
 
     REFUSED = "refused"
     ALLOWED = "allowed"
+    CONDITIONAL = "conditional"
+    """The handler refuses them unless a condition holds, which its description names."""
 
 
 class ContractError(Exception):

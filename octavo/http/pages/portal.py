@@ -36,7 +36,7 @@ def portal_links(portal: Mapping[str, str]) -> tuple[PortalLink, ...]:
 def add_portal_page(site: Site) -> None:
     """Serve the form that opens a page of the portal."""
 
-    @site.form("/account/portal", once=True)
+    @site.form("/account/portal")
     async def open_portal(visitor: Visitor) -> Response:
         body = {"path": visitor.given.get("page", "")}
         opened = await visitor.api.send(PortalOpened, "POST", "/api/account/portal", body)

@@ -64,7 +64,7 @@ class OperationEntry:
     summary: str
     description: str
     callers: str
-    allowed_when_locked: bool
+    when_locked: str
     rate: str | None
     parameters: tuple[Member, ...]
     body: Content | None
@@ -137,7 +137,7 @@ def _operation(
         summary=str(operation.get("summary", "")),
         description=str(operation.get("description", "")),
         callers=_callers(cast("Sequence[Mapping[str, object]]", operation.get("security", ()))),
-        allowed_when_locked=operation.get("x-locked-account") == "allowed",
+        when_locked=str(operation.get("x-locked-account", "")),
         rate=None if rate is None else str(rate),
         parameters=tuple(_parameters(cast("Sequence[Schema]", operation.get("parameters", ())))),
         body=None if body is None else _content(body, schemas),

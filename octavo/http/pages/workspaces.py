@@ -93,7 +93,26 @@ def add_workspace_pages(site: Site) -> None:
 
 async def _list(visitor: Visitor, trouble: Trouble | None = None) -> Response:
     page = await visitor.api.get(WorkspaceList, LIST, **visitor.page)
-    return await show("workspaces/list.html", trouble=trouble, page=page, given=visitor.given)
+    exportable: set[str] = set()
+    if visitor.account.state == "locked":
+        exportable = {each.id for each in page.items if await _exportable(visitor, each)}
+    return await show(
+        "workspaces/list.html",
+        trouble=trouble,
+        page=page,
+        given=visitor.given,
+        exportable=exportable,
+    )
+
+
+async def _exportable(visitor: Visitor, workspace: WorkspaceDocument) -> bool:
+    if not grants(workspace.role, "own"):
+        return False
+    try:
+        await visitor.api.call("HEAD", f"{LIST}/{workspace.id}/export")
+    except Problem:
+        return False
+    return True
 
 
 async def _settings(

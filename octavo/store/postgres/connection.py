@@ -1,11 +1,18 @@
-"""Connections to a PostgreSQL server, and their settings."""
+"""Connections to a PostgreSQL server, their settings, and the beginning of transactions.
 
-from collections.abc import Awaitable, Callable, Sequence
+A pooler such as PgBouncer may drop the parameters with which a connection starts. So isolation and
+limits are set by statements: for the session, where a statement is a transaction of its own, and
+again by the statement that begins a transaction. Each connection is checked once.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 import asyncpg  # type: ignore[import-untyped]
 
 from octavo.store import identifiers
+from octavo.store.errors import StoreUnavailable
 
 CONNECT_SECONDS = 5.0
 # Enforced by the server. A timer of the client for each statement would cost more than many
@@ -13,6 +20,14 @@ CONNECT_SECONDS = 5.0
 STATEMENT_SECONDS = 25.0
 # A server that has lost its client must release its locks.
 IDLE_SECONDS = 60.0
+
+ISOLATION = "serializable"
+POOLER = (
+    "a pooler between Octavo and PostgreSQL changes its sessions: in PgBouncer, set pool_mode ="
+    " session for this database, or name the PostgreSQL server itself in the setting database"
+)
+
+_SETTINGS = "SELECT name, setting FROM pg_settings WHERE name = ANY($1::text[])"
 
 Notified = Callable[[object, int, str, str], None]
 
@@ -48,30 +63,54 @@ class PooledConnection(Protocol):
         """Close gracefully."""
 
 
-async def connect(url: str, *, statement_seconds: float = STATEMENT_SECONDS) -> PooledConnection:
-    """Open a connection; in asyncio. Raise the exceptions of asyncpg.
+def limits(statement_seconds: float = STATEMENT_SECONDS) -> dict[str, str]:
+    """Return the settings that limit statements and transactions, in milliseconds."""
+    return {
+        "statement_timeout": str(int(statement_seconds * 1000)),
+        "idle_in_transaction_session_timeout": str(int(IDLE_SECONDS * 1000)),
+    }
 
-    ``statement_seconds`` is the maximum time of a statement, 0 for no limit.
+
+def beginning(*, reading: bool) -> str:
+    """Return the statements, sent at once, that begin a transaction."""
+    begin = f"BEGIN ISOLATION LEVEL {ISOLATION} {'READ ONLY' if reading else 'READ WRITE'}"
+    return "; ".join([begin, *(f"SET LOCAL {name} = {value}" for name, value in limits().items())])
+
+
+async def connect(url: str, *, statement_seconds: float = STATEMENT_SECONDS) -> PooledConnection:
+    """Open a connection; in asyncio.
+
+    ``statement_seconds`` is the maximum time of a statement, 0 for no limit. Raises the exceptions
+    of asyncpg, and `StoreUnavailable` when the session does not have the settings.
     """
-    connection = await asyncpg.connect(
-        url,
-        timeout=CONNECT_SECONDS,
-        server_settings={
-            "application_name": "octavo",
-            "default_transaction_isolation": "serializable",
-            "statement_timeout": str(int(statement_seconds * 1000)),
-            "idle_in_transaction_session_timeout": str(int(IDLE_SECONDS * 1000)),
-            "timezone": "UTC",
-        },
-    )
-    await connection.set_type_codec(
-        "uuid",
-        schema="pg_catalog",
-        encoder=identifiers.to_bytes,
-        decoder=identifiers.to_text,
-        format="binary",
-    )
+    asked = {"default_transaction_isolation": ISOLATION, **limits(statement_seconds)}
+    # A pooler accepts a connection at once, and its first statement waits for a session.
+    async with asyncio.timeout(CONNECT_SECONDS):
+        # Poolers keep these two, and refuse others.
+        given = {"application_name": "octavo", "timezone": "UTC"}
+        connection = await asyncpg.connect(url, server_settings=given)
+        try:
+            await connection.execute("; ".join(f"SET {name} = {asked[name]}" for name in asked))
+            await connection.set_type_codec(
+                "uuid",
+                schema="pg_catalog",
+                encoder=identifiers.to_bytes,
+                decoder=identifiers.to_text,
+                format="binary",
+            )
+            require_settings(asked, await connection.fetch(_SETTINGS, [*asked]))
+        except BaseException:
+            connection.terminate()
+            raise
     return cast(PooledConnection, connection)
+
+
+def require_settings(asked: Mapping[str, str], found: Iterable[tuple[str, str]]) -> None:
+    """Raise `StoreUnavailable` unless what was ``asked`` for is among the settings found."""
+    settings = dict(found)
+    for name, value in asked.items():
+        if settings.get(name) != value:
+            raise StoreUnavailable(f"{name} is {settings.get(name)} instead of {value}: {POOLER}")
 
 
 class Connections:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from octavo.store.errors import StoreError
 from octavo.store.migrations import APPLIED, MIGRATED, RECORD, RECORD_ONE, Migration, pending
-from octavo.store.postgres.connection import PooledConnection
+from octavo.store.postgres.connection import ISOLATION, PooledConnection
 from octavo.store.postgres.failures import FAILURES
 
 # A number that no other application is likely to use: "octavo" in ASCII.
@@ -61,7 +61,7 @@ async def _applied(connection: PooledConnection) -> dict[int, str]:
 
 
 async def _apply(connection: PooledConnection, migration: Migration) -> None:
-    await connection.execute("BEGIN")
+    await connection.execute(f"BEGIN ISOLATION LEVEL {ISOLATION}")
     try:
         await connection.execute(collated(migration.sql))
         await connection.execute(RECORD_ONE, migration.version, migration.name, migration.digest)

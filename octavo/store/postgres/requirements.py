@@ -4,7 +4,7 @@ import asyncio
 from urllib.parse import unquote, urlsplit
 
 from octavo.store.errors import StoreError, StoreUnavailable, StoreUnusable
-from octavo.store.postgres.connection import PooledConnection
+from octavo.store.postgres.connection import POOLER, PooledConnection
 from octavo.store.postgres.failures import failure, message_of
 
 OLDEST = 12
@@ -15,6 +15,8 @@ _PASSWORD = frozenset({"28P01", "28000"})
 _NO_DATABASE = "3D000"
 # No right to create in a schema; no schema to create in.
 _NOT_ALLOWED = frozenset({"42501", "3F000"})
+# A prepared statement does not exist, or exists already.
+_OTHER_SESSION = frozenset({"26000", "42P05"})
 
 
 async def check_database(connection: PooledConnection) -> None:
@@ -24,6 +26,16 @@ async def check_database(connection: PooledConnection) -> None:
         " current_setting('server_encoding'), current_database()"
     )
     require_usable(*row)
+
+
+async def check_sessions(one: PooledConnection, other: PooledConnection) -> None:
+    """Raise `StoreUnusable` when two open connections share a session; in asyncio.
+
+    A pooler that gives a session to one transaction after another loses notifications and locks.
+    """
+    pid = "SELECT pg_backend_pid()"
+    if tuple(await one.fetchrow(pid)) == tuple(await other.fetchrow(pid)):
+        raise StoreUnusable(f"two connections share one session: {POOLER}")
 
 
 def require_usable(number: int, version: str, encoding: str, database: str) -> None:
@@ -75,6 +87,8 @@ def _opening_failure(error: BaseException, url: str) -> StoreError:
             f"the user {user} may not create tables in the database {database} ({error}): let its"
             " owner run GRANT CREATE, USAGE ON SCHEMA public TO the user, or name another user"
         )
+    elif code in _OTHER_SESSION:
+        return StoreUnusable(POOLER)
     return failure(error)
 
 

@@ -11,11 +11,16 @@ from octavo.store.errors import StatementInvalid, StoreUnavailable
 from octavo.store.fair_turns import FairTurns, working_for
 from octavo.store.migrations import NEWEST, shipped
 from octavo.store.postgres.bridge import Bridge, open_bridge, ungrouped
-from octavo.store.postgres.connection import Connections, PooledConnection, connect
+from octavo.store.postgres.connection import (
+    Connections,
+    PooledConnection,
+    beginning,
+    connect,
+)
 from octavo.store.postgres.failures import FAILURES, Conflict, commit_failure, failure, message_of
 from octavo.store.postgres.listening import Messages, listening
 from octavo.store.postgres.migrating import migrate
-from octavo.store.postgres.requirements import check_database, opening_failure
+from octavo.store.postgres.requirements import check_database, check_sessions, opening_failure
 from octavo.store.postgres.transaction import PostgresTransaction
 from octavo.store.transaction import (
     NotInOneStatement,
@@ -37,8 +42,8 @@ MAX_ATTEMPTS = 12
 FIRST_PAUSE = 0.002
 LONGEST_PAUSE = 0.25
 
-_BEGIN_READING = "BEGIN READ ONLY"
-_BEGIN_WRITING = "BEGIN READ WRITE"
+_BEGIN_READING = beginning(reading=True)
+_BEGIN_WRITING = beginning(reading=False)
 
 
 def pause_before(attempt: int, random: float) -> float | None:
@@ -240,11 +245,19 @@ class PostgresStore:
             connection = await connect(self._url, statement_seconds=0)
             try:
                 await check_database(connection)
+                await self._check_sessions(connection)
                 await migrate(connection, shipped("postgres"))
             finally:
                 connection.terminate()
         except FAILURES as error:
             raise opening_failure(error, self._url) from error
+
+    async def _check_sessions(self, connection: PooledConnection) -> None:
+        other = await connect(self._url)
+        try:
+            await check_sessions(connection, other)
+        finally:
+            other.terminate()
 
     async def close(self) -> None:
         """Close the idle connections; in asyncio."""

@@ -9,17 +9,19 @@ from octavo.store.scripts.expiry import MAX_ROWS
 from octavo.store.transaction import Script, Transaction
 
 
-def create(digest: bytes, account_id: AccountId, expires_at: int) -> Script[None]:
-    """Insert a token with ``digest``, and delete the earlier ones of the account.
+def create(digest: bytes, account_id: AccountId, now: int, expires_at: int) -> Script[None]:
+    """Insert a token with ``digest``, and delete those of the account that have expired.
 
-    ``expires_at`` is in milliseconds of Unix time. Raises `AccountGone`.
+    ``now`` and ``expires_at`` are in milliseconds of Unix time. Raises `AccountGone`.
     """
 
     async def insert_token(transaction: Transaction) -> None:
         if not await is_open(transaction, account_id):
             raise AccountGone
         await transaction.execute(
-            "DELETE FROM portal_tokens WHERE account_id = $1::uuid", account_id
+            "DELETE FROM portal_tokens WHERE account_id = $1::uuid AND expires_at <= $2",
+            account_id,
+            now,
         )
         await transaction.execute(
             "INSERT INTO portal_tokens (digest, account_id, expires_at) VALUES ($1, $2::uuid, $3)",

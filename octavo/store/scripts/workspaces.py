@@ -177,6 +177,20 @@ def roles_of(
     return read_roles
 
 
+def owned_alone(workspace_id: WorkspaceId, account_id: AccountId) -> Script[bool]:
+    """Return whether the account owns the workspace and is its only member."""
+
+    @single_statement
+    async def read_members(transaction: Transaction) -> bool:
+        rows = await transaction.fetch_all(
+            "SELECT account_id, role FROM members WHERE workspace_id = $1::uuid LIMIT 2",
+            workspace_id,
+        )
+        return [tuple(row) for row in rows] == [(account_id, "owner")]
+
+    return read_members
+
+
 class WorkspaceAccess(NamedTuple):
     """A workspace, as an account may follow it.
 

@@ -61,8 +61,9 @@ async def test_unknown_program_is_no_challenge_for_the_person(users: PublishingU
         assert response.header("www-authenticate") is None
 
 
-async def test_allowed_program_is_listed_and_revoked(users: PublishingUsers) -> None:
-    _, cookie = await users.account()
+@pytest.mark.parametrize("state", ["enabled", "locked"])
+async def test_allowed_program_is_listed_and_revoked(users: PublishingUsers, state: State) -> None:
+    account, cookie = await users.account()
     made = await users.post("/api/workspaces", {"name": "Kitchen"}, cookie, FROM_HERE)
     workspace = made.json()["id"]
     body = {
@@ -74,6 +75,7 @@ async def test_allowed_program_is_listed_and_revoked(users: PublishingUsers) -> 
     }
     decided = await users.post(REQUESTS, body, cookie, FROM_HERE)
     assert "code" in parse_qs(urlsplit(decided.json()["redirect"]).query)
+    await users.identity.set_state(account.account.account_id, state)
     [found] = (await users.get(CONNECTIONS, cookie)).json()["items"]
     assert (found["name"], found["scopes"]) == ("An assistant", ["notes:read"])
     assert found["workspaceIds"] == [workspace]

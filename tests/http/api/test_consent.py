@@ -11,6 +11,7 @@ from octavo.model.accounts.token import digest_of, operator_token
 from octavo.store.sqlite import open_inline
 from tests.fakes.asgi_client import Response, ask_json
 from tests.fakes.identity_fixture import PASSWORD, IdentityFixture, identity_fixture
+from tests.fakes.publishing_users import PublishingUsers
 from tests.fakes.users_api import ADDRESS, FROM_HERE, UsersApi, bearer, cookie_set_by
 
 TERMS = LegalDocument("2", "https://notes.example/legal/terms")
@@ -111,6 +112,29 @@ async def test_every_operation_but_those_of_locked_accounts_requires_consent(
                 assert due is (each.locked is Locked.REFUSED), each.id
             if due:
                 assert response.json()["required"] == REQUIRED
+
+
+async def test_export_requires_consent_unless_the_workspace_is_owned_alone() -> None:
+    with identity_fixture(legal=BOTH) as identity:
+        users = PublishingUsers(identity)
+        _, cookie = await users.account()
+        made = [
+            (await users.post("/api/workspaces", {"name": name}, cookie, FROM_HERE)).json()["id"]
+            for name in ("Own", "Shared")
+        ]
+        own, shared = [f"/api/workspaces/{each}/export" for each in made]
+        other, _ = await users.account("bob@example.org")
+        await identity.execute(
+            "INSERT INTO members (workspace_id, account_id, role, joined_at)"
+            " VALUES ($1::uuid, $2::uuid, 'reader', 0)",
+            made[1],
+            other.account.account_id,
+        )
+        await outdate(users)
+        assert (await ask_json(users.application, "HEAD", own, None, (cookie,))).status == 200
+        refused = await users.get(shared, cookie)
+        assert (refused.status, refused.code) == (409, "consent_required")
+        assert refused.json()["required"] == REQUIRED
 
 
 async def test_password_is_changed_with_consent_only(bound: UsersApi) -> None:

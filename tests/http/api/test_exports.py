@@ -294,6 +294,68 @@ async def test_member_who_is_removed_gets_nothing_more(
     assert next(steps) == 4
 
 
+async def alone_with_a_note(api: NotesApi) -> str:
+    """The place of a workspace that only the owner belongs to, and that has some notes."""
+    api.workspace_id = (await api.owner.post("/api/workspaces", {"name": "Own"})).json()["id"]
+    for number in range(5):
+        await api.note(f"{number}.md", f"own {number}")
+    return api.place
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("kind", ["all", "notes", "history"])
+async def test_locked_account_exports_only_what_it_owns_alone(
+    api: NotesApi, method: str, kind: str
+) -> None:
+    shared = api.place
+    own = await alone_with_a_note(api)
+    api.authenticator.locked |= {"owner", "reader"}
+    for name in ("owner", "reader"):
+        refused = await api.client(name).ask(method, f"{shared}/export?format={kind}")
+        assert refused.status == 423
+    assert (await api.owner.ask(method, f"{own}/export?format={kind}")).status == 200
+    # An owner among owners is not alone.
+    await api.member("second", "owner")
+    assert (await api.owner.ask(method, f"{own}/export?format={kind}")).status == 423
+
+
+async def test_locked_reader_that_is_left_alone_exports_nothing(api: NotesApi) -> None:
+    await api.execute("DELETE FROM members WHERE role <> 'reader'")
+    api.authenticator.locked.add("reader")
+    response = await api.client("reader").get(f"{api.place}/export")
+    assert refusal(response) == (423, "account_locked")
+
+
+@pytest.mark.parametrize("event", ["locked", "joined"])
+async def test_export_ends_when_the_account_is_locked_or_another_joins(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch, event: str
+) -> None:
+    monkeypatch.setattr(exports, "_FILES_BESIDES", 1)
+    monkeypatch.setattr(exports, "PIECE", 1)
+    await alone_with_a_note(api)
+    if event == "locked":
+        await api.member("second", "reader")
+    else:
+        api.authenticator.locked.add("owner")
+    step, steps = feed.live_at, count(1)
+
+    async def happen() -> None:
+        if event == "locked":
+            api.authenticator.locked.add("owner")
+        else:
+            await api.member("second", "reader")
+
+    def live_at(*given: Any) -> object:  # noqa: ANN401 - as the function has them
+        if next(steps) == 3:
+            api.store.before_read = happen
+        return step(*given)
+
+    monkeypatch.setattr(exports, "live_at", live_at)
+    response = await api.owner.get(f"{api.place}/export")
+    assert (response.status, response.ended) == (200, False)
+    assert next(steps) == 4
+
+
 async def test_client_that_leaves_ends_the_export(api: NotesApi) -> None:
     await imported(api, {f"{number}.md": f"{number} " * 3000 for number in range(100)})
     with trio.CancelScope() as leaving:

@@ -1,5 +1,9 @@
 """The contract of the identity operations."""
 
+import re
+from collections.abc import Mapping
+from typing import cast
+
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
@@ -19,6 +23,7 @@ from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import document
 from octavo.http.contract.operation import Locked, Security
+from tests.project.source import ROOT
 
 GROUPS = (
     AuthOperations,
@@ -205,29 +210,30 @@ def test_operations_of_the_authentication_protocol_declare_no_security() -> None
     }
 
 
-def test_operations_unavailable_to_a_locked_account_are_these() -> None:
-    secured = [each for each in OPERATIONS.values() if each.security is Security.SESSION_OR_KEY]
-    lost = {each.id for each in secured if each.locked is Locked.REFUSED}
-    assert lost == {
-        "createApiKey",
-        "revokeOtherSessions",
-        "updateOwnAccount",
-        "updatePreferences",
-        "listAccounts",
-        "readAccount",
-        "updateAccount",
-        "removeAccount",
-        "listAuditEntries",
-        "getInstallation",
-        "updateInstallation",
-        "createInvitation",
-        "listInvitations",
-        "revokeInvitation",
-        "acceptInvitation",
-        "createWorkspaceInvitation",
-        "listWorkspaceInvitations",
-        "revokeWorkspaceInvitation",
+def test_page_on_accounts_lists_what_a_locked_account_keeps() -> None:
+    page = (ROOT / "docs/accounts.md").read_text()
+    section = page.partition("### A locked account")[2].partition("\n## ")[0]
+    listed = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+    declared = {
+        each.id: each.locked
+        for each in contract_of(CONTRACT)
+        if each.security is Security.SESSION_OR_KEY
     }
+    kept = {name for name, locked in declared.items() if locked is not Locked.REFUSED}
+    # Whoever has a session can end it.
+    assert listed == kept | {"signOut"}
+    assert [name for name in kept if declared[name] is Locked.CONDITIONAL] == ["exportWorkspace"]
+    paths = cast(
+        Mapping[str, Mapping[str, Mapping[str, str]]],
+        document(CONTRACT, title="Octavo", version="1")["paths"],
+    )
+    published = {
+        each["operationId"]: each["x-locked-account"]
+        for path in paths.values()
+        for each in path.values()
+        if "x-locked-account" in each
+    }
+    assert published == {name: locked.value for name, locked in declared.items()}
 
 
 def test_document_of_the_operations_is_valid() -> None:

@@ -134,14 +134,24 @@ async def test_expired_tokens_are_removed(portal: UsersApi) -> None:
     assert (await redeem(portal, kept)).status == 200
 
 
-async def test_new_token_ends_the_earlier_ones_of_the_account(portal: UsersApi) -> None:
+@pytest.mark.parametrize("page", ["billing", "plan"])
+async def test_second_page_leaves_the_first_one_its_token(portal: UsersApi, page: str) -> None:
     _, cookie = await portal.account()
-    _, other = await portal.account("bob@example.org")
-    earlier, foreign = [token_of(await enter(portal, each)) for each in (cookie, other)]
-    newest = token_of(await enter(portal, cookie, page="plan"))
-    assert (await redeem(portal, earlier)).code == "not_found"
-    assert (await redeem(portal, newest)).status == 200
-    assert (await redeem(portal, foreign)).json()["address"] == "bob@example.org"
+    first = token_of(await enter(portal, cookie))
+    portal.identity.sources.time += 30
+    second = token_of(await enter(portal, cookie, page=page))
+    portal.identity.sources.time += 29.999
+    assert [(await redeem(portal, each)).status for each in (second, first)] == [200, 200]
+    assert [(await redeem(portal, each)).status for each in (second, first)] == [404, 404]
+
+
+async def test_second_page_does_not_prolong_the_token_of_the_first_one(portal: UsersApi) -> None:
+    _, cookie = await portal.account()
+    first = token_of(await enter(portal, cookie))
+    portal.identity.sources.time += 59.999
+    second = token_of(await enter(portal, cookie))
+    portal.identity.sources.time += 0.001
+    assert [(await redeem(portal, each)).status for each in (first, second)] == [404, 200]
 
 
 async def test_expired_tokens_of_an_account_make_room_for_the_next(portal: UsersApi) -> None:

@@ -74,7 +74,7 @@ CHANGED = {400, 401, 403, 404, 409, 410, 412, 422, 423, 500, 503, 507}
         ("getWorkspaceImport", f"GET {IMPORT}", READ),
         ("completeWorkspaceImport", f"POST {IMPORT}/complete", READ | {413, 422, 429, 507}),
         ("abortWorkspaceImport", f"DELETE {IMPORT}", READ | {507}),
-        ("exportWorkspace", f"GET {WORKSPACE}/export", (READ - {409, 423}) | {429}),
+        ("exportWorkspace", f"GET {WORKSPACE}/export", READ | {429}),
         ("getFileContent", f"GET {FILE}/content", READ | {206, 304, 410, 416, 429}),
         ("getReceipt", f"GET {WORKSPACE}/receipts/{{mutationId}}", READ),
         ("listFiles", f"GET {WORKSPACE}/files", READ),

@@ -118,7 +118,9 @@ async def test_locked_account_learns_why_and_what_remains(
     assert bob.status == 423
     assert page.headings == ["Your account is locked"]
     assert "The bill is open." in bob.text
-    for path in ("/workspaces", "/account/sessions", "/account/keys", "/account/removal"):
+    kept = ("sessions", "keys", "connections", "removal")
+    for path in ("/workspaces", *(f"/account/{each}" for each in kept)):
+        assert path in page.links.values()
         await bob.open(path)
         assert bob.status == 200, path
     for path in ("/account", "/account/password", "/account/keys", "/workspaces"):

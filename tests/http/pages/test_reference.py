@@ -41,7 +41,7 @@ def test_operation_shows_how_to_call_it() -> None:
     found = entry("putNote")
     assert (found.method, found.path) == ("PUT", "/api/shelves/{shelfId}/pages/{page}")
     assert found.callers == "session or personal API key"
-    assert (found.allowed_when_locked, found.rate) == (False, "writes")
+    assert (found.when_locked, found.rate) == ("refused", "writes")
     places = [(each.name, each.place, each.required) for each in found.parameters]
     assert places == [
         ("shelfId", "path", True),
@@ -52,7 +52,7 @@ def test_operation_shows_how_to_call_it() -> None:
 
 def test_operation_without_authentication_says_so() -> None:
     assert entry("getHealth").callers == "anybody"
-    assert entry("getShelf").allowed_when_locked
+    assert entry("getShelf").when_locked == "allowed"
 
 
 def test_operation_shows_body_and_responses_with_their_members() -> None:

@@ -81,3 +81,21 @@ async def test_locked_account_can_delete_its_workspaces(ann: PageReader, bob: Pa
     assert bob.page.alerts == ["The workspace is deleted."]
     await bob.open("/workspaces/01900000-0000-7000-8000-0000000000ff/delete")
     assert bob.status == 404
+
+
+async def test_locked_account_is_offered_the_export_of_what_it_owns_alone(
+    house: Installation, ann: PageReader, bob: PageReader
+) -> None:
+    own, shared = await create(bob, "Own"), await create(bob, "Shared")
+    await house.users.identity.execute(
+        "INSERT INTO members (workspace_id, account_id, role, joined_at)"
+        " SELECT $1::uuid, id, 'reader', 0 FROM accounts WHERE address <> 'bob@example.org'",
+        shared.rpartition("/")[2],
+    )
+    await ann.open("/administration/accounts?text=bob")
+    await ann.open(ann.page.links["Ann"])
+    await ann.submit("Save", state="locked")
+    await bob.open("/workspaces")
+    assert bob.page.links["Export Own"] == f"/api{own}/export"
+    assert "Export Shared" not in bob.page.links
+    assert "Delete Shared" in bob.page.links
