@@ -219,6 +219,7 @@ class Difference(ResponseModel):
     unified: str | None
     hunks: tuple[DiffHunk, ...] | None
     words: tuple[DiffPiece, ...] | None
+    cut: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,12 @@
 """Compare revisions of a note."""
 
+from collections.abc import Sequence
 from functools import partial
+from sys import getsizeof
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
+from pydantic_core import to_json
 
 from octavo.http.api.access import Access
 from octavo.http.api.file_schemas import RevisionDocument, revision_document
@@ -15,9 +18,18 @@ from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS
 from octavo.http.contract.problems import NotFound
+from octavo.http.contract.reply import EncodedJson, encoded_json
 from octavo.model.accounts.access_limits import READ
 from octavo.model.files.confinement import Confinement
-from octavo.model.files.revision_diff import ChangedHunk, ChangedPiece, unified, unified_text, words
+from octavo.model.files.revision_diff import (
+    ChangedHunk,
+    ChangedLine,
+    ChangedPiece,
+    first_hunks,
+    unified,
+    unified_text,
+    words,
+)
 from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.model.refusal import FilePurged, InvalidContent
 from octavo.store import Store
@@ -25,6 +37,14 @@ from octavo.store.fair_turns import FairThreads
 from octavo.store.scripts.files import StoredFile, file, revision, revisions_of
 
 MAX_THREADS = 2
+MOST_LISTED = 10_000
+"""The highest limit of lines or pieces."""
+_OF_COMPARING = 16
+"""The memory that comparing takes, as a multiple of the bytes of both texts."""
+_OF_A_LINE = 256
+"""The memory of a listed line, in bytes."""
+_BATCH = 500
+"""Lines or pieces that are encoded while nothing else runs."""
 
 _NO_REVISION = "There is no revision {} of a file in this workspace that you can see."
 
@@ -39,6 +59,8 @@ class DiffQuery(ContractModel):
     by: Literal["lines", "words"] = "lines"
     context: Annotated[int, Field(ge=0, le=1000), IN_DIGITS] = 3
     """Number of unchanged lines around each change."""
+    limit: Annotated[int, Field(ge=1, le=MOST_LISTED), IN_DIGITS] | None = None
+    """Maximum number of lines or pieces; by default all are returned."""
 
 
 class DiffLineSchema(ContractModel):
@@ -73,12 +95,14 @@ class RevisionDiff(ContractModel):
     """Null when ``new`` is the first revision: everything was added."""
     new: RevisionDocument
     unified: str | None
-    """By lines: a unified diff for the program patch; empty for equal texts."""
+    """By lines: a unified diff for the program patch; empty for equal texts, null if it is cut."""
     hunks: list[DiffHunkSchema] | None
     """By lines: the same, structured."""
     words: list[DiffPieceSchema] | None
     """By words: the equal and added pieces form the new text, the equal and removed ones the old.
     """
+    cut: bool
+    """Whether there are more lines or pieces than ``limit``."""
 
 
 class _SeenFile(NamedTuple):
@@ -116,7 +140,9 @@ class HistoryOperations:
         confinable=True,
         problems=(NotFound, *refused_with(FilePurged, InvalidContent), *METERED),
     )
-    async def diff_revisions(self, call: Call, path: FilePath, query: DiffQuery) -> RevisionDiff:
+    async def diff_revisions(
+        self, call: Call, path: FilePath, query: DiffQuery
+    ) -> RevisionDiff | EncodedJson[RevisionDiff]:
         """Return the changes between two revisions."""
         workspace_id, within = await self._access.visible(call, path.workspace_id)
         await self._metering.admit(call)
@@ -124,9 +150,9 @@ class HistoryOperations:
         new = await self._revision(seen, query.new)
         old = await self._before(seen, query.old, new)
         compared = [new] if old is None else [old, new]
-        await self._metering.count(call, amount_of_texts(compared))
-        compare = partial(_compare, old, new, query)
-        return await self._threads.run(compare)
+        await self._metering.read(call, amount_of_texts(compared))
+        call.take(_memory_for(compared))
+        return await self._threads.run(partial(_compare, old, new, query))
 
     async def _revision(self, seen: _SeenFile, revision_id: str | None) -> StoredFile:
         if revision_id is None:
@@ -158,19 +184,59 @@ class HistoryOperations:
         return await self._revision(seen, before[0].revision_id)
 
 
-def _compare(old: StoredFile | None, new: StoredFile, query: DiffQuery) -> RevisionDiff:
+def _memory_for(compared: Sequence[StoredFile]) -> int:
+    """Return the bytes that comparing texts takes at most, with the response."""
+    texts = [each.text or "" for each in compared]
+    lines = sum(text.count("\n") for text in texts)
+    return _OF_COMPARING * sum(map(getsizeof, texts)) + _OF_A_LINE * lines
+
+
+def _compare(
+    old: StoredFile | None, new: StoredFile, query: DiffQuery
+) -> RevisionDiff | EncodedJson[RevisionDiff]:
     before = "" if old is None else old.text or ""
     after = new.text or ""
-    old_document = None if old is None else revision_document(old.revision)
-    document = revision_document(new.revision)
+    found = RevisionDiff.model_construct(
+        old=None if old is None else revision_document(old.revision),
+        new=revision_document(new.revision),
+        unified=None,
+        hunks=None,
+        words=None,
+        cut=False,
+    )
     if query.by == "words":
-        pieces = [_piece(each) for each in words(before, after)]
-        return RevisionDiff(old=old_document, new=document, unified=None, hunks=None, words=pieces)
-    hunks = unified(before, after, context=query.context)
-    old_name = "/dev/null" if old is None else f"a/{old.revision.path}"
-    text = unified_text(hunks, old_name, f"b/{new.revision.path}")
-    shown = [_hunk(each) for each in hunks]
-    return RevisionDiff(old=old_document, new=document, unified=text, hunks=shown, words=None)
+        pieces = words(before, after)
+        if query.limit is None:
+            empty = found.model_copy(update={"words": []})
+            return _with_list(encoded_json(empty), b"words", _listed(pieces))
+        cut, shown = len(pieces) > query.limit, map(_piece, pieces[: query.limit])
+        return found.model_copy(update={"words": [*shown], "cut": cut})
+    names = "/dev/null" if old is None else f"a/{old.revision.path}", f"b/{new.revision.path}"
+    if query.limit is None:
+        hunks = unified(before, after, context=query.context)
+        empty = found.model_copy(update={"unified": unified_text(hunks, *names), "hunks": []})
+        return _with_list(encoded_json(empty), b"hunks", b",".join(map(_encoded_hunk, hunks)))
+    first = first_hunks(before, after, query.limit, context=query.context)
+    text = None if first.cut else unified_text(first.hunks, *names)
+    update = {"unified": text, "hunks": [*map(_hunk, first.hunks)], "cut": first.cut}
+    return found.model_copy(update=update)
+
+
+def _with_list(encoded: bytes, member: bytes, listed: bytes) -> EncodedJson[RevisionDiff]:
+    """Return a document with the items of its empty list ``member``."""
+    # No string contains the mark: its quotes would be escaped.
+    start, mark, end = encoded.partition(b'"%b":[]' % member)
+    return EncodedJson(b"".join((start, mark[:-1], listed, b"]", end)))
+
+
+def _encoded_hunk(hunk: ChangedHunk) -> bytes:
+    head = encoded_json(_hunk(hunk._replace(lines=())))
+    return b"".join((head.removesuffix(b"]}"), _listed(hunk.lines), b"]}"))
+
+
+def _listed(items: Sequence[ChangedLine | ChangedPiece]) -> bytes:
+    batches = (items[at : at + _BATCH] for at in range(0, len(items), _BATCH))
+    return b",".join(to_json([each._asdict() for each in batch])[1:-1] for batch in batches)
 
 
 def _piece(piece: ChangedPiece) -> DiffPieceSchema:

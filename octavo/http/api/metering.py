@@ -87,6 +87,10 @@ def monthly_limit_problem(refusal: DownloadLimitReached | WriteLimitReached) -> 
     return problem(refusal.detail, limit=refusal.limit, retry_after=refusal.retry_after)
 
 
+_COPIES = 3
+"""The memory of texts while a response is made, as a multiple of their bytes."""
+
+
 class Metering:
     """Meters the responses of operations.
 
@@ -114,6 +118,14 @@ class Metering:
             await self._meter.check(account_id, amount)
         else:
             await self._meter.count(account_id, amount)
+
+    async def read(self, call: Call, amount: Amount) -> None:
+        """Count texts that a response sends, for which memory is reserved before.
+
+        Raises `ServerBusy` without memory; then nothing is counted.
+        """
+        call.take(_COPIES * amount.size)
+        await self.count(call, amount)
 
     def add(self, call: Call, amount: Amount) -> None:
         """Count what a response sends that can't be refused any more. It raises nothing."""

@@ -221,7 +221,7 @@ class ReadingOperations:
             if current is None:
                 raise NotFound
             _live(current.head, within)
-            await self._metering.count(call, current.value.amount)
+            await self._metering.read(call, current.value.amount)
             return current.value.reply
         whole = await read_current(
             lambda merge: self._store.read(files.whole_file(workspace_id, file_id, merge)),
@@ -231,7 +231,7 @@ class ReadingOperations:
         head = _live(None if whole is None else whole.stored.revision, within)
         if whole is None:
             raise NotFound
-        await self._metering.count(call, amount_of_file(whole))
+        await self._metering.read(call, amount_of_file(whole))
         return Reply(
             _whole(workspace_id, whole), headers=((b"etag", entity_tag(head.revision_id)),)
         )
@@ -346,7 +346,7 @@ class ReadingOperations:
             raise NotFound
         if not stored.revision.path:
             raise FilePurged
-        await self._metering.count(call, amount_of_text(stored))
+        await self._metering.read(call, amount_of_text(stored))
         return workspace_file(workspace_id, stored)
 
     @operation(
@@ -387,7 +387,7 @@ class ReadingOperations:
         amount = amount_of_texts(revisions)
         for each in whole:
             amount = amount.plus(amount_of_file(each))
-        await self._metering.count(call, amount)
+        await self._metering.read(call, amount)
         found = {each.stored.revision.file_id for each in whole}
         known = {each.revision.revision_id for each in revisions}
         missing = [each for each in body.file_ids if each not in found]

@@ -83,7 +83,7 @@ class SaveOperations:
         if missing_update.update != NOTHING:
             amount = Amount(len(missing_update.update), 1)
             if outcome.outcome == "unchanged":
-                await self._metering.count(call, amount)
+                await self._metering.read(call, amount)
             else:
                 self._metering.add(call, amount)
         tag = (b"etag", entity_tag(outcome.head.revision_id))

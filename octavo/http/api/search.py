@@ -197,7 +197,7 @@ class SearchOperations:
         within = call.principal_as(Caller).confinement
         where = Where(workspaces, query.path, within, _heads(query))
         results = await self._notes.find(terms, where, partial(_results, terms, query.limit))
-        await self._metering.count(call, _amount_of(results))
+        await self._metering.read(call, _amount_of(results))
         return results
 
 

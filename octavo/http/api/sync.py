@@ -163,7 +163,7 @@ class SyncOperations:
             message = f"The workspace is only at position {page.position}: start again at 0."
             raise InvalidRequest(errors=[("/query/after", message)])
         if texts:
-            await self._metering.count(call, amount_of_texts(page.entries))
+            await self._metering.read(call, amount_of_texts(page.entries))
         return FeedPageSchema(
             entries=[feed_entry(each, text=page.texts) for each in page.entries],
             next=page.following,

@@ -116,6 +116,16 @@ class Call:
             outer = reservation_of(self.scope)
             self.hold = await reserved(self._memory, self.holder, size, outer)
 
+    def take(self, size: int) -> None:
+        """Reserve ``size`` bytes in all for what was read just now.
+
+        Raises `ServerBusy` without room: what would wait with it uses memory that is not counted.
+        """
+        if self.hold is not None:
+            self.hold.grow(max(self.hold.size, size))
+        elif size >= COUNTED:
+            self.hold = self._memory.hold(self.holder, size)
+
     @property
     def method(self) -> str:
         """The method of the request; HEAD is served by the handler of GET."""

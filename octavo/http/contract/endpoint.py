@@ -20,7 +20,7 @@ from octavo.http.contract.parameters import Parameters
 from octavo.http.contract.prepared_response import NOT_STORED, PreparedResponse
 from octavo.http.contract.problems import AccountLocked, Header, InsufficientScope, Problem
 from octavo.http.contract.renewed_time import RenewedTime
-from octavo.http.contract.reply import HtmlPage, NotModified, Reply, Stream
+from octavo.http.contract.reply import EncodedJson, HtmlPage, NotModified, Reply, Stream
 from octavo.http.contract.reservation import reservation_of
 from octavo.http.contract.security_headers import API_HEADERS
 from octavo.http.server.asgi import Extension, Receive
@@ -347,6 +347,8 @@ class Endpoint:
             return self._stream(result)
         if isinstance(result, HtmlPage):
             return self._page(result)
+        if isinstance(result, EncodedJson):
+            return self._encoded(result.json)
         return self._checked(self._status, result, ())
 
     def _checked(
@@ -382,6 +384,14 @@ class Endpoint:
                 raise self._declared.other_content(content, "It was encoded as something else.")
         length = (b"content-length", b"%d" % len(body))
         return PreparedResponse(status, [length, *headers], self._json_headers, body)
+
+    def _encoded(self, body: bytes) -> PreparedResponse:
+        if self._warnings and self._model is not None:
+            read: object = cast("type[BaseModel]", self._model).model_validate_json(body)
+            if self._serializer.to_json(read, by_alias=True) != body:
+                raise self._declared.other_content(read, "It was encoded as something else.")
+        length = (b"content-length", b"%d" % len(body))
+        return PreparedResponse(self._status, [length], self._json_headers, body)
 
     def _page(self, page: HtmlPage) -> PreparedResponse:
         if not self.operation.page:

@@ -25,6 +25,16 @@ class Reply(Generic[T]):
     encoded: bytes | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class EncodedJson(Generic[T]):
+    """A large model, as the handler has encoded it, piece by piece, in a thread.
+
+    Encoding it as a whole would hold the event loop, and its objects take much more memory.
+    """
+
+    json: bytes
+
+
 def encoded_json(body: BaseModel) -> bytes:
     """Return a model as the JSON of a response, to send it several times."""
     return body.__pydantic_serializer__.to_json(body, by_alias=True, warnings=False)

@@ -17,7 +17,7 @@ from octavo.http.contract.declaration_check import (
     check_statuses,
 )
 from octavo.http.contract.operation import ContractError, Declaration, Operation
-from octavo.http.contract.reply import HtmlPage, NotModified, Reply, Stream
+from octavo.http.contract.reply import EncodedJson, HtmlPage, NotModified, Reply, Stream
 from octavo.http.contract.router import is_identifier, parameters_of
 
 _PARTS = ("path", "query", "headers", "body")
@@ -147,7 +147,7 @@ def _success(hint: object) -> _Success:
     union = get_origin(hint) in (Union, types.UnionType)
     contents: list[object] = []
     for member in get_args(hint) if union else (hint,):
-        content = get_args(member)[0] if get_origin(member) is Reply else member
+        content = get_args(member)[0] if get_origin(member) in (Reply, EncodedJson) else member
         if content not in (NotModified, HtmlPage, Stream, *contents):
             contents.append(content)
     marks = get_args(hint) if union else (hint,)

@@ -45,6 +45,26 @@ class ChangedPiece(NamedTuple):
     text: str
 
 
+class ShownHunks(NamedTuple):
+    """The first hunks of a difference; ``cut`` says whether there is more."""
+
+    hunks: list[ChangedHunk]
+    cut: bool
+
+
+def first_hunks(old: str, new: str, most: int, *, context: int = 3) -> ShownHunks:
+    """Return the hunks of `unified` with ``most`` lines in all; the last one may be cut."""
+    found: list[ChangedHunk] = []
+    for hunk in _hunks(old, new, context):
+        if not most:
+            return ShownHunks(found, cut=True)
+        found.append(hunk._replace(lines=hunk.lines[:most]))
+        if len(hunk.lines) > most:
+            return ShownHunks(found, cut=True)
+        most -= len(hunk.lines)
+    return ShownHunks(found, cut=False)
+
+
 def unified(old: str, new: str, *, context: int = 3) -> list[ChangedHunk]:
     """Return the changes from ``old`` to ``new`` by lines, in order.
 
@@ -55,13 +75,16 @@ def unified(old: str, new: str, *, context: int = 3) -> list[ChangedHunk]:
     everything that differs. A removal or addition of more than `MAX_LINES` lines is a single
     `ChangedLine` that contains line feeds.
     """
+    return list(_hunks(old, new, context))
+
+
+def _hunks(old: str, new: str, context: int) -> Iterator[ChangedHunk]:
     groups: list[list[DiffRange]] = []
     for each in diff_ranges(old, new, _lines_apart(old, new), ("line",)):
         if groups and old.count("\n", groups[-1][-1].old_end, each.old_start) <= 2 * context:
             groups[-1].append(each)
         else:
             groups.append([each])
-    hunks: list[ChangedHunk] = []
     old_done = new_done = old_before = new_before = 0
     for group in groups:
         lines, within = _shown(old, new, group, context)
@@ -71,8 +94,7 @@ def unified(old: str, new: str, *, context: int = 3) -> list[ChangedHunk]:
         old_lines = _count(old[within.old_start : within.old_end])
         new_lines = _count(new[within.new_start : within.new_end])
         old_start, new_start = old_before + (old_lines > 0), new_before + (new_lines > 0)
-        hunks.append(ChangedHunk(old_start, old_lines, new_start, new_lines, tuple(lines)))
-    return hunks
+        yield ChangedHunk(old_start, old_lines, new_start, new_lines, tuple(lines))
 
 
 def ended_alike(lines: Sequence[ChangedLine]) -> list[ChangedLine]:

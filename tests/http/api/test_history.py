@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import pytest
+import trio
 
 from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import NOBODYS, Note, NotesApi, account_id, refusal
@@ -46,6 +47,64 @@ async def test_diff_by_words_concatenates_to_both_texts(api: NotesApi) -> None:
     new = "".join(each["text"] for each in pieces if each["kind"] != "removed")
     assert (old, new) == (FIRST, SECOND)
     assert {"kind": "removed", "text": "two"} in pieces
+
+
+@pytest.mark.parametrize("by", ["lines", "words"])
+@pytest.mark.parametrize("limit", [1, 2, 3, 100])
+async def test_difference_begins_with_as_much_as_is_asked_for(
+    api: NotesApi, by: str, limit: int
+) -> None:
+    note = await api.note("a.md", "one\n\ntwo\nthree\n" * 20)
+    await note.update(text="one\n\n2\nthree\n" * 20)
+    whole = (await diff(note, by=by, context="0")).json()
+    part = (await diff(note, by=by, context="0", limit=str(limit))).json()
+    if by == "words":
+        assert part["words"] == whole["words"][:limit]
+        assert part["cut"] is (limit < len(whole["words"]))
+    else:
+        lines = [line for hunk in part["hunks"] for line in hunk["lines"]]
+        every = [line for hunk in whole["hunks"] for line in hunk["lines"]]
+        assert lines == every[:limit]
+        assert (part["cut"], part["unified"]) == (
+            (True, None) if limit < len(every) else (False, whole["unified"])
+        )
+    assert whole["cut"] is False
+
+
+async def test_difference_of_any_text_is_json(api: NotesApi) -> None:
+    old = '","hunks":[],"words":[]\n' * 700
+    note = await api.note("a.md", old)
+    new = old.replace("w", 'W"hunks":[]\x01')
+    await note.update(text=new)
+    document = (await diff(note)).json()
+    assert (
+        "".join(
+            line["text"]
+            for hunk in document["hunks"]
+            for line in hunk["lines"]
+            if line["kind"] != "removed"
+        )
+        == new
+    )
+    words = (await diff(note, by="words")).json()["words"]
+    assert "".join(each["text"] for each in words if each["kind"] != "added") == old
+
+
+async def test_comparing_takes_no_more_memory_than_there_is(api: NotesApi) -> None:
+    note = await api.note("a.md", "".join(f"{at} old\n" for at in range(20_000)))
+    await note.update(text="".join(f"{at} new\n" for at in range(20_000)))
+    # Those that are refused have computed nothing.
+    async with trio.open_nursery() as nursery:
+        statuses: list[int] = []
+
+        async def ask() -> None:
+            statuses.append((await diff(note, context="1000")).status)
+
+        for _ in range(12):
+            nursery.start_soon(ask)
+    assert statuses.count(200) >= 1
+    assert statuses.count(503) >= 1
+    assert len(statuses) == statuses.count(200) + statuses.count(503)
 
 
 async def test_any_two_revisions_are_compared_in_either_order(

@@ -367,6 +367,7 @@ NOTES: dict[str, Example] = {
                 }
             ],
             "words": None,
+            "cut": False,
         }
     ),
     "getLinks": Example(

@@ -13,10 +13,12 @@ _LONGEST_SHOWN = 160
 """Characters of unchanged text that are shown around a change."""
 _LONGEST_COMPARED = 300_000
 """Characters of three texts whose differences are shown by words."""
-_MOST_LINES = 1_000
+MOST_LINES = 1_000
 """Lines of a difference that are shown."""
-_MOST_PIECES = 400
-"""Changed pieces that are shown of one side."""
+MOST_PIECES = 400
+"""Pieces of a difference that are shown."""
+MOST_CHARACTERS = 200_000
+"""Characters of a difference that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +55,29 @@ def meanwhile(file: WorkspaceFile, base: str | None, mine: str) -> Meanwhile:
         found.text,
         count,
         shown,
-        shortened(words(base, theirs)),
-        shortened(words(base, mine)),
+        shortened(words(base, theirs))[0],
+        shortened(words(base, mine))[0],
     )
 
 
-def shortened(pieces: list[ChangedPiece]) -> list[ChangedPiece]:
-    """Return the pieces of a difference with the middle of long unchanged ones left out."""
+def shortened(pieces: Sequence[ChangedPiece]) -> tuple[list[ChangedPiece], bool]:
+    """Return the pieces of a difference as a page shows them, and whether that is not all.
+
+    The middle of long unchanged ones is left out, and what exceeds `MOST_CHARACTERS`.
+    """
     found: list[ChangedPiece] = []
-    for at, each in enumerate(pieces[:_MOST_PIECES]):
+    left = MOST_CHARACTERS
+    for at, each in enumerate(pieces[:MOST_PIECES]):
         text = each.text
         if each.kind == "equal" and len(text) > 2 * _LONGEST_SHOWN:
             start = "" if at == 0 else text[:_LONGEST_SHOWN]
             end = "" if at == len(pieces) - 1 else text[-_LONGEST_SHOWN:]
             text = f"{start} … {end}"
+        if len(text) > left:
+            return [*found, each._replace(text=f"{text[:left]} …")], True
+        left -= len(text)
         found.append(each._replace(text=text))
-    return found
+    return found, len(pieces) > MOST_PIECES
 
 
 def without_line_ends(hunks: Sequence[DiffHunkSchema]) -> list[DiffHunkSchema]:
@@ -83,14 +92,16 @@ def without_line_ends(hunks: Sequence[DiffHunkSchema]) -> list[DiffHunkSchema]:
 
 
 def cut(hunks: Sequence[DiffHunkSchema]) -> tuple[list[DiffHunkSchema], bool]:
-    """Return the first hunks, as far as a page shows them, and whether that is not all."""
-    left = _MOST_LINES
+    """Return the hunks as far as they have `MOST_CHARACTERS`, and whether that is not all."""
+    left = MOST_CHARACTERS
     found: list[DiffHunkSchema] = []
     for each in hunks:
-        if len(each.lines) > left:
-            lines = each.lines[:left]
-            found += [each.model_copy(update={"lines": lines})] if lines else []
-            return found, True
+        lines: list[DiffLineSchema] = []
+        for line in each.lines:
+            if len(line.text) > left:
+                last = line.model_copy(update={"text": f"{line.text[:left]} …"})
+                return [*found, each.model_copy(update={"lines": [*lines, last]})], True
+            left -= len(line.text)
+            lines.append(line)
         found.append(each)
-        left -= len(each.lines)
     return found, False

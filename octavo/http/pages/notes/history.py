@@ -10,7 +10,13 @@ from octavo.http.api.file_schemas import WorkspaceFile
 from octavo.http.api.history import DiffHunkSchema, RevisionDiff
 from octavo.http.api.reading import ListedRevision, RevisionList
 from octavo.http.contract.problems import NotFound, Problem
-from octavo.http.pages.notes.differences import cut, shortened, without_line_ends
+from octavo.http.pages.notes.differences import (
+    MOST_LINES,
+    MOST_PIECES,
+    cut,
+    shortened,
+    without_line_ends,
+)
 from octavo.http.pages.notes.frame import (
     NOUNS,
     NotePages,
@@ -113,9 +119,11 @@ def add_history_pages(pages: NotePages) -> None:
             old=visitor.query.get("old"),
             new=visitor.query.get("new"),
             by="words" if view == "words" else "lines",
+            limit=str(MOST_PIECES if view == "words" else MOST_LINES),
         )
         path = found.new.path or ""
         pieces = [ChangedPiece(each.kind, each.text) for each in found.words or ()]
+        shown, is_short = shortened(pieces)
         hunks, is_cut = cut(without_line_ends(found.hunks or ()))
         return await pages.show(
             "notes/difference.html",
@@ -123,10 +131,10 @@ def add_history_pages(pages: NotePages) -> None:
             folder=folder_of(path),
             here=str(file_id),
             found=found,
-            pieces=shortened(pieces),
+            pieces=shown,
             hunks=hunks,
             sides=[list(side_by_side(each)) for each in hunks],
-            is_cut=is_cut,
+            is_cut=found.cut or is_short or is_cut,
             view=view,
             views=[(_query(visitor, name), name, text) for name, text in VIEWS.items()],
             name=name_of(path),
