@@ -21,6 +21,7 @@ from octavo.archives.refusal import (
     ArchiveTooManyFiles,
 )
 from octavo.archives.survey import NOTES_OF_SLICE, SurveyResult, survey
+from octavo.model.files.path import without_hidden_characters
 from octavo.workers import WorkerPool, WorkRefused
 from tests.fakes.zip_files import (
     LIMITS,
@@ -351,6 +352,30 @@ def test_image_gets_a_path_among_the_attachments(
     tmp_path: Path, names: list[str], expected: list[str]
 ) -> None:
     assert finals(tmp_path, *names) == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["a\u200b.md", "x\ufeff/b.md"], ["a.md", "x/b.md"]),
+        (["a\u200b.md", "a.md"], ["a 2.md", "a.md"]),
+        (["a\u200b.md", "a\u2060.md"], ["a.md", "a 2.md"]),
+        (["\u3164.md", "\u200d.md"], ["_.md", "_ 2.md"]),
+        (["x.md", "x.md\u200b/a.md"], ["x.md", "a 2.md"]),
+        (["attachments\u200b/p.png", "q\u202e.png"], ["attachments/p.png", "attachments/q.png"]),
+        (
+            ["attachments/p\u200b.png", "attachments/p.png"],
+            ["attachments/p-2.png", "attachments/p.png"],
+        ),
+    ],
+)
+def test_path_with_hidden_characters_is_cleaned_and_counted(
+    tmp_path: Path, names: list[str], expected: list[str]
+) -> None:
+    assert finals(tmp_path, *names) == expected
+    paths = written(tmp_path / "counted", crafted(*map(Crafted, names)))
+    _, found = surveyed(tmp_path / "counted", paths)
+    assert found["cleaned"] == sum(without_hidden_characters(each) != each for each in names)
 
 
 @pytest.mark.parametrize(
