@@ -430,7 +430,7 @@ def test_missing_part_is_an_error_of_the_system(tmp_path: Path) -> None:
 
 
 async def test_refusal_of_a_worker_process_has_the_kind_and_the_reason(tmp_path: Path) -> None:
-    pool = WorkerPool(1, seconds=60)
+    pool = WorkerPool(1, seconds=60, folder=tmp_path)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.serve)
         parts = written(tmp_path, crafted(NOTE))
