@@ -566,7 +566,11 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a second a figure, fewer figures")
     groups = ("client", "floor", "saves", "reads", "contention", "notices")
     parser.add_argument("--only", choices=groups, help="one group")
-    parser.add_argument("--postgres", metavar="URL", help="an empty database to measure, too")
+    parser.add_argument(
+        "--postgres",
+        metavar="URL",
+        help="an empty database to measure, too, with its password in PGPASSWORD",
+    )
     parser.add_argument("--write", action="store_true", help="write docs/performance.md, too")
     arguments = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))

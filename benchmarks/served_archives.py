@@ -25,6 +25,7 @@ from PIL import Image
 from benchmarks.figures import report
 from benchmarks.http import Service, service
 from octavo.transfers.archive_work import archive_workers
+from octavo.workers import WorkerPool
 
 OCTETS = "application/octet-stream"
 WORDS = [f"word{number}" for number in range(2000)]
@@ -159,7 +160,9 @@ def peak_of(pid: int) -> float:
 
 async def alone(file: Path, folder: Path) -> float:
     """Do to the images of an archive what no import can leave out, on the same workers."""
-    pool = archive_workers()
+    size = archive_workers(folder).size
+    module = extract_and_decode.__module__
+    pool = WorkerPool(size, seconds=600, preloaded=[module], folder=file.parent, ahead=False)
     with zipfile.ZipFile(file) as archive:
         names = archive.namelist()
     slices = [names[at : at + 50] for at in range(0, len(names), 50)]

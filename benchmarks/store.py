@@ -180,7 +180,11 @@ async def bench(name: str, opened: OpenStore, seconds: float, writers: tuple[int
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="less work, under 20 seconds")
-    parser.add_argument("--postgres", metavar="URL", help="a PostgreSQL database to measure, too")
+    parser.add_argument(
+        "--postgres",
+        metavar="URL",
+        help="a PostgreSQL database to measure, too, with its password in PGPASSWORD",
+    )
     arguments = parser.parse_args()
     seconds = 1.5 if arguments.quick else 10.0
     with tempfile.TemporaryDirectory(dir=".") as folder:

@@ -27,6 +27,9 @@ from octavo.model.identity import AccountId
 from octavo.store.fair_turns import FairTurns
 from octavo.workers import WorkerPool
 
+MAX_MEMORY = 1024 * 1024 * 1024
+"""The address space of a worker process, in bytes: a hash takes 64 MiB, and the stacks of threads
+and their arenas a multiple of that, most of which is never used."""
 HASH_SECONDS = 45.0
 """Seconds that a hash may take: it has the time that everything else leaves."""
 _SHORTEST_RETRY, _LONGEST_RETRY = 2, 60
@@ -54,7 +57,7 @@ def hash_workers() -> WorkerPool:
     Each has the memory of a hash.
     """
     size = max(1, _processors() // Argon2().lanes)
-    return WorkerPool(size, seconds=HASH_SECONDS, preloaded=[argon2id.__name__])
+    return _workers(size, ahead=True)
 
 
 def link_hash_workers() -> WorkerPool:
@@ -62,7 +65,19 @@ def link_hash_workers() -> WorkerPool:
 
     It is one of its own: readers can't delay people who sign in.
     """
-    return WorkerPool(1, seconds=HASH_SECONDS, preloaded=[argon2id.__name__], ahead=False)
+    return _workers(1, ahead=False)
+
+
+def _workers(size: int, *, ahead: bool) -> WorkerPool:
+    # Each lane of a hash is a thread.
+    return WorkerPool(
+        size,
+        seconds=HASH_SECONDS,
+        preloaded=[argon2id.__name__],
+        max_memory=MAX_MEMORY,
+        threads=True,
+        ahead=ahead,
+    )
 
 
 class Passwords:

@@ -23,12 +23,12 @@ def check_entry(
     Args:
         entry: a note or an image.
         name: its name.
-        path: the path that the name stands for.
+        path: the path that the name stands for; it may have hidden characters.
         kind: what it is.
         largest: the maximum size of a file of this kind, in bytes.
     """
     try:
-        check_path(path)
+        check_path(path, kept=path)
     except InvalidPath as error:
         reason = "Its name is not valid UTF-8." if not _is_unicode(path) else error.detail
         raise refused_entry(name, reason) from None

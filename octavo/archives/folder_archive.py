@@ -133,7 +133,8 @@ def _add(listing: FolderListing, path: str, entry: os.DirEntry[str]) -> None:
         return
     try:
         path.encode()
-        check_path(path_of_name(path))
+        # The server leaves out hidden characters.
+        check_path(path_of_name(path), kept=path_of_name(path))
         if not entry.is_file(follow_symlinks=False):
             raise OSError(0, "not a regular file")
         opened = _open(Path(entry.path))

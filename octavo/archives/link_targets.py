@@ -1,8 +1,10 @@
-"""What links in the notes of an archive refer to, before and after images were moved."""
+"""What links in the notes of an archive refer to, before and after files were moved."""
 
+import json
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import TypedDict
 
 from octavo.archives.listing import ImportFolder
 from octavo.archives.path_file import PathFile, PathRef
@@ -13,17 +15,35 @@ from octavo.model.links.resolution import Find, keys_of_path
 _MOVED = ">"
 
 
+class LinkRules(TypedDict):
+    """How the links of an archive are changed.
+
+    Attributes:
+        is_export: it is an export of Octavo, whose wiki links stay.
+        notes_moved: other files than images have another path in the workspace.
+    """
+
+    is_export: bool
+    notes_moved: bool
+
+
 def write_targets(
-    place: ImportFolder, refs: Sequence[PathRef], finals: Sequence[PathRef], paths: PathFile
+    place: ImportFolder,
+    rules: LinkRules,
+    refs: Sequence[PathRef],
+    finals: Sequence[PathRef],
+    paths: PathFile,
 ) -> None:
     """Write the tables that `LinkTargets` reads.
 
     Args:
         place: the folder of the import.
+        rules: how links are changed.
         refs: the paths of all files in the archive.
         finals: their paths in the workspace, in the same order.
         paths: the file of the paths.
     """
+    Path(place.link_rules).write_text(json.dumps(rules))
     write_table(place.targets, _keys(refs, paths), paths)
     if refs != finals:
         moves = (
@@ -50,15 +70,15 @@ class LinkTargets:
     Attributes:
         before: returns the path in the archive that a key refers to.
         after: returns the path in the workspace that a key refers to.
-        images_moved: whether an image has another path in the workspace.
+        rules: how links are changed.
+        files_moved: whether a file has another path in the workspace.
     """
 
     def __init__(self, place: ImportFolder, paths: PathFile) -> None:
-        self.images_moved = Path(place.moved_targets).exists()
+        self.rules: LinkRules = json.loads(Path(place.link_rules).read_bytes())
+        self.files_moved = Path(place.moved_targets).exists()
         self.before: Find = PathTable(place.targets, paths).find
-        self.after = (
-            PathTable(place.moved_targets, paths).find if self.images_moved else self.before
-        )
+        self.after = PathTable(place.moved_targets, paths).find if self.files_moved else self.before
 
     @classmethod
     def of_import(cls, place: ImportFolder, paths: PathFile) -> "LinkTargets | None":
@@ -67,6 +87,6 @@ class LinkTargets:
 
     def moved(self, path: str) -> str:
         """Return the path in the workspace of the file with a path in the archive."""
-        if not self.images_moved:
+        if not self.files_moved:
             return path
         return self.after(f"{_MOVED}{path}") or path

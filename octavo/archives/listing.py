@@ -27,9 +27,10 @@ class ImportFolder:
         notes: the listing of the notes.
         images: the listing of the images.
         paths: a `octavo.archives.path_file.PathFile`.
-        targets: the `octavo.archives.path_table.PathTable` that links are resolved by; none for an
-            export of Octavo, whose links are not changed.
-        moved_targets: the one after images were moved; only if there are such images.
+        targets: the `octavo.archives.path_table.PathTable` that links are resolved by; none if no
+            link is changed.
+        moved_targets: the one after files were moved; only if there are such files.
+        link_rules: `octavo.archives.link_targets.LinkRules` as JSON, beside the targets.
     """
 
     def __init__(self, folder: str) -> None:
@@ -39,6 +40,7 @@ class ImportFolder:
         self.paths = str(self._folder / "paths")
         self.targets = str(self._folder / "targets")
         self.moved_targets = str(self._folder / "moved-targets")
+        self.link_rules = str(self._folder / "link-rules")
 
     def checked(self, kind: str, begin: int) -> str:
         """Return the file of the records of a slice; ``kind`` is ``notes`` or ``images``."""

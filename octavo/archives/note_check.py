@@ -11,6 +11,7 @@ from octavo.archives.part_files import PartFiles
 from octavo.archives.path_file import PathFile
 from octavo.archives.refusal import refused_entry
 from octavo.model.files.content import note_text
+from octavo.model.links.link_rewrite import rewrite_links
 from octavo.model.links.standard_links import standard_links
 from octavo.model.refusal import InvalidContent, UnrenderableNote
 from octavo.render.front_matter import end_of_front_matter
@@ -27,7 +28,8 @@ def check_notes(
     """Check the notes of a slice of the listing, and write their records to a file.
 
     It is for a worker process. A note is its bytes in the archive, except for its links
-    (`octavo.model.links.standard_links`); front matter is not changed, nor an export of Octavo.
+    (`octavo.model.links.standard_links`); front matter is not changed. In an export of Octavo only
+    those links change that lead to files whose paths have hidden characters.
 
     Args:
         parts: the files that make the archive, in order.
@@ -66,7 +68,7 @@ def _checked(source: PartFiles, entry: ListedEntry, targets: LinkTargets | None)
         # Before links are read: the limits bound the time that this takes.
         check_renderable(text)
         if targets is not None and _may_change(text, targets):
-            changed = _with_standard_links(text, entry.path, targets)
+            changed = _relinked(text, entry, targets)
             if changed != text:
                 check_renderable(changed)
             text = changed
@@ -76,14 +78,16 @@ def _checked(source: PartFiles, entry: ListedEntry, targets: LinkTargets | None)
     return CheckedNote(entry.final, content.digest, content.size, compressed(text))
 
 
-def _with_standard_links(text: str, path: str, targets: LinkTargets) -> str:
+def _relinked(text: str, entry: ListedEntry, targets: LinkTargets) -> str:
+    at, now_at = entry.path, entry.final
+    moved, before, after = targets.moved, targets.before, targets.after
+    if targets.rules["is_export"]:
+        return rewrite_links(
+            text, was_at=at, now_at=now_at, moved=moved, before=before, after=after
+        )
+    start = end_of_front_matter(text)
     return standard_links(
-        text,
-        at=path,
-        start=end_of_front_matter(text),
-        moved=targets.moved,
-        before=targets.before,
-        after=targets.after,
+        text, at=at, now_at=now_at, start=start, moved=moved, before=before, after=after
     )
 
 
@@ -91,6 +95,6 @@ def _may_change(text: str, targets: LinkTargets) -> bool:
     """Return whether a link of a note may have to be written in another way."""
     if "[[" in text:
         return True
-    return (
-        targets.images_moved and ("](" in text or "]:" in text) and _IMAGE.search(text) is not None
-    )
+    if not targets.files_moved or ("](" not in text and "]:" not in text):
+        return False
+    return targets.rules["notes_moved"] or _IMAGE.search(text) is not None

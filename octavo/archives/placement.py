@@ -1,8 +1,9 @@
-"""The paths of images that are not in the folder of attachments."""
+"""The paths of files that can't keep those that they have in an archive."""
 
 from collections.abc import Callable, Iterator
-from itertools import count
+from itertools import count, islice
 
+from octavo.model.files.naming import numbered_paths
 from octavo.model.files.path import (
     ATTACHMENTS,
     LONGEST_PATH,
@@ -27,6 +28,15 @@ def attachment_path(path: str, is_free: Callable[[str], bool]) -> str:
         is_free: whether a valid path can be given to a file.
     """
     return next(each for each in _candidates(path) if is_free(each))
+
+
+def note_path(path: str, is_free: Callable[[str], bool]) -> str:
+    """Return ``path``, or one like it that is free: with a number, or in no folder as well."""
+    if is_free(path):
+        return path
+    name = path.rpartition("/")[2]
+    numbered = zip(numbered_paths(path), numbered_paths(name), strict=True)
+    return next(each for pair in islice(numbered, 1, None) for each in pair if is_free(each))
 
 
 def _candidates(path: str) -> Iterator[str]:

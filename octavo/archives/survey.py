@@ -18,15 +18,21 @@ from octavo.archives.directory import ArchiveDirectory, ZipEntry, entries_of, fi
 from octavo.archives.entry_check import check_entry
 from octavo.archives.entry_name import name_of, path_of_name
 from octavo.archives.extents import Extents, Overlap
-from octavo.archives.link_targets import write_targets
+from octavo.archives.link_targets import LinkRules, write_targets
 from octavo.archives.listing import ImportFolder, ListedEntry, ListingWriter, SliceOfListing
 from octavo.archives.part_files import PartFiles
 from octavo.archives.path_file import PathFile
 from octavo.archives.path_table import digest_of_key
-from octavo.archives.placement import attachment_path, is_placed
+from octavo.archives.placement import attachment_path, is_placed, note_path
 from octavo.archives.refusal import ArchiveTooLarge, ArchiveTooManyFiles, refused_entry
 from octavo.archives.selection import LEFT_OUT, EntryKind, Selection
-from octavo.model.files.path import folders_of, path_key
+from octavo.model.files.path import (
+    check_path,
+    folders_of,
+    path_key,
+    without_hidden_characters,
+)
+from octavo.model.refusal import InvalidPath
 
 NOTES_OF_SLICE = 500
 BYTES_OF_SLICE = 4 * 1024 * 1024
@@ -66,6 +72,7 @@ class SurveyResult(TypedDict):
         images: the number of images.
         size: their bytes in total.
         left_out: the number of entries that are left out, by their kind.
+        cleaned: the number of files whose paths have hidden characters, which are left out.
         note_slices: the slices of the listing of notes.
         image_slices: the slices of the listing of images.
     """
@@ -74,6 +81,7 @@ class SurveyResult(TypedDict):
     images: int
     size: int
     left_out: dict[str, int]
+    cleaned: int
     note_slices: list[SliceOfListing]
     image_slices: list[SliceOfListing]
 
@@ -104,7 +112,7 @@ def survey(parts: list[str], folder: str, limits: ArchiveLimits) -> SurveyResult
         found = _Survey(source, directory, paths, limits)
         found.read()
         paths.flush()
-        found.place_images()
+        found.place()
         paths.flush()
         found.check_folders()
         return found.write(place)
@@ -126,10 +134,11 @@ class _Survey:
         self._rows = array("Q")
         self._is_image = bytearray()
         self._size = 0
-        # Digests of the keys of paths: final ones, and those of images that get another path.
+        # Digests of the keys of paths: final ones, and those of files that get another path.
         self._taken: set[bytes] = set()
         self._leaving: set[bytes] = set()
         self._moved: list[int] = []
+        self._cleaned = 0
 
     def read(self) -> None:
         """Read the directory: select, check and store every entry."""
@@ -163,7 +172,9 @@ class _Survey:
                 "Another entry has the same path. Paths that differ only in case or in Unicode"
                 " composition are the same.",
             )
-        if is_image and not is_placed(path):
+        cleaned = without_hidden_characters(path) != path
+        self._cleaned += cleaned
+        if cleaned or (is_image and not is_placed(path)):
             self._leaving.add(digest)
             self._moved.append(len(self._is_image))
         else:
@@ -175,11 +186,20 @@ class _Survey:
         self._rows.extend((number, ref, ref, name_ref, *figures))
         self._is_image.append(is_image)
 
-    def place_images(self) -> None:
-        """Give a path in the folder of attachments to every image outside of it."""
+    def place(self) -> None:
+        """Give a path to every file that can't keep its own.
+
+        That is an image outside of the folder of attachments, or a file whose path has hidden
+        characters. Raises `ArchiveInvalid`.
+        """
         for row in self._moved:
             path = self._paths.path(self._rows[row * _WIDTH + _PATH])
-            final = attachment_path(path, self._is_free)
+            free_path = attachment_path if self._is_image[row] else note_path
+            final = free_path(without_hidden_characters(path), self._is_free)
+            try:
+                check_path(final)
+            except InvalidPath as error:
+                raise refused_entry(path, error.detail) from None
             self._taken.add(digest_of_key(path_key(final)))
             self._rows[row * _WIDTH + _FINAL] = self._paths.add(final.encode())
 
@@ -216,13 +236,17 @@ class _Survey:
             for row in sorted(range(len(offsets)), key=offsets.__getitem__):
                 (images if self._is_image[row] else notes).add(self._listed(row, limits))
             note_slices, image_slices = notes.finish(), images.finish()
-        if not self._selection.is_export:
-            write_targets(place, self._rows[_PATH::_WIDTH], self._rows[_FINAL::_WIDTH], self._paths)
+        is_export = self._selection.is_export
+        if self._cleaned or not is_export:
+            rules: LinkRules = {"is_export": is_export, "notes_moved": bool(self._cleaned)}
+            refs, finals = self._rows[_PATH::_WIDTH], self._rows[_FINAL::_WIDTH]
+            write_targets(place, rules, refs, finals, self._paths)
         return {
             "notes": self._is_image.count(0),
             "images": self._is_image.count(1),
             "size": self._size,
             "left_out": {kind: self._left_out[kind] for kind in LEFT_OUT},
+            "cleaned": self._cleaned,
             "note_slices": note_slices,
             "image_slices": image_slices,
         }

@@ -34,8 +34,8 @@ class RunImageTask(Protocol):
         """
 
 
-def image_workers() -> WorkerPool:
-    """Return the processes that work on images: one for each processor, and at most four."""
+def image_workers(folder: Path) -> WorkerPool:
+    """Return the processes that work on images in ``folder``: one a processor, and at most four."""
     size = max(1, min(os.cpu_count() or 1, MOST_WORKERS))
     return WorkerPool(
         size,
@@ -43,6 +43,7 @@ def image_workers() -> WorkerPool:
         preloaded=tasks.PRELOADED,
         max_memory=MAX_MEMORY,
         max_seconds=MAX_SECONDS,
+        folder=folder,
         ahead=False,
     )
 

@@ -109,6 +109,9 @@ def described(done: "service.ImportReport") -> str:
     notes = counted(done.summary.notes, "note")
     images = counted(done.summary.attachments, "image")
     imported = "was imported already: " if done.was_done else "imported "
+    cleaned = done.summary.cleaned
+    if cleaned:
+        rest += f"; without the hidden characters in {counted(cleaned, 'path')}"
     return f"{done.workspace}: {imported}{notes} and {images}{rest}"
 
 

@@ -10,7 +10,7 @@ from octavo.cli.output import Failed
 from octavo.control.client import ControlFailed, ask
 from octavo.settings import LoadedSettings, SettingsError, read_settings
 from octavo.settings.description import Description, describe, shown
-from octavo.settings.names import CONFIG_OPTION, CONFIG_VARIABLE
+from octavo.settings.names import CONFIG_OPTION, CONFIG_VARIABLE, option
 from octavo.settings.reading import CONFIG_FILE
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -65,8 +65,10 @@ def public_url_of(found: LoadedSettings) -> str:
 def _option(setting: Description) -> Callable[[F], F]:
     default = shown(setting.default) or "none"
     return click.option(
-        setting.option,
+        option(setting.name),
         setting.name,
         metavar="VALUE",
+        # Given in spite of that, it is refused with what to do instead.
+        hidden=setting.option is None,
         help=f"{setting.meaning} (default {default}; environment {setting.variable})",
     )

@@ -58,7 +58,7 @@ def _entry(setting: Description, found: LoadedSettings) -> list[str]:
     details = [
         f"from {found.origins.get(setting.name, 'the default')}",
         setting.meaning,
-        f"{setting.variable}, {setting.option}; default {default}",
+        f"{', '.join(filter(None, (setting.variable, setting.option)))}; default {default}",
     ]
     for detail in details:
         lines += textwrap.wrap(

@@ -36,12 +36,14 @@ class ImportSummary(ResponseModel):
     Attributes:
         left_out: the number of files that were left out, by their kind.
         position: the position of the workspace after the import.
+        cleaned: the number of files that got a path without hidden characters.
     """
 
     notes: int
     attachments: int
     left_out: Mapping[str, int]
     position: Position
+    cleaned: int = 0
 
 
 @dataclass(frozen=True, slots=True)

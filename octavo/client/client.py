@@ -206,10 +206,11 @@ def _address(url: str) -> httpx.URL:
         address = httpx.URL(url)
     except httpx.InvalidURL as error:
         raise ValueError(f"the URL of the server is not one: {error}") from None
-    if address.scheme not in ("http", "https") or not address.host:
+    if address.scheme not in ("http", "https") or not address.host or address.userinfo:
         # It is not repeated, because it may contain a password.
         raise ValueError(
-            "the URL of the server has to be like https://notes.example.org: http or https, a host"
+            "the URL of the server has to be like https://notes.example.org: http or https, a host,"
+            " no user and no password"
         )
     if address.raw_path != b"/":
         raise ValueError(

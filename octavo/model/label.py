@@ -2,9 +2,8 @@
 
 import unicodedata
 
-# They change the direction of text, and can make one name look like another (Unicode TR 36,
-# section 3.7).
-_STEERING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+from octavo.model.hidden_characters import hidden_fault, is_visible
+
 _UNPRINTABLE = frozenset(("Cc", "Cs", "Zl", "Zp"))
 
 LONGEST_DEVICE = 256
@@ -14,18 +13,21 @@ LONGEST_DEVICE = 256
 def parse_label(text: str, longest: int) -> str:
     """Return ``text`` in NFC, without surrounding white space.
 
-    Raises ValueError, whose text describes the error, for one that is empty, exceeds ``longest``
-    characters, or contains a control character or a bidirectional control.
+    Raises ValueError, whose text describes the error, for one in which nothing is seen, that
+    exceeds ``longest`` characters, or contains a control character or a hidden one.
     """
     if len(text) > 4 * longest:
         raise ValueError(f"The maximum is {longest} characters.")
     label = unicodedata.normalize("NFC", text).strip()
-    if not label:
-        raise ValueError("At least one character other than white space is required.")
+    if not is_visible(label):
+        raise ValueError("At least one visible character is required.")
     if len(label) > longest:
         raise ValueError(f"The maximum is {longest} characters.")
     if not all(map(_printable, label)):
         raise ValueError("Only one line of text without control characters is accepted.")
+    fault = hidden_fault(label)
+    if fault is not None:
+        raise ValueError(f"The text {fault}: leave it out.")
     return label
 
 
@@ -39,4 +41,4 @@ def device_of(user_agent: bytes | None) -> str:
 
 
 def _printable(character: str) -> bool:
-    return unicodedata.category(character) not in _UNPRINTABLE and character not in _STEERING
+    return unicodedata.category(character) not in _UNPRINTABLE

@@ -36,7 +36,7 @@ def add_archives(
     others: OtherWrites,
 ) -> Archives:
     """Add the jobs of imports and exports, and their workers; nothing runs yet."""
-    workers = archive_workers()
+    workers = archive_workers(attachments.staging.path)
     jobs = ArchiveJobs(store, now, settings.archive_jobs)
 
     async def run_workers(worker: WorkerContext) -> None:

@@ -56,7 +56,7 @@ def add_attachments(
 ) -> Attachments:
     """Add the workers of images, and the collection of blobs; nothing runs yet."""
     blobs, staging = folders
-    workers = image_workers()
+    workers = image_workers(staging.path)
     work = ImageWork(workers.run)
     writer = BlobWriter(store, blobs, now=now, new_entropy=new_entropy, meter=meter)
     uploads = ImageUploads(

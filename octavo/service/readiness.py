@@ -3,6 +3,9 @@
 The checks write, because a disk that is full or was remounted read-only can still be read. A check
 that wrote counts for `FRESH_SECONDS`, so that requests for readiness can't wear out the disk.
 
+Strangers read the details: none holds a version, a path, an address, or the text of an error. The
+log has these.
+
 An object store that can't be used is reported, but the service stays ready: notes don't need it,
 and all processes lose it at the same time, so that sending requests elsewhere would not help.
 """
@@ -63,6 +66,7 @@ class ReadinessProbe:
         self._writing = _Repeated(partial(_check_writing, engine))
         outage = Outage("the data folder", "written to", OSError)
         self._blobs = _Repeated(partial(_check_folder, folder, write or _in_thread(), outage))
+        self._schema = Outage("the schema of the database", "used", _OtherVersion)
         self._object_store: _Repeated[Requirement] | None = None
         if object_store is not None:
             away = Outage("the object store", "used", BlobsUnavailable)
@@ -85,9 +89,7 @@ class ReadinessProbe:
             if version is None:
                 found[:0] = _unmet("database", problem), _unmet("migrations", _UNREADABLE)
             else:
-                newest = len(shipped())
-                detail = f"The schema has version {version}; this program expects {newest}."
-                schema = Requirement("migrations", met=version == newest, detail=detail)
+                schema = await _check_schema(version, self._schema)
                 found[:0] = await self._writing.result(), schema
 
         async def look_at_folder() -> None:
@@ -137,6 +139,25 @@ async def _read_version(engine: StoreEngine) -> tuple[int | None, str]:
         except StoreError:
             return None, "The database can't be used now: the log of the service says why."
     return None, f"The database did not respond within {LOOK_SECONDS:g} seconds."
+
+
+class _OtherVersion(Exception):
+    """The schema was migrated by another version of the program."""
+
+
+async def _check_schema(version: int, outage: Outage) -> Requirement:
+    try:
+        await outage.watched(_require(version))
+    except _OtherVersion:
+        detail = "The schema is that of another version: the log of the service says of which."
+        return _unmet("migrations", detail)
+    return Requirement("migrations", met=True, detail="The schema is the one expected.")
+
+
+async def _require(version: int) -> None:
+    newest = len(shipped())
+    if version != newest:
+        raise _OtherVersion(f"it has version {version}, and this program expects {newest}")
 
 
 async def _check_writing(engine: StoreEngine) -> Requirement:
@@ -211,5 +232,7 @@ def _reason(error: OSError) -> str:
             return "its disk is full: make room there."
         case errno.EROFS:
             return "its file system is read-only: look at its disk."
+        case errno.EACCES | errno.EPERM:
+            return "the service may not: look at its owner and its mode."
         case _:
-            return f"{error.strerror}: look at its owner, its mode and its disk."
+            return "the log of the service says why."

@@ -23,6 +23,7 @@ _OBJECT_STORE = re.compile(
 _LONGEST_OBJECT_STORE = 500
 _USUAL_PORTS = {"http": 80, "https": 443}
 _HIDDEN = "***"
+_PASSWORDS = frozenset(("password", "sslpassword"))
 _NO_DATABASE = (
     "is not an address of a database: give postgresql://user:password@host:port/name, "
     "or leave it out for SQLite in the data folder"
@@ -93,6 +94,13 @@ class DatabaseUrl:
                 "parameters percent-encoded, such as %40 for @ and %2F for /"
             )
         return cls(text)
+
+    @property
+    def has_password(self) -> bool:
+        """Whether the address holds a password, of the user or of a key."""
+        parts = urlsplit(self.secret)
+        query = dict(parse_qsl(parts.query))
+        return bool(parts.password) or not _PASSWORDS.isdisjoint(query)
 
     def __str__(self) -> str:
         parts = urlsplit(self.secret)

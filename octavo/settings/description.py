@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from octavo.settings.names import option, variable
-from octavo.settings.settings import Settings
+from octavo.settings.settings import PASSWORDS, Settings
 
 Plain = str | int | float | list[str] | None
 """A value in JSON; None for a setting that has none."""
@@ -12,11 +12,11 @@ Plain = str | int | float | list[str] | None
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """One setting: its names, its default and its meaning."""
+    """One setting: its names, its default and its meaning; a password has no option."""
 
     name: str
     variable: str
-    option: str
+    option: str | None
     default: Plain
     meaning: str
 
@@ -26,7 +26,8 @@ def describe() -> Iterator[Description]:
     for name, field in Settings.model_fields.items():
         meaning = field.description or ""
         default = field.get_default(call_default_factory=True, validated_data={})
-        yield Description(name, variable(name), option(name), plain(default), meaning)
+        of_options = None if name in PASSWORDS else option(name)
+        yield Description(name, variable(name), of_options, plain(default), meaning)
 
 
 def plain(value: object) -> Plain:

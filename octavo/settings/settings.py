@@ -1,7 +1,7 @@
 """Every setting: its name, default, description and validation."""
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Self, get_args
 
 from pydantic import Field, PlainSerializer, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -70,8 +70,8 @@ class Settings(BaseSettings):
     )
     database: Annotated[_Database | None, reads(DatabaseUrl.parse)] = Field(
         default=None,
-        description="postgresql:// URL of the database; without it, SQLite stores the data in the "
-        "data folder",
+        description="postgresql:// URL of the database, as an option without a password; without "
+        "it, SQLite stores the data in the data folder",
         json_schema_extra={"secret": True},
     )
     blobs: Annotated[str, reads(object_store)] = Field(
@@ -364,3 +364,9 @@ class Settings(BaseSettings):
         if found:
             raise ValueError("\n".join(found))
         return self
+
+
+PASSWORDS = frozenset(
+    name for name, field in Settings.model_fields.items() if SecretStr in get_args(field.annotation)
+)
+"""Settings that are a password as a whole, and have no option."""

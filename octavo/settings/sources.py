@@ -11,6 +11,7 @@ from typing import Any
 from pydantic.fields import FieldInfo
 from pydantic_settings import PydanticBaseSettingsSource, TomlConfigSettingsSource
 
+from octavo.settings.addresses import DatabaseUrl
 from octavo.settings.names import (
     CONFIG_VARIABLE,
     KEY_VARIABLE,
@@ -20,7 +21,7 @@ from octavo.settings.names import (
     option,
     variable,
 )
-from octavo.settings.settings import Settings
+from octavo.settings.settings import PASSWORDS, Settings
 
 _NAMES = tuple(Settings.model_fields)
 _SEE = "`octavo serve --help` lists the settings"
@@ -56,10 +57,23 @@ class SettingsSource(PydanticBaseSettingsSource):
 
 
 class OptionsSource(SettingsSource):
-    """The options of a command; ``given`` has None for those that were left out."""
+    """The options of a command; ``given`` has None for those that were left out.
+
+    A password among them is a problem: every user of the machine can list them.
+    """
 
     def __init__(self, given: Mapping[str, str | None]) -> None:
-        super().__init__({name: text for name, text in given.items() if text is not None})
+        texts = {name: text for name, text in given.items() if text is not None}
+        super().__init__(
+            texts,
+            tuple(
+                f"{option(name)} shows a password to every user of this machine: give it in the"
+                f" environment variable {variable(name)}, or as {name} in a file that --config"
+                " names"
+                for name, text in texts.items()
+                if name in PASSWORDS or (name == "database" and _has_password(text))
+            ),
+        )
 
     def called(self, name: str) -> str:
         """Return the option."""
@@ -109,6 +123,14 @@ class FileSource(SettingsSource):
     def called(self, name: str) -> str:
         """Return the file and the key."""
         return f"{self.path}: {name}"
+
+
+def _has_password(database: str) -> bool:
+    try:
+        return DatabaseUrl.parse(database).has_password
+    except ValueError:
+        # It is refused as an address, too.
+        return False
 
 
 def _text(value: object) -> str | None:

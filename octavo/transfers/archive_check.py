@@ -84,6 +84,7 @@ class CheckedArchive:
         images: the number of images.
         size: their bytes in total.
         left_out: the number of files that are left out, by their kind.
+        cleaned: the number of files whose paths had hidden characters.
         note_records, image_records: files of records (`octavo.archives.checked_files`), in order.
     """
 
@@ -91,6 +92,7 @@ class CheckedArchive:
     images: int
     size: int
     left_out: dict[str, int]
+    cleaned: int
     note_records: list[str]
     image_records: list[str]
 
@@ -125,6 +127,7 @@ async def check_archive(run: RunArchiveTask, archive: SurveyedArchive) -> Checke
         images=found["images"],
         size=found["size"],
         left_out=found["left_out"],
+        cleaned=found["cleaned"],
         note_records=check.notes.in_order(),
         image_records=check.images.in_order(),
     )

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
 from octavo.archives import tasks
@@ -61,13 +62,14 @@ class ArchiveWork:
         return self._run(function, *arguments, **named)
 
 
-def archive_workers() -> WorkerPool:
-    """Return the processes that work on archives: one for each processor, and at most four."""
+def archive_workers(folder: Path) -> WorkerPool:
+    """Return the processes for archives in ``folder``: one a processor, and at most four."""
     return WorkerPool(
         max(1, min(os.cpu_count() or 1, MOST_WORKERS)),
         seconds=WAIT_SECONDS,
         preloaded=tasks.PRELOADED,
         max_memory=MAX_MEMORY,
         max_seconds=MAX_SECONDS,
+        folder=folder,
         ahead=False,
     )

@@ -86,12 +86,15 @@ class ImportResult:
         attachments: the number of images.
         left_out: the number of files that were left out, by their kind.
         position: the position of the last changeset; that of the workspace without any.
+        cleaned: the number of files whose paths had hidden characters.
     """
 
     notes: int
     attachments: int
     left_out: dict[str, int]
     position: int
+    # A result that an earlier version stored has none.
+    cleaned: int = 0
 
 
 def read_result(stored: str) -> ImportResult:
@@ -232,7 +235,9 @@ class ImportRunner:
             position = await store.read(position_of(given.workspace_id))
         if position is None:
             raise ImportMissing
-        result = ImportResult(checked.notes, checked.images, checked.left_out, position)
+        result = ImportResult(
+            checked.notes, checked.images, checked.left_out, position, checked.cleaned
+        )
         expires_at = int((self._services.now() + RESULT_SECONDS) * 1000)
         await store.write(
             rows.finish_import(given.import_id, json.dumps(asdict(result)), expires_at)

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import trio
@@ -26,6 +27,9 @@ class WorkerPool:
         preloaded: modules that a process imports when it starts.
         max_memory: bytes of address space of a process; None for any.
         max_seconds: processor time that a function may take; None for any.
+        folder: the only folder whose files functions may use, as an absolute path; it exists when
+            they are called. None for no files.
+        threads: functions start threads.
         ahead: start a process before the first work.
     """
 
@@ -37,13 +41,17 @@ class WorkerPool:
         preloaded: Sequence[str] = (),
         max_memory: int | None = None,
         max_seconds: int | None = None,
+        folder: Path | None = None,
+        threads: bool = False,
         ahead: bool = True,
     ) -> None:
         self._ahead = ahead
         self._size = size
         self._limiter = trio.CapacityLimiter(size)
         self._seconds = seconds
-        self._start = partial(start_worker, preloaded, max_memory, max_seconds)
+        self._start = partial(
+            start_worker, preloaded, max_memory, max_seconds, folder, threads=threads
+        )
         self._idle: list[Worker] = []
         self._wanted = trio.Event()
 

@@ -3,6 +3,9 @@
 A request and its response are lines of JSON. The program imports only the standard library, so that
 a process starts fast; the functions bring what they need. Its argument is JSON: where to search for
 modules, and the arguments of `main`.
+
+The process is confined as far as the system can (`octavo.confinement`): it reads programs and
+libraries, and changes files in one folder at most.
 """
 
 import json
@@ -13,23 +16,44 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+MAX_OPEN_FILES = 64
+"""Files that the work has open at the same time, with those of a module that is imported."""
+MAX_FILE_SIZE = 8 * 1024**3
+"""Bytes of a file; one of an import has a line for each of up to a million entries."""
+# Where the libraries of extension modules are.
+_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
+_SITES = ("site-packages", "dist-packages")
+
 
 def main(
-    preloaded: Sequence[str], max_memory: int | None = None, max_seconds: int | None = None
+    preloaded: Sequence[str],
+    max_memory: int | None = None,
+    max_seconds: int | None = None,
+    folder: str | None = None,
+    threads: bool = False,
 ) -> None:
     """Serve requests until the server closes the pipe, or ends.
 
     ``preloaded`` are modules to import first: a new version that is installed meanwhile does not
     mix with the one that runs. ``max_memory`` limits the address space in bytes, ``max_seconds``
-    the processor time of each request: the system kills a process that exceeds it.
+    the processor time of each request: the system kills a process that exceeds it. ``folder`` is
+    the only one whose files the functions may use, and ``threads`` says whether they start some.
     """
+    # Not found before it is known where modules are.
+    from octavo.confinement import confine, forbid_new_privileges  # noqa: PLC0415
+
     _lower_priority()
     # What functions write, such as images, is of nobody else, whatever the umask of the server is.
     os.umask(0o077)
     if max_memory is not None:
-        resource.setrlimit(resource.RLIMIT_AS, (max_memory, max_memory))
+        _limit(resource.RLIMIT_AS, max_memory)
     # Crafted data may crash a decoder: its memory is of no use to anybody.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_NOFILE, MAX_OPEN_FILES)
+    _limit(resource.RLIMIT_FSIZE, MAX_FILE_SIZE)
+    if not threads:
+        # Threads count, too. The superuser is not limited.
+        _limit(resource.RLIMIT_NPROC, 0)
     # A service manager sends it to every process of the service; the server still responds to the
     # requests that it has, and ends this process itself.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -38,6 +62,8 @@ def main(
     os.dup2(2, 1)
     for name in preloaded:
         import_module(name)
+    forbid_new_privileges()
+    confine(_program_folders(), [] if folder is None else [folder])
     try:
         responses.write("\n")
         responses.flush()
@@ -49,6 +75,26 @@ def main(
     except BrokenPipeError:
         # The server was killed meanwhile. Python would try to write again, and complain.
         os._exit(0)
+
+
+def _limit(what: int, most: int) -> None:
+    hard = resource.getrlimit(what)[1]
+    if hard != resource.RLIM_INFINITY:
+        most = min(most, hard)
+    resource.setrlimit(what, (most, most))
+
+
+def _program_folders() -> set[str]:
+    """Return where modules are that functions may import later, and the libraries of these.
+
+    A folder that modules are searched in may have files of other kinds: of those that are no
+    folder of an installation, the packages that are imported already count.
+    """
+    found = {os.path.dirname(os.__file__), os.path.join(sys.base_prefix, "lib"), *_LIBRARIES}
+    found.update(each for each in sys.path if os.path.basename(each) in _SITES)
+    for module in [*sys.modules.values()]:
+        found.update(getattr(module, "__path__", ()))
+    return found
 
 
 def _respond(line: bytes) -> dict[str, object]:

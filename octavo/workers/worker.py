@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from subprocess import PIPE
 from typing import ParamSpec, TypeVar
 
@@ -92,6 +93,8 @@ class Worker:
             raise WorkRefused(str(response.get("kind")), str(response["refused"]))
         if "exceeded" in response:
             raise WorkTooLarge(str(response["exceeded"]))
+        if response.get("errno") == errno.EFBIG:
+            raise WorkTooLarge("it writes a larger file than a worker process may")
         if response.get("errno") in _FULL:
             raise WorkOutOfSpace(f"a worker process failed: {response.get('failed')}")
         if "result" not in response:
@@ -147,15 +150,20 @@ async def start_worker(
     preloaded: Sequence[str] = (),
     max_memory: int | None = None,
     max_seconds: int | None = None,
+    folder: Path | None = None,
+    *,
+    threads: bool = False,
 ) -> Worker:
     """Start a process that has imported the modules ``preloaded``.
 
     It finds modules where the server does, whatever the present folder. It ends with the server.
-    It may have ``max_memory`` bytes of address space, and take ``max_seconds`` of processor time
-    for each call. Raises `WorkerFailed`. If cancelled, no process is left.
+    It may have ``max_memory`` bytes of address space, take ``max_seconds`` of processor time for
+    each call, use the files in ``folder``, an absolute path, and start ``threads``. Raises
+    `WorkerFailed`. If cancelled, no process is left.
     """
     environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    arguments = json.dumps([_SEARCHED, [list(preloaded), max_memory, max_seconds]])
+    place = None if folder is None else str(folder)
+    arguments = json.dumps([_SEARCHED, [list(preloaded), max_memory, max_seconds, place, threads]])
     command = [sys.executable, "-I", _PROGRAM, arguments]
     try:
         # Ctrl-C is for the server. In a session of its own, a process would get as much of the

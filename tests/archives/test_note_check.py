@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.archives.checked_files import checked_notes
+from octavo.archives.export_layout import ExportLayout
 from octavo.archives.note_check import check_notes
 from octavo.archives.refusal import ArchiveInvalid
 from tests.fakes.image_files import samples
@@ -82,6 +83,31 @@ def test_links_follow_images_that_move(tmp_path: Path, text: str, expected: str)
     png = samples()["png"].data
     others = [Crafted("img/p.png", png), Crafted("attachments/q.png", png), Crafted("b.md")]
     assert note(tmp_path, text.encode(), *others) == expected
+
+
+HIDDEN = "[[b\u200b]] [b](b%E2%80%8B.md#x) [c](../x\u3164/c.md) ![[p\u200b.png]] [web](https://a.example)"
+
+
+@pytest.mark.parametrize(
+    ("comment", "expected"),
+    [
+        (b"", "[b\u200b](b.md) [b](b.md#x) [c](../x/c.md) ![p\u200b.png](../attachments/p.png)"),
+        (ExportLayout().comment(), "[[b]] [b](b.md#x) [c](../x/c.md) ![[p.png]]"),
+    ],
+    ids=["vault", "export"],
+)
+def test_links_follow_files_whose_paths_are_cleaned(
+    tmp_path: Path, comment: bytes, expected: str
+) -> None:
+    entries = [
+        Crafted("n\u200b/a.md", HIDDEN.encode()),
+        Crafted("n\u200b/b\u200b.md", b"[a](a.md) [[a]]"),
+        Crafted("x\u3164/c.md", "[a](../n\u200b/a.md)".encode()),
+        Crafted("attachments/p\u200b.png", samples()["png"].data),
+    ]
+    found = imported(tmp_path, crafted(*entries, comment=comment))
+    assert found.result["cleaned"] == 4
+    assert found.notes["n/a.md"] == f"{expected} [web](https://a.example)"
 
 
 def test_note_that_gets_too_long_by_its_links_is_refused(tmp_path: Path) -> None:

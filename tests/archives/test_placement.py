@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.archives.placement import attachment_path, is_placed
+from octavo.archives.placement import attachment_path, is_placed, note_path
 from octavo.model.files.image import check_image_path, media_type_of_name
 from octavo.model.files.path import MAX_SEGMENTS
 
@@ -61,3 +61,16 @@ def test_path_is_one_of_an_image(folders: list[str], name: str, refusals: int) -
         return len(refused) > refusals
 
     assert is_placed(attachment_path("/".join([*folders, name]), is_free))
+
+
+@pytest.mark.parametrize(
+    ("taken", "expected"),
+    [
+        ((), "x/a.md"),
+        (("x/a.md",), "x/a 2.md"),
+        (("x/a.md", "x/a 2.md"), "a 2.md"),
+        (("x/a.md", "x/a 2.md", "a 2.md"), "x/a 3.md"),
+    ],
+)
+def test_note_gets_a_number_if_its_path_is_taken(taken: Collection[str], expected: str) -> None:
+    assert note_path("x/a.md", lambda each: each not in taken) == expected

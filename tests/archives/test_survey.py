@@ -21,6 +21,7 @@ from octavo.archives.refusal import (
     ArchiveTooManyFiles,
 )
 from octavo.archives.survey import NOTES_OF_SLICE, SurveyResult, survey
+from octavo.model.files.path import without_hidden_characters
 from octavo.workers import WorkerPool, WorkRefused
 from tests.fakes.zip_files import (
     LIMITS,
@@ -354,6 +355,30 @@ def test_image_gets_a_path_among_the_attachments(
 
 
 @pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["a\u200b.md", "x\ufeff/b.md"], ["a.md", "x/b.md"]),
+        (["a\u200b.md", "a.md"], ["a 2.md", "a.md"]),
+        (["a\u200b.md", "a\u2060.md"], ["a.md", "a 2.md"]),
+        (["\u3164.md", "\u200d.md"], ["_.md", "_ 2.md"]),
+        (["x.md", "x.md\u200b/a.md"], ["x.md", "a 2.md"]),
+        (["attachments\u200b/p.png", "q\u202e.png"], ["attachments/p.png", "attachments/q.png"]),
+        (
+            ["attachments/p\u200b.png", "attachments/p.png"],
+            ["attachments/p-2.png", "attachments/p.png"],
+        ),
+    ],
+)
+def test_path_with_hidden_characters_is_cleaned_and_counted(
+    tmp_path: Path, names: list[str], expected: list[str]
+) -> None:
+    assert finals(tmp_path, *names) == expected
+    paths = written(tmp_path / "counted", crafted(*map(Crafted, names)))
+    _, found = surveyed(tmp_path / "counted", paths)
+    assert found["cleaned"] == sum(without_hidden_characters(each) != each for each in names)
+
+
+@pytest.mark.parametrize(
     ("entry", "path"),
     [
         (Crafted("b\u00fc.md"), "b\u00fc.md"),
@@ -405,7 +430,7 @@ def test_missing_part_is_an_error_of_the_system(tmp_path: Path) -> None:
 
 
 async def test_refusal_of_a_worker_process_has_the_kind_and_the_reason(tmp_path: Path) -> None:
-    pool = WorkerPool(1, seconds=60)
+    pool = WorkerPool(1, seconds=60, folder=tmp_path)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.serve)
         parts = written(tmp_path, crafted(NOTE))

@@ -14,8 +14,8 @@ from tests.fakes.image_files import encoded, personal_exif, picture
 
 
 @pytest.fixture
-async def work() -> AsyncIterator[ImageWork]:
-    pool = image_workers()
+async def work(tmp_path: Path) -> AsyncIterator[ImageWork]:
+    pool = image_workers(tmp_path)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.serve)
         yield ImageWork(pool.run)
@@ -55,7 +55,7 @@ async def test_image_beyond_the_bounds_of_a_worker_is_refused(tmp_path: Path) ->
     path = tmp_path / "a"
     path.write_bytes(encoded(picture((4000, 4000)), "PNG"))
     # The decoded image alone takes as much.
-    pool = WorkerPool(1, seconds=60, max_memory=4000 * 4000 * 4)
+    pool = WorkerPool(1, seconds=60, max_memory=4000 * 4000 * 4, folder=tmp_path)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.serve)
         with pytest.raises(UnacceptableImage, match="memory"):

@@ -13,6 +13,7 @@ from octavo.http.api.registry import contract_document
 from octavo.model.accounts.token import digest_of, is_operator_token
 from octavo.settings import Settings
 from octavo.settings.description import describe, shown
+from octavo.settings.names import option
 from octavo.settings.values import digests
 from tests.fakes.control_socket import responding
 
@@ -111,8 +112,18 @@ def test_serve_help_lists_every_setting(capsys: pytest.CaptureFixture[str]) -> N
     printed = "".join(capsys.readouterr().out.split())
     for each in describe():
         known = f"(default {shown(each.default) or 'none'}; environment {each.variable})"
-        assert f"{each.option}VALUE" in printed
-        assert known.replace(" ", "") in printed
+        assert (f"{option(each.name)}VALUE" in printed) is (each.option is not None)
+        assert (known.replace(" ", "") in printed) is (each.option is not None)
+
+
+@pytest.mark.parametrize("command", [["serve"], ["settings"], ["mail", "test", "a@b.example"]])
+def test_password_in_the_arguments_ends_with_2_and_is_not_repeated(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, "--smtp-password", "hidden"], {}) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert "environment variable OCTAVO_SMTP_PASSWORD, or as smtp_password in a file" in lines[0]
+    assert "hidden" not in "".join(lines)
 
 
 @pytest.mark.parametrize("command", ["serve", "settings"])
@@ -178,7 +189,8 @@ def test_settings_lists_each_with_its_value_its_origin_and_its_meaning(
     flat = " ".join(printed.split())
     for each in describe():
         default = shown(each.default) or "none"
-        assert f"{each.meaning} {each.variable}, {each.option}; default {default}" in flat
+        names = each.variable if each.option is None else f"{each.variable}, {each.option}"
+        assert f"{each.meaning} {names}; default {default}" in flat
 
 
 def test_settings_for_programs_are_one_object(capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,6 +37,13 @@ def test_url_of_no_server_is_refused(url: str) -> None:
         Client(url, entropy=SystemRandom())
 
 
+@pytest.mark.parametrize("user", ["ann:hidden@", ":hidden@", "ann@"])
+def test_url_with_a_user_is_refused_without_the_password(user: str) -> None:
+    with pytest.raises(ValueError, match="no user and no password") as refused:
+        Client(f"https://{user}notes.example.org", entropy=SystemRandom())
+    assert "hidden" not in str(refused.value)
+
+
 async def test_session_opens_the_account_until_it_is_signed_out(
     served: tuple[str, Person],
 ) -> None:

@@ -454,8 +454,9 @@ def test_restore_of_the_database_itself_is_refused(folder: Path) -> None:
 def test_postgres_is_backed_up_by_its_own_programs(
     command: str, program: str, folder: Path
 ) -> None:
-    url = "postgresql://octavo:hidden@db.example/notes"
-    code, _, errors = run(command, folder, "--database", url, "copy")
+    config = folder.parent / "octavo.toml"
+    config.write_text('database = "postgresql://octavo:hidden@db.example/notes"')
+    code, _, errors = run(command, folder, "copy")
     assert code == 1
     [line] = errors.splitlines()
     assert line.startswith("octavo: the data is in PostgreSQL: ")

@@ -26,7 +26,8 @@ def server() -> Iterator[PostgresServer]:
 
 def refused(url: str, folder: Path) -> str:
     """The one line that the server ends with."""
-    given = ("--bind", "127.0.0.1:0", "--data-dir", str(folder / "data"), "--database", url)
+    (folder / "octavo.toml").write_text(f'database = "{url}"')
+    given = ("--bind", "127.0.0.1:0", "--data-dir", str(folder / "data"))
     with start(*given, folder=folder) as process:
         _, output = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1, output

@@ -15,7 +15,7 @@ from octavo.model.files.changeset import (
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.content import note_text
 from octavo.model.files.plan import Plan, plan
-from octavo.model.files.revision import Revision
+from octavo.model.files.revision import Origin, Revision
 from octavo.model.files.tree import Tree
 from octavo.model.identity import AccountId, Digest, FileId, MutationId, Position
 from tests.fakes.plain_documents import PlainDocuments
@@ -32,15 +32,27 @@ class PlannedWorkspace:
         self.documents = PlainDocuments()
         self._ids: Iterator[int] = count(1)
 
-    def plan(self, *operations: ChangeOperation, within: Confinement | None = None) -> Plan:
-        changeset = Changeset(MutationId("m"), Digest("f"), AUTHOR, operations, within=within)
+    def plan(
+        self,
+        *operations: ChangeOperation,
+        within: Confinement | None = None,
+        origin: Origin = "device",
+    ) -> Plan:
+        changeset = Changeset(
+            MutationId("m"), Digest("f"), AUTHOR, operations, origin=origin, within=within
+        )
         return plan(
             self.tree, self.position, changeset, 0, lambda: f"r{next(self._ids)}", self.documents
         )
 
-    def push(self, *operations: ChangeOperation, within: Confinement | None = None) -> list[str]:
+    def push(
+        self,
+        *operations: ChangeOperation,
+        within: Confinement | None = None,
+        origin: Origin = "device",
+    ) -> list[str]:
         """Accept the operations; return their outcomes."""
-        planned = self.plan(*operations, within=within)
+        planned = self.plan(*operations, within=within, origin=origin)
         for change in planned.changes:
             self.tree.put(change.head)
         self.position = planned.position

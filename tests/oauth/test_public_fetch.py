@@ -272,3 +272,14 @@ async def test_name_with_one_private_address_is_refused() -> None:
     with pytest.raises(OAuthRefusal):
         await backend.connect_tcp("localhost", 1)
     assert isinstance(backend, httpcore.AsyncNetworkBackend)
+
+
+async def test_failure_of_the_network_is_refused_without_its_text() -> None:
+    class Failing(httpcore.AsyncNetworkBackend):
+        async def connect_tcp(self, *arguments: Any, **named: Any) -> httpcore.AsyncNetworkStream:  # noqa: ANN401
+            await trio.lowlevel.checkpoint()
+            raise OSError(111, "secret of 10.0.0.1", "/srv/octavo")
+
+    with pytest.raises(OAuthRefusal) as refused:
+        await fetch_from_internet(Failing())("https://program.example/client.json")
+    assert str(refused.value) == "The metadata document of the program can't be fetched."

@@ -75,7 +75,8 @@ def test_configuration_has_every_setting_once() -> None:
     expected = []
     for each in describe():
         default = f"`{shown(each.default)}`" if each.default is not None else "none"
-        expected.append(f"| `{each.variable}` | `{each.option}` | {default} | {each.meaning} |")
+        option = "none" if each.option is None else f"`{each.option}`"
+        expected.append(f"| `{each.variable}` | {option} | {default} | {each.meaning} |")
     assert sorted(rows) == sorted(expected)
 
 

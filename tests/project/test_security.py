@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from octavo.accounts import argon2id
+from octavo.accounts import argon2id, passwords
 from octavo.accounts.argon2id import Argon2
 from octavo.accounts.attempts import KNOWN_DEVICES, RATES, Attempts
 from octavo.accounts.audit import RefusedAttempts
@@ -38,6 +38,7 @@ from octavo.service.legal import LARGEST
 from octavo.settings import Settings
 from octavo.store.scripts.audit import MAX_REFUSALS
 from octavo.store.scripts.link_reports import MAX_OPEN
+from octavo.workers import process
 from tests.e2e.overload.report import BEGIN, END
 from tests.project.source import ROOT
 
@@ -81,6 +82,11 @@ QUOTED = [
         f"{image_work.MAX_SECONDS} seconds of processor time"
     ),
     f"After {HASH_SECONDS:g} seconds a process is killed",
+    f"{process.MAX_OPEN_FILES} open files, {process.MAX_FILE_SIZE // 1024 // MIB} GiB for a file",
+    (
+        f"{image_work.MAX_MEMORY // MIB} MiB of address space, and"
+        f" {passwords.MAX_MEMORY // 1024 // MIB} GiB for passwords"
+    ),
     "the median and the 99th percentile",
     f"{default(Passwords, 'known_waiting')} places in the queue that others can't take",
     f"each account has at most {KNOWN_OF_ONE}, and the turns",
@@ -159,7 +165,8 @@ QUOTED = [
 """Every sentence of the page with a number, written with the constants of the code."""
 
 STANDARDS = re.compile(
-    r"SHA-256|HMAC-SHA-256|CRC-32|RFC 9106|argon2(?:id)?|base64url|HTTP/2|nh3|IPv[46]|/64|/48"
+    r"Linux \d\.\d+|Landlock \d|x86-64|ARM64"
+    r"|SHA-256|HMAC-SHA-256|CRC-32|RFC 9106|argon2(?:id)?|base64url|HTTP/2|nh3|IPv[46]|/64|/48"
     r"|\b(?:4\d\d|500)(?= `| |,|:|;)"
 )
 """Names and statuses with digits."""

@@ -2,10 +2,11 @@
 
 import errno
 import os
+import re
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 import trio
@@ -20,7 +21,7 @@ from octavo.service.readiness import (
     ReadinessProbe,
     write_probe,
 )
-from octavo.store import Script, StoreUnavailable, Transaction
+from octavo.store import Script, StoreFull, StoreUnavailable, StoreUnusable, Transaction
 from octavo.store.blobs import BlobStore, BlobsUnavailable, LocalBlobs
 from octavo.store.migrations import shipped
 from octavo.store.sqlite import SqliteStore, open_sqlite
@@ -152,7 +153,8 @@ async def user_version(transaction: Transaction) -> int:
         (errno.ENOSPC, "its disk is full: make room there."),
         (errno.EDQUOT, "its disk is full: make room there."),
         (errno.EROFS, "its file system is read-only: look at its disk."),
-        (errno.EACCES, "Permission denied: look at its owner, its mode and its disk."),
+        (errno.EACCES, "the service may not: look at its owner and its mode."),
+        (errno.EIO, "the log of the service says why."),
     ],
 )
 async def test_unwritable_folder_has_a_reason(number: int, expected: str, tmp_path: Path) -> None:
@@ -249,3 +251,103 @@ async def test_object_store_is_not_checked_for_each_request(
         await readiness.look()
         await trio.sleep(FRESH_SECONDS)
     assert blobs.checks == 1
+
+
+HOSTILE = "/srv/octavo: ann@db.example, 10.0.0.1:5432 [::1], PostgreSQL 15.3"
+PLAIN = re.compile(r"[A-Za-z',:;. -]+( 2 seconds)?[A-Za-z',:;. -]*")
+_ERRORS = (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.ENOENT, errno.EIO)
+
+
+async def refuse_with(error: Exception | None) -> None:
+    await trio.lowlevel.checkpoint()
+    if error is not None:
+        raise error
+    await trio.sleep_forever()
+
+
+class HostileStore(Failing):
+    """A database whose failures name what a stranger must not read; None never responds."""
+
+    def __init__(self, use: str, error: Exception | None = None, version: int = 0) -> None:
+        super().__init__()
+        self.broken = False
+        self._use, self._error, self._version = use, error, version
+
+    async def write(self, script: Script[T]) -> T:
+        if self._use == "write":
+            await refuse_with(self._error)
+        return await super().write(script)
+
+    async def applied_version(self) -> int:
+        if self._use == "read":
+            await refuse_with(self._error)
+        return self._version or await super().applied_version()
+
+
+class HostileBlobs(LocalBlobs):
+    def __init__(self, error: Exception | None) -> None:
+        super().__init__(Path())
+        self._error = error
+
+    async def check(self) -> None:
+        await refuse_with(self._error)
+
+
+def failing_folder(error: Exception | None) -> Callable[[Path], Awaitable[None]]:
+    return lambda folder: refuse_with(error)
+
+
+def fixed(database: object = None, **given: object) -> dict[str, object]:
+    return {
+        "store": database or HostileStore(""),
+        "write": written,
+        "blobs": CheckedBlobs(),
+        **given,
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "unmet"),
+    [
+        (fixed(), set()),
+        (fixed(HostileStore("read", StoreUnavailable(HOSTILE))), {"database", "migrations"}),
+        (fixed(HostileStore("read", StoreUnusable(HOSTILE))), {"database", "migrations"}),
+        (fixed(HostileStore("read")), {"database", "migrations"}),
+        (fixed(HostileStore("", version=99)), {"migrations"}),
+        (fixed(HostileStore("write", StoreFull(HOSTILE))), {"database"}),
+        (fixed(HostileStore("write")), {"database"}),
+        *(
+            (fixed(write=failing_folder(OSError(number, HOSTILE, HOSTILE))), {"blobs"})
+            for number in _ERRORS
+        ),
+        (fixed(write=failing_folder(OSError(HOSTILE))), {"blobs"}),
+        (fixed(write=failing_folder(None)), {"blobs"}),
+        (fixed(blobs=HostileBlobs(BlobsUnavailable(HOSTILE))), {"object_store"}),
+        (fixed(blobs=HostileBlobs(None)), {"object_store"}),
+    ],
+)
+async def test_no_detail_holds_a_version_a_path_an_address_or_the_text_of_an_error(
+    given: dict[str, Any], unmet: set[str], tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    found = await probe(folder=tmp_path, **given).look()
+    assert {each.name for each in found.requirements if not each.met} == unmet
+    assert {each.name for each in found.requirements} == {
+        "configuration",
+        "database",
+        "migrations",
+        "blobs",
+        "object_store",
+    }
+    for each in found.requirements:
+        assert PLAIN.fullmatch(each.detail), each.detail
+        assert not any(word in each.detail for word in re.findall(r"\w{3,}", HOSTILE))
+
+
+async def test_schema_of_another_version_is_logged_once_with_both(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    readiness = probe(HostileStore("", version=99), tmp_path)
+    await readiness.look()
+    await readiness.look()
+    [record] = caplog.records
+    assert f"it has version 99, and this program expects {len(shipped())}" in record.getMessage()

@@ -241,6 +241,18 @@ def test_result_of_a_complete_import_has_nothing_of_another_folder(
     assert capsys.readouterr().out == "Notes: was imported already: 3 notes and 1 image\n"
 
 
+def test_result_says_how_many_paths_had_hidden_characters(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("vault").mkdir()
+    Path("vault/a.md").touch()
+    result = {"notes": 3, "attachments": 1, "position": 1, "leftOut": {"other": 0}, "cleaned": 2}
+    answers = {"GET workspaces": listed("Notes"), f"GET {WORKSPACE_ID}": state_of("done", result)}
+    with responding(answers) as (url, _):
+        assert bring(url, "vault", "--resume", WORKSPACE_ID) == 0
+    assert capsys.readouterr().out.endswith("; without the hidden characters in 2 paths\n")
+
+
 def state_of(state: str, result: object = None) -> tuple[int, bytes]:
     """The response with the state of an import."""
     given = {"importId": WORKSPACE_ID, "state": state, "read": 0, "total": 0, "received": []}

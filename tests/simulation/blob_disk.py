@@ -136,7 +136,7 @@ class SimulatedStaging(Staging):
     @asynccontextmanager
     async def file(self, name: str) -> AsyncIterator[StagedFile]:
         """See `Staging`."""
-        made = SimulatedFile(self._folder / name, self._now())
+        made = SimulatedFile(self.path / name, self._now())
         self.files[made.path] = made
         try:
             yield made
@@ -146,7 +146,7 @@ class SimulatedStaging(Staging):
     @asynccontextmanager
     async def place(self, name: str) -> AsyncIterator[Path]:
         """See `Staging`."""
-        yield self._folder / name
+        yield self.path / name
 
 
 class ProcessBlobs:

@@ -11,10 +11,12 @@ import trio.testing
 from octavo.workers import WorkerFailed, WorkerPool, WorkOutOfSpace, WorkRefused, WorkTooLarge
 from tests.workers import jobs
 
+JOBS = (jobs.__name__,)
+
 
 @pytest.fixture
 async def pool() -> AsyncIterator[WorkerPool]:
-    made = WorkerPool(1, seconds=60)
+    made = WorkerPool(1, preloaded=JOBS, seconds=60)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(made.serve)
         yield made
@@ -77,7 +79,7 @@ async def test_process_that_failed_is_replaced(
 async def test_work_beyond_its_limits_is_reported(job: object, message: str) -> None:
     assert callable(job)
     # The process has the lowest priority: beside other tests, two seconds of work can take long.
-    pool = WorkerPool(1, seconds=600, max_memory=256 * 1024 * 1024, max_seconds=1)
+    pool = WorkerPool(1, preloaded=JOBS, seconds=600, max_memory=256 * 1024 * 1024, max_seconds=1)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.serve)
         before = await pool.run(jobs.pid)
@@ -88,7 +90,7 @@ async def test_work_beyond_its_limits_is_reported(job: object, message: str) -> 
 
 
 async def test_processes_are_started_ahead_when_work_is_announced() -> None:
-    pool = WorkerPool(2, seconds=60, ahead=False)
+    pool = WorkerPool(2, preloaded=JOBS, seconds=60, ahead=False)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.serve)
         await trio.testing.wait_all_tasks_blocked()
@@ -115,7 +117,7 @@ async def test_full_disk_is_reported(pool: WorkerPool) -> None:
 
 
 async def test_each_call_has_its_own_processor_time() -> None:
-    pool = WorkerPool(1, seconds=60, max_seconds=1)
+    pool = WorkerPool(1, preloaded=JOBS, seconds=60, max_seconds=1)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.serve)
         before = await pool.run(jobs.pid)
@@ -134,7 +136,7 @@ async def test_idle_process_that_was_killed_is_replaced(pool: WorkerPool) -> Non
 
 
 async def test_stopped_process_is_killed_when_its_time_is_over() -> None:
-    pool = WorkerPool(1, seconds=0.5)
+    pool = WorkerPool(1, preloaded=JOBS, seconds=0.5)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.serve)
         stopped = await pool.run(jobs.pid)
@@ -156,7 +158,7 @@ async def test_cancelled_work_is_given_up(pool: WorkerPool) -> None:
 
 
 async def test_work_waits_for_a_process() -> None:
-    pool = WorkerPool(2, seconds=60)
+    pool = WorkerPool(2, preloaded=JOBS, seconds=60)
     found = set()
 
     async def work() -> None:
@@ -174,7 +176,7 @@ async def test_work_waits_for_a_process() -> None:
 
 
 async def test_even_a_stopped_process_ends_with_the_pool() -> None:
-    pool = WorkerPool(1, seconds=60)
+    pool = WorkerPool(1, preloaded=JOBS, seconds=60)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.serve)
         process = await pool.run(jobs.pid)
@@ -184,7 +186,7 @@ async def test_even_a_stopped_process_ends_with_the_pool() -> None:
 
 
 async def test_process_is_started_ahead() -> None:
-    pool = WorkerPool(1, seconds=60)
+    pool = WorkerPool(1, preloaded=JOBS, seconds=60)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.serve)
         await trio.testing.wait_all_tasks_blocked()

@@ -16,13 +16,13 @@ from octavo.images import tasks as image_tasks
 from octavo.workers import WorkerFailed
 from octavo.workers.worker import start_worker
 from tests.workers import jobs
-from tests.workers.test_pool import alive
+from tests.workers.test_pool import JOBS, alive
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="scheduling policies are those of Linux")
 async def test_process_has_the_lowest_priority_and_nothing_else() -> None:
     ours = jobs.scheduling()
-    worker = await start_worker()
+    worker = await start_worker(JOBS)
     process, policy, _ = await worker.call(jobs.scheduling)
     assert (process, policy) == (worker.pid, os.SCHED_IDLE)
     assert jobs.scheduling() == ours
@@ -36,7 +36,7 @@ async def test_process_has_nothing_of_the_environment_and_the_folder(
     monkeypatch.setenv("OCTAVO_DATABASE", "postgres://user:secret@host/name")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    worker = await start_worker()
+    worker = await start_worker(JOBS)
     folder, environment, searched = await worker.call(jobs.surroundings)
     await worker.end()
     assert folder == "/"
@@ -50,7 +50,7 @@ async def test_process_has_nothing_of_the_environment_and_the_folder(
 async def test_files_that_a_process_creates_are_its_owners_alone(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:
-        worker = await start_worker()
+        worker = await start_worker(JOBS, folder=tmp_path)
         assert await worker.call(jobs.mode_of_new_file, str(tmp_path / "new")) == 0o600
         await worker.end()
     finally:
@@ -63,7 +63,7 @@ async def test_modules_of_the_present_folder_are_not_imported(
     for name in ("json", "signal", "octavo", "sitecustomize"):
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'read')!r}, 'w')")
     monkeypatch.chdir(tmp_path)
-    worker = await start_worker(["octavo.accounts.argon2id"])
+    worker = await start_worker([argon2id.__name__, *JOBS])
     assert await worker.call(jobs.double, "x") == "xx"
     await worker.end()
     assert not (tmp_path / "read").exists()
@@ -74,7 +74,7 @@ async def test_modules_of_the_present_folder_are_not_imported(
 )
 async def test_process_imports_nothing_of_the_server(preloaded: Sequence[str]) -> None:
     # With trio alone, a process takes twice the memory, and three times as long to start.
-    worker = await start_worker(preloaded)
+    worker = await start_worker([*preloaded, *JOBS])
     imported = await worker.call(jobs.imported)
     await worker.end()
     assert set(preloaded) <= set(imported)
@@ -88,7 +88,7 @@ async def test_process_starts_after_the_present_folder_is_gone(
     folder.mkdir()
     monkeypatch.chdir(folder)
     folder.rmdir()
-    worker = await start_worker()
+    worker = await start_worker(JOBS)
     assert await worker.call(jobs.double, "x") == "xx"
     await worker.end()
 
@@ -108,14 +108,14 @@ async def test_process_that_ends_at_its_start_is_reported(
 
 async def test_signal_that_stops_the_server_leaves_the_process() -> None:
     # A service manager sends it to all processes of the service.
-    worker = await start_worker()
+    worker = await start_worker(JOBS)
     os.kill(worker.pid, signal.SIGTERM)
     assert await worker.call(jobs.double, "x") == "xx"
     await worker.end()
 
 
 async def test_interrupt_of_the_terminal_does_not_reach_the_process() -> None:
-    worker = await start_worker()
+    worker = await start_worker(JOBS)
     assert os.getpgid(worker.pid) != os.getpgid(0)
     # Autogroups of the scheduler are sessions: its priority counts within one only.
     assert os.getsid(worker.pid) == os.getsid(0)
@@ -123,7 +123,7 @@ async def test_interrupt_of_the_terminal_does_not_reach_the_process() -> None:
 
 
 async def test_nonsense_for_the_process_ends_it(capfd: pytest.CaptureFixture[str]) -> None:
-    worker = await start_worker()
+    worker = await start_worker(JOBS)
     with pytest.raises(WorkerFailed, match="ended"):
         await worker.exchange(b"nonsense\n")
     await worker.end()

@@ -64,6 +64,10 @@ class ImportWorkspaceResult(ContractModel):
     attachments: int
     left_out: dict[str, int]
     """How many files were left out, by kind: settings of programs, history of an export, other."""
+    cleaned: int
+    """How many files got a path without the hidden characters that it had in the archive; links to
+    them lead there.
+    """
     position: int
     """The position of the workspace after the import."""
 
@@ -285,5 +289,6 @@ def _result(result: ImportResult) -> ImportWorkspaceResult:
         notes=result.notes,
         attachments=result.attachments,
         left_out=result.left_out,
+        cleaned=result.cleaned,
         position=result.position,
     )

@@ -199,7 +199,7 @@ def _limit_errors(body: ApiKeyCreateInput) -> list[tuple[str, str]]:
     if chosen is None or len(set(chosen)) != 1:
         return [("/folder", "A folder is in one workspace: give exactly one in workspaceIds.")]
     try:
-        check_path(folder)
+        check_path(folder, kept=folder)
     except InvalidPath as refusal:
         return [("/folder", refusal.detail)]
     return []

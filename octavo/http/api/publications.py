@@ -281,5 +281,5 @@ def _target(given: NoteTargetInput | FolderTargetInput) -> LinkTarget:
         return LinkTarget("note", FileId(given.file_id), "")
     path = given.path.strip("/")
     if path:
-        check_path(path)
+        check_path(path, kept=path)
     return LinkTarget("folder", None, path)

@@ -79,7 +79,8 @@ _TABLE = (
         "invalid_path",
         "The path is not portable across operating systems.",
         "Use a relative path with slashes between its names, in Unicode form NFC, without "
-        "characters or names that Windows, macOS or Linux reserve. The detail names the fault.",
+        "characters or names that Windows, macOS or Linux reserve, and without characters that "
+        "nobody sees. The detail names the fault.",
     ),
     _Row(
         409,

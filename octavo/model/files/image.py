@@ -105,13 +105,13 @@ def media_type_of_name(name: str) -> str | None:
     return _ENDINGS.get(name[max(name.rfind("."), 0) :].lower())
 
 
-def check_image_path(path: str, media_type: str) -> None:
-    """Raise `InvalidPath` unless an image of ``media_type`` can have ``path``.
+def check_image_path(path: str, media_type: str, kept: str = "") -> None:
+    """Raise `InvalidPath` unless an image of ``media_type`` can get ``path``.
 
     It is below attachments/, and its ending, by which programs recognise the image, is that of the
-    media type.
+    media type. For ``kept`` see `check_path`.
     """
-    check_path(path)
+    check_path(path, kept)
     if not path.startswith(ATTACHMENTS):
         raise InvalidPath("The path of an image must be below attachments/.")
     if media_type_of_name(path) == media_type:

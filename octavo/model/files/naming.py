@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from octavo.model.files.path import LONGEST_SEGMENT, NOTE_SUFFIX, check_path
+from octavo.model.hidden_characters import without_hidden
 from octavo.model.refusal import InvalidPath
 
 _MARKS = re.compile(r"^[#>\-*+\s]*(?:\[[ xX]\]\s*)?")
@@ -20,7 +21,8 @@ def name_from_text(text: str) -> str | None:
     The name is valid in a path, and has at most 80 characters.
     """
     for line in text.splitlines():
-        words = _SPACES.sub(" ", _INVALID.sub(" ", _MARKS.sub("", line))).strip(" .")
+        shown = without_hidden(_MARKS.sub("", line))
+        words = _SPACES.sub(" ", _INVALID.sub(" ", shown)).strip(" .")
         name = unicodedata.normalize("NFC", words)[:_LONGEST_NAME].strip(" .")
         if any(each.isalnum() for each in name) and _is_valid(name):
             return name

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NewType
 
+from octavo.model.hidden_characters import hidden_fault, is_visible, without_hidden
 from octavo.model.refusal import InvalidPath
 
 PathKey = NewType("PathKey", str)
@@ -39,8 +40,12 @@ _DEVICE = re.compile(
 )
 
 
-def check_path(path: str) -> None:
-    """Raise `InvalidPath`, which describes the error, if no file can have ``path``."""
+def check_path(path: str, kept: str = "") -> None:
+    """Raise `InvalidPath`, which describes the error, if no file can get ``path``.
+
+    A name with hidden characters, which earlier versions accepted, is one that no file can get,
+    except for those that are in the path ``kept``.
+    """
     try:
         size = len(path.encode())
     except UnicodeEncodeError:
@@ -64,6 +69,43 @@ def check_path(path: str) -> None:
     fault = (_fault_of_folder(folder) if slash else None) or _fault(name)
     if fault is not None:
         raise InvalidPath(f"The path is not portable across operating systems: {fault}.")
+    _check_names(path, kept)
+
+
+def _check_names(path: str, kept: str) -> None:
+    known = kept.split("/")
+    for name in path.split("/"):
+        fault = hidden_fault(name)
+        if fault is None and not is_visible(_stem(name)):
+            fault = f"has a name without a visible character: “{name}”"
+        if fault is not None and name not in known:
+            raise InvalidPath(f"The path {fault}.")
+
+
+def _stem(name: str) -> str:
+    return name.rpartition(".")[0] or name
+
+
+def without_hidden_characters(path: str) -> str:
+    """Return the path that an import gives to a file at ``path``, which `check_path` may refuse.
+
+    Names without hidden characters stay. One that is no name without them becomes ``_``.
+    """
+    return "/".join(map(_cleaned, path.split("/")))
+
+
+def _cleaned(name: str) -> str:
+    cleaned = without_hidden(name)
+    if cleaned != name:
+        cleaned = cleaned.rstrip(". ")
+        if cleaned.startswith(".") and not name.startswith("."):
+            cleaned = f"_{cleaned}"
+    elif not name or is_visible(_stem(name)):
+        return name
+    if is_visible(_stem(cleaned)) and _fault(cleaned) is None:
+        return cleaned
+    _, dot, ending = cleaned.rpartition(".")
+    return f"_.{ending}" if dot else "_"
 
 
 @lru_cache(maxsize=_FOLDERS_REMEMBERED)

@@ -305,7 +305,7 @@ class _ChangesetPlanner:
         image, path = operation.image, operation.path
         if old is not None and old.kind != "attachment":
             raise InvalidContent(f"{old.path} is a note and can't be an image.")
-        check_image_path(path, image.media_type)
+        check_image_path(path, image.media_type, "" if old is None else old.path)
         if old is not None and (old.digest, old.path) == (image.digest, path):
             return Change("unchanged", old)
         revision_id = RevisionId(self.new_revision_id())
@@ -357,7 +357,7 @@ class _ChangesetPlanner:
         if content is not None:
             _check_note(old)
             content = None if content.digest == old.digest else content
-        moved = _at(old, operation.path)
+        moved = self._at(old, operation.path)
         if content is None:
             return (
                 Change("unchanged", old) if moved is old else Change("updated", self._next(moved))
@@ -369,11 +369,22 @@ class _ChangesetPlanner:
         if content is not None:
             _check_note(old)
             content = None if content.digest == old.digest else content
-        moved = _at(_with_image(old, operation.image), operation.path)
+        moved = self._at(_with_image(old, operation.image), operation.path)
         if old.state == "live" and content is None and moved is old:
             return Change("unchanged", old)
         new = replace(self._next(moved, content), state="live", origin="restore")
         return Change("restored", new, content)
+
+    def _at(self, head: Revision, path: str | None) -> Revision:
+        if path is None or path == head.path:
+            return head
+        # A path that returns is none that anybody gives now.
+        kept = path if self.changeset.origin == "restore" else head.path
+        if head.kind == "note":
+            _check_note_path(path, kept)
+        else:
+            check_image_path(path, head.media_type, kept)
+        return replace(head, path=path)
 
     def _next(
         self,
@@ -424,18 +435,8 @@ def _with_image(head: Revision, image: Revision | None) -> Revision:
     )
 
 
-def _at(head: Revision, path: str | None) -> Revision:
-    if path is None or path == head.path:
-        return head
-    if head.kind == "note":
-        _check_note_path(path)
-    else:
-        check_image_path(path, head.media_type)
-    return replace(head, path=path)
-
-
-def _check_note_path(path: str) -> None:
-    check_path(path)
+def _check_note_path(path: str, kept: str = "") -> None:
+    check_path(path, kept)
     if kind_of(path) != "note":
         raise InvalidPath("The path of a note must end with a name and .md.")
 

@@ -24,7 +24,14 @@ _LOOK_BEHIND = 256
 
 
 def standard_links(
-    text: str, *, at: str, start: int = 0, moved: Moved, before: Find, after: Find
+    text: str,
+    *,
+    at: str,
+    now_at: str | None = None,
+    start: int = 0,
+    moved: Moved,
+    before: Find,
+    after: Find,
 ) -> str:
     """Return ``text`` with wiki links to files as standard links to the same files.
 
@@ -38,11 +45,13 @@ def standard_links(
     Args:
         text: the text of the note.
         at: its path.
+        now_at: its path afterwards; None if it stays.
         start: the position in the text before which nothing is changed.
         moved: returns the path afterwards of the file that had a path.
         before: looks up keys of links in the tree that they were written for.
         after: looks up keys in the tree afterwards.
     """
+    now_at = at if now_at is None else now_at
     parts: list[str] = []
     done = 0
     for link in links_of(text):
@@ -53,9 +62,9 @@ def standard_links(
             continue
         path = moved(led_to)
         if link.kind == "wiki":
-            written = _standard(text, link, path, at, after)
-        elif link.target and resolve("standard", link.target, at, after) != path:
-            written = rewritten(text, link, path, at, at, before, after)
+            written = _standard(text, link, path, now_at, after)
+        elif link.target and resolve("standard", link.target, now_at, after) != path:
+            written = rewritten(text, link, path, at, now_at, before, after)
         else:
             written = None
         if written is not None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NewType, TypeGuard
 from urllib.parse import urlsplit
 
+from octavo.model.hidden_characters import is_visible, without_hidden
 from octavo.model.oauth.redirect_uri import check_redirect_uri, host_of
 from octavo.model.oauth.refusal import OAuthRefusal
 
@@ -148,9 +149,10 @@ def _shown_name(name: str) -> str:
     """Return a name that can't imitate other parts of a page: one line of visible characters."""
     visible = "".join(
         each if unicodedata.category(each)[0] not in "CZ" else " "
-        for each in unicodedata.normalize("NFC", name[: LONGEST_NAME * 4])
+        for each in without_hidden(unicodedata.normalize("NFC", name[: LONGEST_NAME * 4]))
     )
-    return " ".join(visible.split())[:LONGEST_NAME] or "A program without a name"
+    shown = " ".join(visible.split())[:LONGEST_NAME]
+    return shown if is_visible(shown) else "A program without a name"
 
 
 def _is_https(address: str) -> bool:

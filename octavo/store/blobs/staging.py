@@ -101,10 +101,13 @@ class Staging:
 
     Args:
         folder: the folder; `open_staging` creates it.
+
+    Attributes:
+        path: the folder.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.path = folder
 
     @asynccontextmanager
     async def file(self, name: str) -> AsyncIterator[StagedFile]:
@@ -112,7 +115,7 @@ class Staging:
 
         Raises `BlobsUnavailable`, and FileExistsError if there is such a file.
         """
-        path = self._folder / name
+        path = self.path / name
         with disk_failures():
             descriptor = await trio.to_thread.run_sync(create_file, path)
         try:
@@ -127,7 +130,7 @@ class Staging:
 
         What is there afterwards is removed.
         """
-        path = self._folder / name
+        path = self.path / name
         try:
             yield path
         finally:
@@ -139,7 +142,7 @@ class Staging:
 
         Raises `BlobsUnavailable`, and FileExistsError if there is such a folder.
         """
-        path = self._folder / name
+        path = self.path / name
         with disk_failures():
             await trio.to_thread.run_sync(path.mkdir, 0o700)
         try:

@@ -88,6 +88,7 @@ async def test_archive_becomes_the_workspace(api: NotesApi) -> None:
         "notes": 2,
         "attachments": 2,
         "leftOut": {"settings": 1, "history": 0, "other": 1},
+        "cleaned": 0,
         "position": 2,
     }
     assert await contents(api) == {
@@ -99,6 +100,21 @@ async def test_archive_becomes_the_workspace(api: NotesApi) -> None:
     listed = await api.owner.get(api.files)
     origins = {each["head"]["origin"] for each in listed.json()["items"]}
     assert origins == {"import"}
+
+
+async def test_paths_lose_their_hidden_characters_and_links_follow(api: NotesApi) -> None:
+    files: Files = {
+        "a.md": "[b](x%E2%80%8B/b.md) [[c\ufeff]]",
+        "x\u200b/b.md": "[a](../a.md)",
+        "c\ufeff.md": "",
+    }
+    response = await imported(api, files)
+    assert (response.status, response.json()["cleaned"]) == (200, 2)
+    assert await contents(api) == {
+        "a.md": "[b](x/b.md) [c\ufeff](c.md)".encode(),
+        "x/b.md": b"[a](../a.md)",
+        "c.md": b"",
+    }
 
 
 async def test_parts_come_in_any_order_and_again(api: NotesApi) -> None:

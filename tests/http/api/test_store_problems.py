@@ -9,9 +9,11 @@ import trio
 
 from octavo.actors.core import ActorCrashed, ActorQuarantined, ActorStopped, MailboxFull
 from octavo.http.api.refusals import refusals_as_problems
+from octavo.http.api.store_problems import store_failure
 from octavo.http.contract.problems import Problem
 from octavo.store import StoreError, StoreFull, StoreUnavailable
-from octavo.store.blobs import BlobKey
+from octavo.store.blobs import BlobKey, BlobsFull, BlobsUnavailable
+from octavo.store.scripts.blobs import BlobCollected
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import Json, NotesApi, opened, refusal
@@ -20,6 +22,28 @@ from tests.store.scripts.test_imports import collected
 MUTATION = "01900000-0000-7000-8000-eeeeeeeeeeee"
 PNG = encoded(picture((20, 10)), "PNG")
 NEW = MappingProxyType({"path": "a.md", "text": "one", "mutationId": MUTATION})
+
+
+HOSTILE = "/srv/octavo: ann@db.example, 10.0.0.1:5432, PostgreSQL 15.3"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        StoreUnavailable(HOSTILE),
+        StoreUnavailable(HOSTILE, outcome_unknown=True),
+        StoreFull(HOSTILE),
+        BlobsUnavailable(HOSTILE),
+        BlobsFull(HOSTILE),
+        BlobCollected(HOSTILE),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_failure_is_a_problem_without_its_text(error: Exception) -> None:
+    problem = store_failure(error)
+    assert problem is not None
+    written = f"{problem.detail} {problem.members} {problem.headers}"
+    assert not any(word in written for word in HOSTILE.split())
 
 
 async def create(api: NotesApi) -> Response:

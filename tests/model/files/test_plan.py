@@ -1,13 +1,17 @@
 """The transitions of files, state by state, and which changesets are refused."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.files.changeset import ChangeOperation
+from octavo.model.files.changeset import AttachImage, ChangeOperation
 from octavo.model.files.confinement import Confinement
+from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.files.path import folders_of, path_key
 from octavo.model.files.tree import Tree
+from octavo.model.identity import Digest, FileId
 from octavo.model.refusal import (
     DomainError,
     FileExists,
@@ -180,6 +184,56 @@ def test_conflicting_path_is_refused(
     with pytest.raises(refusal):
         workspace.push(workspace.restore("deleted", path))
     assert workspace.live() == {"live": "live.md"}
+
+
+HIDDEN = "old\u200b/x\u3164.md"
+
+
+@pytest.fixture
+def hidden(workspace: PlannedWorkspace) -> PlannedWorkspace:
+    """A workspace in which an earlier version accepted a path with hidden characters."""
+    workspace.tree.put(replace(workspace.head("live"), path=HIDDEN))
+    return workspace
+
+
+@pytest.mark.parametrize("path", [None, HIDDEN, "new/x\u3164.md", "old\u200b/y.md", "y.md"])
+def test_file_with_hidden_characters_is_saved_moved_and_renamed(
+    hidden: PlannedWorkspace, path: str | None
+) -> None:
+    assert hidden.push(hidden.update("live", text="new", path=path)) == ["updated"]
+    assert hidden.live() == {"live": path or HIDDEN}
+
+
+@pytest.mark.parametrize("path", ["new\u200b/x\u3164.md", "old\u200b/x\u2060.md", "\u202ex.md"])
+def test_file_gets_no_other_name_with_hidden_characters(
+    hidden: PlannedWorkspace, path: str
+) -> None:
+    with pytest.raises(InvalidPath):
+        hidden.push(hidden.update("live", path=path))
+    with pytest.raises(InvalidPath):
+        hidden.push(hidden.create("new", path))
+    with pytest.raises(InvalidPath):
+        hidden.push(hidden.restore("deleted", path))
+
+
+def test_file_returns_to_a_path_with_hidden_characters(hidden: PlannedWorkspace) -> None:
+    hidden.push(hidden.delete("live"))
+    assert hidden.push(hidden.restore("live")) == ["restored"]
+    hidden.push(hidden.update("live", path="y.md"))
+    assert hidden.push(hidden.update("live", path=HIDDEN), origin="restore") == ["updated"]
+    assert hidden.live() == {"live": HIDDEN}
+
+
+def test_image_with_hidden_characters_is_replaced(workspace: PlannedWorkspace) -> None:
+    path = "attachments/p\u200b.png"
+    image = UploadedImage(ObjectId("o"), Digest("d"), 1, "image/png", 1, 1, 1)
+    workspace.push(AttachImage(FileId("p"), "attachments/p.png", image))
+    workspace.tree.put(replace(workspace.head("p"), path=path))
+    other = image._replace(digest=Digest("e"))
+    replaced = AttachImage(FileId("p"), path, other, workspace.tag("p"))
+    assert workspace.push(replaced) == ["updated"]
+    with pytest.raises(InvalidPath):
+        workspace.push(AttachImage(FileId("q"), "attachments/q\u200b.png", image))
 
 
 def test_file_at_the_path_of_a_folder_is_refused(workspace: PlannedWorkspace) -> None:

@@ -27,6 +27,7 @@ _RESULT: Json = {
     "notes": 312,
     "attachments": 48,
     "leftOut": {"settings": 9, "history": 0, "other": 3},
+    "cleaned": 0,
     "position": 17,
 }
 

@@ -375,9 +375,10 @@ class NoteEditing:
         if path is None:
             return _Preview(asked=False)
         try:
+            at = written_path(path)
             with refusals_as_problems():
-                check_path(written_path(path))
-            return _Preview(await self._pages.preview(workspace_id, written_path(path), text))
+                check_path(at, kept=at)
+            return _Preview(await self._pages.preview(workspace_id, at, text))
         except Problem as problem:
             return _Preview(asked=False, trouble=_trouble(problem))
 

@@ -1,0 +1,40 @@
+"""Characters that nobody sees in a name, and that can make it look like another one.
+
+New paths and labels have none of them. The joiners U+200C and U+200D, which scripts and emoji need,
+and variation selectors are no hidden characters; but something else has to be seen.
+"""
+
+import re
+import unicodedata
+
+# They change the direction of text (Unicode TR 36, section 3.7).
+_DIRECTIONS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_HIDDEN = re.compile(f"[{_DIRECTIONS}\u200b\u2060\u3164\ufeff]")
+_STEERING = re.compile(f"[{_DIRECTIONS}]")
+# White space, controls, and what Unicode calls default ignorable (UAX 44). Not "unassigned": those
+# include emoji that are newer than this Python.
+_VISIBLE = re.compile(
+    "[^\\s\0-\x20\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202f\u2060-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+
+
+def is_visible(text: str) -> bool:
+    """Return whether a character of ``text`` is seen."""
+    return _VISIBLE.search(text) is not None
+
+
+def hidden_fault(text: str) -> str | None:
+    """Return which hidden character ``text`` contains, in words that follow "it"; None for none."""
+    found = _HIDDEN.search(text)
+    if found is None:
+        return None
+    does = "changes the direction of text" if _STEERING.match(found[0]) else "nobody sees"
+    return f"contains the character U+{ord(found[0]):04X}, which {does}"
+
+
+def without_hidden(text: str) -> str:
+    """Return ``text`` without hidden characters; in Unicode Normalization Form C if it had any."""
+    shown = _HIDDEN.sub("", text)
+    return text if shown == text else unicodedata.normalize("NFC", shown)
