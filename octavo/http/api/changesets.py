@@ -11,7 +11,8 @@ from octavo.accounts.caller import Caller
 from octavo.http.api.changeset_submission import ChangesetSubmitter, visible_receipt
 from octavo.http.api.fields import MarkdownText, PathText
 from octavo.http.api.file_schemas import ChangesetResultSchema, changeset_result
-from octavo.http.api.files import LINKS_WITHOUT_PATH, LONGEST_CHANGE, text_of
+from octavo.http.api.files import LINKS_WITHOUT_PATH, LONGEST_CHANGE
+from octavo.http.api.note_texts import LONG, NoteTexts, text_of
 from octavo.http.api.refusals import CHANGE_PROBLEMS, refused_with
 from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.sync import SyncProtocol, UnsupportedProtocol, check_protocol
@@ -173,6 +174,7 @@ class ChangesetOperations:
         self._store = store
         self._texts = RevisionTexts(store, submitter.access)
         self._images = images
+        self._written = NoteTexts()
 
     @operation(
         id="pushChangeset",
@@ -227,20 +229,34 @@ class ChangesetOperations:
             texts = await self._texts.contents(call, workspace_id, named)
             images = await self._images.find(call, workspace_id, attached)
         except (FilePurged, InvalidRequest, TooManyFiles, UploadMissing):
-            operations = await _operations(body, {}, {})
+            operations = await self._operations(body, {}, {})
             before = await self._texts.accepted_before(
                 call, workspace_id, body.mutation_id, operations
             )
             if before is None:
                 raise
             return await changeset_result(before)
-        operations = await _operations(body, texts, images)
+        operations = await self._operations(body, texts, images)
         repeated = first_repeated(operations)
         if repeated is not None:
             message = "Another operation of this changeset is on the same file: combine them."
             raise InvalidRequest(errors=[(f"/operations/{repeated}/fileId", message)])
         receipt = await self._submitter.push(call, path.workspace_id, operations, body.mutation_id)
         return await changeset_result(receipt)
+
+    async def _operations(
+        self,
+        body: ChangesetInput,
+        texts: Mapping[FileId, NoteText],
+        images: Mapping[ObjectId, UploadedImage],
+    ) -> tuple[ChangeOperation, ...]:
+        def make(given: AnyOperation) -> ChangeOperation:
+            return _operation(given, texts, images)
+
+        longest = max(map(_size, body.operations), default=0)
+        if longest <= LONG:
+            return tuple(await converted(body.operations, make, _size))
+        return await self._written.run(lambda: tuple(map(make, body.operations)), longest)
 
     @operation(
         id="getReceipt",
@@ -268,15 +284,6 @@ class ChangesetOperations:
             seen = [o for o in receipt.outcomes if within.covers(paths.get(o.head.file_id, ""))]
             receipt = visible_receipt(call, replace(receipt, outcomes=tuple(seen)))
         return await changeset_result(receipt)
-
-
-async def _operations(
-    body: ChangesetInput,
-    texts: Mapping[FileId, NoteText],
-    images: Mapping[ObjectId, UploadedImage],
-) -> tuple[ChangeOperation, ...]:
-    made = await converted(body.operations, lambda each: _operation(each, texts, images), _size)
-    return tuple(made)
 
 
 def _size(given: AnyOperation) -> int:

@@ -8,6 +8,7 @@ from pydantic_core import MISSING
 from octavo.http.api.changeset_submission import ChangesetSubmitter, expected_heads
 from octavo.http.api.fields import ExpectedHead, MarkdownText, PathText
 from octavo.http.api.file_schemas import FileChangeSchema, file_change
+from octavo.http.api.note_texts import NoteTexts
 from octavo.http.api.refusals import IfMatchRequired, refused_with
 from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.store_problems import WorkspaceBusy
@@ -34,11 +35,9 @@ from octavo.model.files.changeset import (
     RestoreFile,
     UpdateFile,
 )
-from octavo.model.files.content import NoteText, note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import FileId, RevisionId
 from octavo.model.refusal import (
-    DomainError,
     FileExists,
     FileLive,
     FilePurged,
@@ -52,7 +51,6 @@ from octavo.model.refusal import (
     UnrenderableNote,
 )
 from octavo.model.usage import StorageLimitReached
-from octavo.render.limits import check_renderable
 
 LONGEST_CHANGE = 8 * 1024 * 1024
 """Maximum size in bytes of a request body with text."""
@@ -127,6 +125,7 @@ class FileOperations:
     def __init__(self, submitter: ChangesetSubmitter, texts: RevisionTexts) -> None:
         self._submitter = submitter
         self._texts = texts
+        self._written = NoteTexts()
 
     @operation(
         id="createFile",
@@ -151,7 +150,7 @@ class FileOperations:
         self, call: Call, path: WorkspacePath, body: CreateFileInput
     ) -> Reply[FileChangeSchema]:
         """Create a note."""
-        content = text_of(body.text)
+        content = await self._written.content(body.text)
         if body.file_id is not MISSING:
             create = CreateFile(FileId(body.file_id), body.path, content)
             return await self._push(call, path, create, body.mutation_id)
@@ -187,7 +186,7 @@ class FileOperations:
         update = UpdateFile(
             path.file_id,
             expected_heads(headers.if_match),
-            None if body.text is MISSING else text_of(body.text),
+            None if body.text is MISSING else await self._written.content(body.text),
             None if body.path is MISSING else body.path,
             body.rewrite_links,
         )
@@ -306,16 +305,3 @@ def changed(receipt: Receipt) -> Reply[FileChangeSchema]:
     outcome = receipt.outcomes[0]
     tag = (b"etag", entity_tag(outcome.head.revision_id))
     return Reply(file_change(outcome), headers=(tag,))
-
-
-def text_of(text: str, file_id: FileId | None = None) -> NoteText:
-    """Return ``text`` as the content of a note.
-
-    Raises the problems ``invalid_content`` and ``unrenderable_note`` with ``file_id``.
-    """
-    try:
-        check_renderable(text)
-        return note_text(text)
-    except DomainError as refusal:
-        refusal.file_id = file_id
-        raise

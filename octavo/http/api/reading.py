@@ -1,6 +1,7 @@
 """Read files: heads, many at once, lists, revisions."""
 
 from collections.abc import Mapping
+from functools import partial
 from sys import getsizeof
 from typing import Annotated, Literal, NamedTuple
 
@@ -40,6 +41,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.contract.reply import NotModified, Reply, encoded_json
+from octavo.http.contract.slices import converted
 from octavo.model.accounts.access_limits import READ
 from octavo.model.etag import entity_tag
 from octavo.model.files.confinement import Confinement
@@ -270,7 +272,8 @@ class ReadingOperations:
         )
         found = await self._store.read_much(script)
         page, following = split_page(found, query.limit, lambda each: (each.path, each.file_id))
-        return FileList(items=[listed_file(workspace_id, head) for head in page], next=following)
+        items = await converted(page, partial(listed_file, workspace_id))
+        return FileList(items=items, next=following)
 
     async def _recent(
         self, workspace_id: WorkspaceId, query: ListQuery, within: Confinement | None
@@ -288,7 +291,8 @@ class ReadingOperations:
         page, following = split_page(
             found, query.limit, lambda each: (str(each.position), each.file_id)
         )
-        return FileList(items=[listed_file(workspace_id, head) for head in page], next=following)
+        items = await converted(page, partial(listed_file, workspace_id))
+        return FileList(items=items, next=following)
 
     @operation(
         id="listRevisions",

@@ -1,6 +1,7 @@
 """Synchronise devices: protocol versions, the feed, and snapshots of workspaces."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -15,6 +16,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS, Limit
 from octavo.http.contract.problems import InvalidRequest, NotFound, Problem
 from octavo.http.contract.reply import Stream
+from octavo.http.contract.slices import converted
 from octavo.model.accounts.access_limits import READ
 from octavo.model.files.confinement import Confinement
 from octavo.model.identity import FileId, Position, WorkspaceId
@@ -22,6 +24,7 @@ from octavo.model.usage import DownloadLimitReached
 from octavo.store import Store
 from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.store.scripts.feed import feed, live_at, live_contents, position_of
+from octavo.store.scripts.files import StoredFile
 from octavo.store.scripts.folder_feed import folder_feed
 
 VERSIONS = (1,)
@@ -165,7 +168,7 @@ class SyncOperations:
         if texts:
             await self._metering.read(call, amount_of_texts(page.entries))
         return FeedPageSchema(
-            entries=[feed_entry(each, text=page.texts) for each in page.entries],
+            entries=await converted(page.entries, partial(feed_entry, text=page.texts)),
             next=page.following,
             position=page.position,
             more=page.following < page.position,
@@ -225,11 +228,19 @@ class SyncOperations:
                 return
             if found:
                 count += len(found)
-                lines = b"".join(_line(feed_entry(each, text=True)) for each in found)
+                lines = b"".join(await converted(found, _whole_line, _size))
                 # The client may be slow; the texts must not stay in memory meanwhile.
                 del found
                 yield lines
         yield _line(SnapshotEndSchema(position=position, files=count))
+
+
+def _whole_line(stored: StoredFile) -> bytes:
+    return _line(feed_entry(stored, text=True))
+
+
+def _size(stored: StoredFile) -> int:
+    return stored.revision.size
 
 
 def _line(document: ContractModel) -> bytes:

@@ -4,6 +4,7 @@ Everything that depends only on the declaration is computed at startup.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Literal, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -20,9 +21,17 @@ from octavo.http.contract.parameters import Parameters
 from octavo.http.contract.prepared_response import NOT_STORED, PreparedResponse
 from octavo.http.contract.problems import AccountLocked, Header, InsufficientScope, Problem
 from octavo.http.contract.renewed_time import RenewedTime
-from octavo.http.contract.reply import EncodedJson, HtmlPage, NotModified, Reply, Stream
+from octavo.http.contract.reply import (
+    EncodedJson,
+    HtmlPage,
+    NotModified,
+    Reply,
+    Stream,
+    encoded_json,
+)
 from octavo.http.contract.reservation import reservation_of
 from octavo.http.contract.security_headers import API_HEADERS
+from octavo.http.contract.sliced_json import encoded_in_pieces
 from octavo.http.server.asgi import Extension, Receive
 from octavo.http.server.client_network import client_network
 from octavo.http.server.response import FixedHeaders
@@ -162,7 +171,8 @@ class Endpoint:
             receive = renewed.receive(receive)
         try:
             result = await self._serve(call, values, receive, exchange)
-            if call.hold is not None and self._expected >= COUNTED:
+            if call.hold is not None:
+                result = await self._without_long_texts(call, result)
                 with await self._making.wait(call.holder, 1):
                     response = self._encode(result)
             elif type(result) is self._model:
@@ -190,6 +200,15 @@ class Endpoint:
             finally:
                 # Its traceback refers to this frame: a cycle would keep the request in memory.
                 del refusal
+
+    async def _without_long_texts(self, call: Call, result: object) -> object:
+        """Return ``result`` encoded if it is a model, whose texts may be long."""
+        reply = result if isinstance(result, Reply) else Reply(result)
+        model = reply.body
+        if not isinstance(model, BaseModel) or reply.encoded is not None:
+            return result
+        encoded = await encoded_in_pieces(model, encoded_json, call.request_id)
+        return replace(reply, encoded=encoded)
 
     def _hold_response(self, call: Call, size: int) -> None:
         """Reserve memory for a response that counts, or follows one that did.

@@ -14,6 +14,7 @@ from pydantic_core import to_json
 from octavo.http.contract.call import Principal
 from octavo.http.contract.problems import Header
 from octavo.http.contract.reply import Reply
+from octavo.http.contract.sliced_json import encoded_in_pieces
 from octavo.http.server.asgi import Event, Receive, Scope
 
 _PIECE = 256 * 1024
@@ -125,7 +126,9 @@ class Api:
 
         ``headers`` are sent in addition. If cancelled, it may have been performed.
         """
-        content = b"" if body is None else to_json(body)
+        content = b""
+        if body is not None:
+            content = await encoded_in_pieces(body, to_json, self._request_id)
         sent = [*headers]
         if body is not None:
             sent.append((b"content-type", b"application/json"))

@@ -14,11 +14,10 @@ from octavo.http.api.file_schemas import (
     FileChangeSchema,
     WorkspaceFile,
 )
-from octavo.http.api.files import text_of
 from octavo.http.api.refusals import refusals_as_problems
 from octavo.http.api.workspaces import WorkspaceDocument, WorkspaceList
 from octavo.http.contract.in_process import typed
-from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.contract.problems import BodyTooLarge, NotFound, Problem
 from octavo.http.pages.long_texts import reservation
 from octavo.http.pages.notes.adding import add_image, at_free_path
 from octavo.http.pages.notes.differences import meanwhile
@@ -57,6 +56,7 @@ _OF_A_MERGE = 8
 """The memory of a merge, as a multiple of that of its texts."""
 _FIELDS = ("path", "text", "image")
 _LABELS = {"path": "Path", "text": "Text", "image": "Image"}
+_TOO_LONG = "The text is too long: a note may have 2 MB. Split it into several notes."
 _INSERTED = "The image is at the end of your text. The note is not saved yet."
 
 
@@ -266,7 +266,7 @@ class NoteEditing:
             return await self._deleted(visitor, workspace, given)
         try:
             with refusals_as_problems():
-                text_of(given["text"])
+                await self._pages.texts.content(given["text"])
         except Problem as problem:
             return await self._edit(visitor, workspace, file_id, given, _trouble(problem))
         base = await _text_of(visitor, workspace.id, file_id, given["head"])
@@ -413,6 +413,8 @@ def _trouble(problem: Problem) -> Trouble:
     trouble = trouble_of(problem)
     of_path = {"invalid_path", "path_conflict", "invalid_graph"}
     of_text = {"unrenderable_note", "invalid_content", "document_too_large"}
+    if problem.code == BodyTooLarge.code:
+        return replace(trouble, text="", fields={"text": _TOO_LONG})
     if problem.code in of_path:
         return replace(trouble, text="", fields={"path": trouble.text})
     if problem.code in of_text:

@@ -1,15 +1,15 @@
 """What the pages of the notes of a workspace have in common: the tree, and who may write."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from quart import Response
 
 from octavo.accounts.ports import Clock, NewEntropy, milliseconds
 from octavo.http.api.file_schemas import WorkspaceFile
-from octavo.http.api.files import text_of
 from octavo.http.api.members import MemberList
+from octavo.http.api.note_texts import NoteTexts
 from octavo.http.api.refusals import REFUSALS, refusals_as_problems
 from octavo.http.api.workspaces import WorkspaceDocument
 from octavo.http.contract.problems import Forbidden, Problem
@@ -83,12 +83,14 @@ class NotePages:
         notes: shows folders and notes.
         now: the clock, in seconds of Unix time.
         new_entropy: returns entropy for identifiers.
+        texts: checks texts.
     """
 
     site: Site
     notes: MemberNotes
     now: Clock
     new_entropy: NewEntropy
+    texts: NoteTexts = field(default_factory=NoteTexts)
 
     def new_id(self) -> str:
         """Return a new identifier, such as that of a change."""
@@ -175,7 +177,7 @@ class NotePages:
         Raises problems, also those of a text that can't be saved.
         """
         with refusals_as_problems():
-            text_of(text)
+            await self.texts.content(text)
             return await self.notes.preview(WorkspaceId(workspace_id), path, text)
 
 

@@ -1,0 +1,52 @@
+"""Models with long texts are encoded in pieces, as they would be in one."""
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.http.contract import sliced_json
+from octavo.http.contract.contract_model import ContractModel
+from octavo.http.contract.reply import encoded_json
+from octavo.http.contract.sliced_json import encoded_in_pieces
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=30)
+
+
+class Leaf(ContractModel):
+    long_text: str | None
+    count: int
+
+
+class Tree(ContractModel):
+    name: str
+    leaves: list[Leaf]
+    first: Leaf | None
+
+
+LEAVES = st.builds(Leaf.model_construct, long_text=st.none() | TEXTS, count=st.integers(0, 9))
+TREES = st.builds(
+    Tree.model_construct,
+    name=TEXTS,
+    leaves=st.lists(LEAVES, max_size=4),
+    first=st.none() | LEAVES,
+)
+
+
+async def encoded(tree: Tree) -> bytes:
+    return await encoded_in_pieces(tree, encoded_json, "01-secret")
+
+
+@given(TREES)
+def test_encoding_is_the_same_as_in_one_piece(tree: Tree) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sliced_json, "LONG", 5)
+        patch.setattr(sliced_json, "PIECE", 3)
+        assert trio.run(encoded, tree) == encoded_json(tree)
+
+
+async def test_text_with_a_mark_of_another_response_is_encoded_as_it_is() -> None:
+    tree = Tree(
+        name="<00-secret 0>", leaves=[], first=Leaf.model_construct(long_text="x" * 70_000, count=1)
+    )
+    assert await encoded(tree) == encoded_json(tree)
