@@ -8,7 +8,6 @@ they wait tells nothing of what others read.
 A text that crashes its worker, or takes too much time or memory, is shown as it was written.
 """
 
-import json
 import logging
 import math
 import os
@@ -19,6 +18,7 @@ from contextlib import asynccontextmanager
 from typing import ParamSpec, Protocol, TypeVar
 
 import trio
+from pydantic_core import from_json
 
 from octavo.accounts.ports import Clock, milliseconds
 from octavo.publishing import render_task
@@ -208,7 +208,7 @@ class Renderings:
                 return None
             except WorkerFailed:
                 raise RenderingPostponed from None
-        return RenderedNote.from_json(json.loads(decompressed(made, "of a preview")))
+        return RenderedNote.from_json(from_json(decompressed(made, "of a preview")))
 
     async def _make(self, source: TextSource, making: _Making) -> None:
         """Render a text for all who wait for it."""
@@ -284,7 +284,7 @@ class Renderings:
 
     def _adopt(self, source: TextSource, text: str) -> RenderedNote:
         """Remember what was rendered. Raises `_ShownPlain`."""
-        members = json.loads(text)
+        members = from_json(text)
         if members is None:
             raise _ShownPlain
         key = _key_of(source)

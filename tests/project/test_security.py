@@ -17,6 +17,8 @@ from octavo.http.api.oauth import REGISTRATIONS
 from octavo.http.api.session_cookie import cleared_cookie
 from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
 from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
+from octavo.http.pages.forms import LONGEST_SMALL, MOST_FIELDS
+from octavo.http.pages.localized import LOCALES
 from octavo.http.pages.messages import message_cookie
 from octavo.mail.smtp import SEND_SECONDS, STEP_SECONDS
 from octavo.model.accounts import token
@@ -40,6 +42,7 @@ from octavo.store.scripts.audit import MAX_REFUSALS
 from octavo.store.scripts.link_reports import MAX_OPEN
 from octavo.workers import process
 from tests.e2e.overload.report import BEGIN, END
+from tests.e2e.test_event_loop import MOST_MS
 from tests.project.source import ROOT
 
 # A list in the page may break after any word.
@@ -160,6 +163,10 @@ QUOTED = [
     f"Entries are deleted after {SETTINGS.audit_days:g} days",
     f"of up to {default(RefusedAttempts, 'interval'):g} seconds are lost",
     "for at most 60 seconds; that includes signing out",
+    f"has at most {LONGEST_SMALL // 1024} KiB and {MOST_FIELDS} fields",
+    f"a text of {LONGEST_SMALL // 1024} KiB at most is shown again",
+    f"{len(LOCALES)} locales can be loaded",
+    f"takes at most {MOST_MS:g} ms of it at a time",
     f"nested at most {MAX_DEPTH} deep",
 ]
 """Every sentence of the page with a number, written with the constants of the code."""
