@@ -23,26 +23,7 @@ async def encoded_in_pieces(value: T, encode: Callable[[T], bytes], secret: str)
     Cancelling loses the result.
     """
     texts: list[str] = []
-
-    def marked(value: object) -> object:
-        if isinstance(value, str):
-            if len(value) <= LONG:
-                return value
-            texts.append(value)
-            return f"<{secret} {len(texts) - 1}>"
-        if isinstance(value, BaseModel):
-            found = {name: marked(each) for name, each in value.__dict__.items()}
-            changed = {n: each for n, each in found.items() if each is not value.__dict__[n]}
-            return value.model_copy(update=changed) if changed else value
-        if isinstance(value, Mapping):
-            return {name: marked(each) for name, each in value.items()}
-        if isinstance(value, list):
-            items = [marked(each) for each in value]
-            same = all(new is old for new, old in zip(items, value, strict=True))
-            return value if same else items
-        return value
-
-    encoded = encode(cast("T", marked(value)))
+    encoded = encode(cast("T", _marked(value, secret, texts)))
     if not texts:
         return encoded
     pieces: list[bytes] = []
@@ -60,3 +41,26 @@ async def encoded_in_pieces(value: T, encode: Callable[[T], bytes], secret: str)
 def _slices(text: str) -> Iterator[str]:
     for start in range(0, len(text), PIECE):
         yield text[start : start + PIECE]
+
+
+def _marked(value: object, secret: str, texts: list[str]) -> object:
+    """Return ``value`` with marks for its long texts, which are added to ``texts``.
+
+    A nested function that calls itself would be a cycle, and keep the texts in memory.
+    """
+    if isinstance(value, str):
+        if len(value) <= LONG:
+            return value
+        texts.append(value)
+        return f"<{secret} {len(texts) - 1}>"
+    if isinstance(value, BaseModel):
+        found = {name: _marked(each, secret, texts) for name, each in value.__dict__.items()}
+        changed = {n: each for n, each in found.items() if each is not value.__dict__[n]}
+        return value.model_copy(update=changed) if changed else value
+    if isinstance(value, Mapping):
+        return {name: _marked(each, secret, texts) for name, each in value.items()}
+    if isinstance(value, list):
+        items = [_marked(each, secret, texts) for each in value]
+        same = all(new is old for new, old in zip(items, value, strict=True))
+        return value if same else items
+    return value

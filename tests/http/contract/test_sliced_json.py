@@ -1,5 +1,7 @@
 """Models with long texts are encoded in pieces, as they would be in one."""
 
+import sys
+
 import pytest
 import trio
 from hypothesis import given
@@ -50,3 +52,13 @@ async def test_text_with_a_mark_of_another_response_is_encoded_as_it_is() -> Non
         name="<00-secret 0>", leaves=[], first=Leaf.model_construct(long_text="x" * 70_000, count=1)
     )
     assert await encoded(tree) == encoded_json(tree)
+
+
+async def test_nothing_of_a_long_text_stays_in_memory() -> None:
+    text = "x" * 70_000
+    references = sys.getrefcount(text)
+    leaf = Leaf.model_construct(long_text=text, count=1)
+    tree = Tree.model_construct(name="", leaves=[leaf], first=leaf)
+    await encoded(tree)
+    del tree, leaf
+    assert sys.getrefcount(text) == references
