@@ -57,7 +57,10 @@ async def test_address_is_read_elsewhere_with_the_version_of_the_settings() -> N
         (b"a\xff", r"is not UTF-8 \(byte 1\): save it in this encoding"),
         (b"a" * (LARGEST + 1), f"is larger than {LARGEST} bytes: shorten it"),
         (b"> " * 100 + b"a", "can't be shown: .* too complex: it has 100 levels"),
-        (b"---\nversion:\n---\n", "the version of .* can't be used: At least one visible character"),
+        (
+            b"---\nversion:\n---\n",
+            "the version of .* can't be used: At least one visible character",
+        ),
         (b"---\nversion: " + b"1" * 101 + b"\n---\n", "can't be used: The maximum is 100"),
     ],
 )

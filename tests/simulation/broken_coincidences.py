@@ -22,7 +22,7 @@ from octavo.model.files.batch import Batch
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.plan import Plan
 from octavo.model.files.retention import prunable
-from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.model.identity import Position, WorkspaceId
 from octavo.model.search import Ranked
 from octavo.search.searched_texts import SearchedTexts
 from octavo.store import StoreUnavailable
@@ -167,9 +167,8 @@ def mix_up_the_texts_that_searches_hold(patch: pytest.MonkeyPatch) -> None:
 def remember_files_whatever_the_actor_says(patch: pytest.MonkeyPatch) -> None:
     """A file that was read before is shown again, though its head has moved."""
 
-    async def read(self: CurrentFiles[Any], workspace_id: WorkspaceId, file_id: FileId) -> Any:  # noqa: ANN401
-        known = self.cache.get((workspace_id, file_id))
-        return known or await read_anew(self, workspace_id, file_id)
+    async def read(self: CurrentFiles[Any], *of: Any) -> Any:  # noqa: ANN401
+        return self.cache.get(of[:2]) or await read_anew(self, *of)
 
     read_anew = CurrentFiles.read
     patch.setattr(CurrentFiles, "read", read)

@@ -5,7 +5,7 @@ cached, and sent again if the actor of the workspace confirms without waiting th
 the same: it is as current as the database. If the actor is asleep or busy, the database is read.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Generic, NamedTuple, TypeVar
 
 from octavo.actors.core import Directory
@@ -30,6 +30,10 @@ class CurrentFile(NamedTuple, Generic[V]):
 
     head: Revision
     value: V
+
+
+async def unlimited(_size: int) -> None:
+    """Reserve nothing: there is memory for any text."""
 
 
 class CurrentFiles(Generic[V]):
@@ -64,20 +68,30 @@ class CurrentFiles(Generic[V]):
             lambda found: size_of(found.value), max_bytes
         )
 
-    async def read(self, workspace_id: WorkspaceId, file_id: FileId) -> CurrentFile[V] | None:
+    async def read(
+        self,
+        workspace_id: WorkspaceId,
+        file_id: FileId,
+        reserve: Callable[[int], Awaitable[None]] = unlimited,
+    ) -> CurrentFile[V] | None:
         """Return a file in any state; None for an unknown one, and in an unknown workspace.
 
-        Not a checkpoint if the file is in the cache. Raises `StoreUnavailable`, and what ``make``
-        raises.
+        Not a checkpoint if the file is in the cache. ``reserve`` receives the size of a long text
+        before it is read. Raises `StoreUnavailable`, and what ``make`` and ``reserve`` raise.
         """
         key = workspace_id, file_id
         cached = self.cache.get(key)
-        if cached is not None:
-            head = self._workspaces.answer(workspace_id, HeadOf(file_id), None)
-            if head is not None and head.revision_id == cached.head.revision_id:
-                return cached
+        head = self._workspaces.answer(workspace_id, HeadOf(file_id), None)
+        if cached is not None and head is not None and head.revision_id == cached.head.revision_id:
+            return cached
         generation = self.cache.generation
-        stored = await self._store.read(files.file(workspace_id, file_id))
+        script = files.file(workspace_id, file_id)
+        if head is not None and head.size > LONGEST_CACHED:
+            await reserve(head.size)
+            # It takes its turn in a thread.
+            stored = await self._store.read_much(script)
+        else:
+            stored = await self._store.read(script)
         if stored is None:
             return None
         head = stored.revision

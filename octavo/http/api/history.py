@@ -34,7 +34,7 @@ from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.model.refusal import FilePurged, InvalidContent
 from octavo.store import Store
 from octavo.store.fair_turns import FairThreads
-from octavo.store.scripts.files import StoredFile, file, revision, revisions_of
+from octavo.store.scripts.files import StoredFile, file, revision, revisions_of, sizes_of
 
 MAX_THREADS = 2
 MOST_LISTED = 10_000
@@ -43,6 +43,9 @@ _OF_COMPARING = 16
 """The memory that comparing takes, as a multiple of the bytes of both texts."""
 _OF_A_LINE = 256
 """The memory of a listed line, in bytes."""
+_TOTAL = 24
+"""The memory of comparing, with the response, as a multiple of the bytes of usual texts."""
+_NEWEST = Position(1 << 62)
 _BATCH = 500
 """Lines or pieces that are encoded while nothing else runs."""
 
@@ -147,22 +150,31 @@ class HistoryOperations:
         workspace_id, within = await self._access.visible(call, path.workspace_id)
         await self._metering.admit(call)
         seen = _SeenFile(workspace_id, path.file_id, within)
+        await call.reserve(_TOTAL * await self._size(seen, query))
         new = await self._revision(seen, query.new)
         old = await self._before(seen, query.old, new)
         compared = [new] if old is None else [old, new]
-        await self._metering.read(call, amount_of_texts(compared))
         call.take(_memory_for(compared))
+        await self._metering.count(call, amount_of_texts(compared))
         return await self._threads.run(partial(_compare, old, new, query))
+
+    async def _size(self, seen: _SeenFile, query: DiffQuery) -> int:
+        """Return about how many bytes both texts have together."""
+        named = [RevisionId(each) for each in (query.old, query.new) if each is not None]
+        found = await self._store.read(sizes_of(seen.workspace_id, named)) if named else {}
+        others = revisions_of(seen.workspace_id, seen.file_id, _NEWEST, 2, seen.within)
+        newest = await self._store.read(others) if len(named) < 2 else []
+        return sum(found.values()) + sum(each.size for each in newest[: 2 - len(named)])
 
     async def _revision(self, seen: _SeenFile, revision_id: str | None) -> StoredFile:
         if revision_id is None:
-            found = await self._store.read(file(seen.workspace_id, seen.file_id))
+            found = await self._store.read_much(file(seen.workspace_id, seen.file_id))
             within = seen.within
             if found is not None and within and not within.covers(found.revision.path):
                 found = None
         else:
             script = revision(seen.workspace_id, seen.file_id, RevisionId(revision_id), seen.within)
-            found = await self._store.read(script)
+            found = await self._store.read_much(script)
         if found is None:
             raise NotFound(None if revision_id is None else _NO_REVISION.format(revision_id))
         if not found.revision.path:

@@ -124,7 +124,7 @@ class Metering:
 
         Raises `ServerBusy` without memory; then nothing is counted.
         """
-        call.take(_COPIES * amount.size)
+        call.take(memory_of(amount.size))
         await self.count(call, amount)
 
     def add(self, call: Call, amount: Amount) -> None:
@@ -173,6 +173,11 @@ class MeteredChunks:
         close = getattr(self._chunks, "aclose", None)
         if close is not None:
             await close()
+
+
+def memory_of(size: int) -> int:
+    """Return the memory that texts of ``size`` bytes take while a response is made."""
+    return _COPIES * size
 
 
 def amount_of_text(stored: StoredFile) -> Amount:

@@ -30,6 +30,7 @@ from octavo.http.api.metering import (
     amount_of_file,
     amount_of_text,
     amount_of_texts,
+    memory_of,
 )
 from octavo.http.api.refusals import refused_with
 from octavo.http.api.store_problems import WorkspaceBusy
@@ -219,14 +220,14 @@ class ReadingOperations:
                     await self._metering.admit(call, Amount(head.size, 1))
                 return NotModified(headers=((b"etag", entity_tag(head.revision_id)),))
         if query.content == "text":
-            current = await self._texts.read(workspace_id, file_id)
+            current = await self._texts.read(workspace_id, file_id, partial(_reserve, call))
             if current is None:
                 raise NotFound
             _live(current.head, within)
             await self._metering.read(call, current.value.amount)
             return current.value.reply
         whole = await read_current(
-            lambda merge: self._store.read(files.whole_file(workspace_id, file_id, merge)),
+            lambda merge: self._store.read_much(files.whole_file(workspace_id, file_id, merge)),
             lambda found: _seen(found, within),
             lambda message: self._follow(workspace_id, message),
         )
@@ -345,7 +346,7 @@ class ReadingOperations:
         workspace_id, within = await self._access.visible(call, path.workspace_id)
         await self._metering.admit(call)
         script = files.revision(workspace_id, path.file_id, path.revision_id, within)
-        stored = await self._store.read(script)
+        stored = await self._store.read_much(script)
         if stored is None:
             raise NotFound
         if not stored.revision.path:
@@ -399,6 +400,10 @@ class ReadingOperations:
         items = [_whole(workspace_id, each) for each in whole]
         items += [workspace_file(workspace_id, each) for each in revisions]
         return ReadFilesSchema(items=items, missing=missing)
+
+
+async def _reserve(call: Call, size: int) -> None:
+    await call.reserve(memory_of(size))
 
 
 def _whole(workspace_id: WorkspaceId, whole: files.WholeFile) -> WorkspaceFile:

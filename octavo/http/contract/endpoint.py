@@ -172,9 +172,8 @@ class Endpoint:
         try:
             result = await self._serve(call, values, receive, exchange)
             if call.hold is not None:
-                result = await self._without_long_texts(call, result)
                 with await self._making.wait(call.holder, 1):
-                    response = self._encode(result)
+                    response = self._encode(await self._without_long_texts(result))
             elif type(result) is self._model:
                 response = self._content(self._status, result, ())
             else:
@@ -201,13 +200,13 @@ class Endpoint:
                 # Its traceback refers to this frame: a cycle would keep the request in memory.
                 del refusal
 
-    async def _without_long_texts(self, call: Call, result: object) -> object:
+    async def _without_long_texts(self, result: object) -> object:
         """Return ``result`` encoded if it is a model, whose texts may be long."""
         reply = result if isinstance(result, Reply) else Reply(result)
         model = reply.body
         if not isinstance(model, BaseModel) or reply.encoded is not None:
             return result
-        encoded = await encoded_in_pieces(model, encoded_json, call.request_id)
+        encoded = await encoded_in_pieces(model, encoded_json)
         return replace(reply, encoded=encoded)
 
     def _hold_response(self, call: Call, size: int) -> None:

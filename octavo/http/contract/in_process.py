@@ -128,7 +128,7 @@ class Api:
         """
         content = b""
         if body is not None:
-            content = await encoded_in_pieces(body, to_json, self._request_id)
+            content = await encoded_in_pieces(body, to_json)
         sent = [*headers]
         if body is not None:
             sent.append((b"content-type", b"application/json"))

@@ -64,7 +64,9 @@ class Hold:
     def grow(self, size: int) -> None:
         """Change the reservation to ``size`` bytes. Raises `ServerBusy` without room for more."""
         more = size - self.size
-        if self.evicted or (more > 0 and not self._budget._make_room(self._network, more)):
+        budget = self._budget
+        room = more <= 0 or budget._make_room(self._network, more, own=self.size)
+        if self.evicted or not room:
             raise ServerBusy
         self.resize(size)
 
@@ -165,12 +167,15 @@ class MemoryBudget:
         """The bytes reserved by the holder of the most."""
         return max(self._by_client.values(), default=0)
 
-    def hold(self, client: str | None, size: int) -> Hold:
-        """Reserve ``size`` bytes for the holder ``client``. Raises `ServerBusy` without room."""
+    def hold(self, client: str | None, size: int, *, own: int = 0) -> Hold:
+        """Reserve ``size`` bytes for the holder ``client``. Raises `ServerBusy` without room.
+
+        ``own`` is what the same request has reserved already.
+        """
         network = client_network(client)
         # New requests leave room for the waiting ones, which they could starve otherwise.
         spare = STEP if self._waiting else 0
-        if not self._make_room(network, size, spare):
+        if not self._make_room(network, size, spare, own):
             raise ServerBusy
         return self._take(network, size)
 
@@ -239,22 +244,26 @@ class MemoryBudget:
         assert waiter.hold is not None
         return waiter.hold
 
-    def _has_room(self, network: str, size: int, spare: int = 0) -> bool:
-        return self._may_have(network, size) and self._has_room_in_all(size, spare)
+    def _has_room(self, network: str, size: int, spare: int = 0, own: int = 0) -> bool:
+        return self._may_have(network, size, own) and self._has_room_in_all(size, spare, own)
 
-    def _may_have(self, network: str, size: int) -> bool:
-        """Return whether the limit of one holder admits ``size`` more bytes."""
+    def _may_have(self, network: str, size: int, own: int = 0) -> bool:
+        """Return whether the limit of one holder admits ``size`` more bytes.
+
+        A request beside which the holder has none may need any number; ``own`` are those that it
+        has already.
+        """
         mine = self._by_client.get(network, 0)
-        return not mine or mine + size <= self._per_client
+        return mine <= own or mine + size <= self._per_client
 
-    def _has_room_in_all(self, size: int, spare: int) -> bool:
+    def _has_room_in_all(self, size: int, spare: int, own: int = 0) -> bool:
         """Return whether ``size`` more bytes fit beside ``spare`` ones for others."""
         others = self.held + spare
-        return not others or others + size <= self._total
+        return others <= own or others + size <= self._total
 
-    def _make_room(self, network: str, size: int, spare: int = 0) -> bool:
+    def _make_room(self, network: str, size: int, spare: int = 0, own: int = 0) -> bool:
         """Return whether there is room, after evictions if they are needed."""
-        if self._has_room(network, size, spare):
+        if self._has_room(network, size, spare, own):
             return True
         if not self._evictable:
             return False
@@ -264,7 +273,7 @@ class MemoryBudget:
         try:
             while not made and (victim := self._victim(network, size, now)) is not None:
                 victim.evict()
-                made = self._has_room(network, size, spare)
+                made = self._has_room(network, size, spare, own)
         finally:
             self._evicting = False
             self._admit(keep=size if made else 0)

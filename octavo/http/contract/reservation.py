@@ -74,9 +74,14 @@ class Reservation:
         if self._exchange is not None and hold.size:
             hold.permit_eviction(self._exchange.abort, self._exchange.progressed_at)
 
+    @property
+    def size(self) -> int:
+        """The bytes that are reserved."""
+        return sum(hold.size for hold in self._holds)
+
     def __bool__(self) -> bool:
         """Whether anything is reserved."""
-        return any(hold.size for hold in self._holds)
+        return self.size > 0
 
 
 def with_reservation(scope: Scope, reservation: Reservation) -> Scope:
@@ -99,5 +104,5 @@ async def reserved(
     could wait for each other. Raises `ServerBusy` without room. Cancelling reserves nothing.
     """
     if outer:
-        return memory.hold(holder, size)
+        return memory.hold(holder, size, own=outer.size)
     return await memory.wait_briefly(holder, size)

@@ -189,8 +189,10 @@ class SentForm:
             self._receive = renewed.receive(self._receive)
 
     async def discard(self) -> None:
-        """Read the rest of the form, unless it is too long to be read for nothing."""
-        self.allow_time()
+        """Read the rest of the form, unless it is too long to be read for nothing.
+
+        It gets no more time by that, if it had none before.
+        """
         left = MOST_DISCARDED
         while not self._ended and left > 0:
             left -= len((await self.receive()).get("body", b""))

@@ -5,7 +5,7 @@ hold the event loop.
 """
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from sys import getsizeof
 from typing import cast
 
@@ -54,14 +54,16 @@ def reservation() -> Reservation:
 async def body_of(page: str) -> str | AsyncIterator[bytes]:
     """Return the body of a rendered page, whose memory is reserved.
 
-    Raises `ServerBusy` without memory.
+    Long texts have been reserved for, with the form or the note that they are from; what was
+    rendered has not. Raises `ServerBusy` without memory.
     """
     texts: dict[str, str] = g.pop("long_texts", {})
-    await reservation().reserve(getsizeof(page) + sum(map(getsizeof, texts.values())))
+    made = [each for each in texts.values() if isinstance(each, Markup)]
+    await reservation().reserve(getsizeof(page) + sum(map(getsizeof, made)))
     return _pieces(page, texts) if texts else page
 
 
-async def _pieces(page: str, texts: dict[str, str]) -> AsyncIterator[bytes]:
+async def _pieces(page: str, texts: Mapping[str, str]) -> AsyncIterator[bytes]:
     at = 0
     for mark in _MARK.finditer(page):
         text = texts.get(mark[0])
@@ -70,9 +72,14 @@ async def _pieces(page: str, texts: dict[str, str]) -> AsyncIterator[bytes]:
             continue
         yield page[at : mark.start()].encode()
         at = mark.end()
-        safe = isinstance(text, Markup)
-        for start in range(0, len(text), _PIECE):
-            piece = text[start : start + _PIECE]
-            yield (piece if safe else escape(piece)).encode()
-            await trio.lowlevel.checkpoint()
-    yield page[at:].encode()
+        if isinstance(text, Markup):
+            # What a macro made may have marks itself.
+            async for piece in _pieces(str(text), texts):
+                yield piece
+        else:
+            for start in range(0, len(text), _PIECE):
+                yield escape(text[start : start + _PIECE]).encode()
+                await trio.lowlevel.checkpoint()
+    for start in range(at, len(page), _PIECE):
+        yield page[start : start + _PIECE].encode()
+        await trio.lowlevel.checkpoint()

@@ -322,6 +322,10 @@ class Site:
                 return await answer(body, values)
             except ClientLeft:
                 raise InvalidRequest("The form did not arrive completely.") from None
+            except Problem:
+                # A refused form needs no memory while the rest of it is read.
+                reservation().release()
+                raise
             finally:
                 await body.discard()
 

@@ -34,6 +34,7 @@ _HANDLED_ELSEWHERE = re.compile(
     | skype.* | com\.microsoft\.(?:3dviewer|builder3d) | feedback-hub | insiderhub | rdp | jnlps?
     | conf | stssync | application\..* | msi\..* | internetshortcut
     # macOS and iOS
+    | com\.apple\..* | launchctl
     | itms.* | itunes.* | macappstores? | x-apple.* | apple(?:-.*|news|notes|script)? | eppc
     | x-man-page | x-help-.* | x-web-search | x-dictionary | dict | app-prefs | app-settings
     | prefs | diagnostics | facetime.* | telprompt | imessage | ichat | message | addressbook
@@ -41,6 +42,7 @@ _HANDLED_ELSEWHERE = re.compile(
     | photos(?:-.*)? | shoebox | wallet | shortcuts | workflow | shareddocuments
     | mobile(?:notes|phone) | findmy.* | fmip1 | fmf1 | rdar | tap-to-radar | daap
     # Android
+    | com\.(?:google\.)?android\..*
     | intent | android.* | content | market | package | voicemail | mms | mmsto | google\..*
     # Linux desktops
     | admin | apt | appstream | archive | burn | cdda | computer | flatpak.* | ghelp | gnome.*
@@ -52,6 +54,7 @@ _HANDLED_ELSEWHERE = re.compile(
     | wtai | wifi | openpgp4fpr | dat | dweb | did | ipfs | ipns | ssb | ethereum | hyper | cabal
     | ftps? | sftp | scp | fish | tftp | rsync | ssh | telnet | tn3270 | rlogin | vnc | gopher
     | wais | finger | ldaps? | smb | cifs | afp.* | afc | nfs | at | davs?(?:\+sd)? | webdavs?
+    | otpauth(?:-.*)? | upi | tez | lightning | ie | x-scheme-handler
     | dns-sd | ipps? | rtsp[su]? | rtmp.* | git(?:\+.*)? | svn(?:\+.*)?
     """,
     re.VERBOSE,

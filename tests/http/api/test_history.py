@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 import trio
 
+from octavo.http.contract import memory_budget
 from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import NOBODYS, Note, NotesApi, account_id, refusal
 
@@ -90,21 +91,34 @@ async def test_difference_of_any_text_is_json(api: NotesApi) -> None:
     assert "".join(each["text"] for each in words if each["kind"] != "added") == old
 
 
-async def test_comparing_takes_no_more_memory_than_there_is(api: NotesApi) -> None:
-    note = await api.note("a.md", "".join(f"{at} old\n" for at in range(20_000)))
-    await note.update(text="".join(f"{at} new\n" for at in range(20_000)))
-    # Those that are refused have computed nothing.
+@pytest.mark.parametrize("letter", ["x", "\N{SPARKLES}"])
+@pytest.mark.parametrize("query", [{"by": "words"}, {"context": "1000"}, {"limit": "10"}])
+async def test_longest_notes_are_compared(
+    api: NotesApi, letter: str, query: dict[str, str]
+) -> None:
+    text = "".join(f"{at:09d} a line {letter}\n" for at in range(90_000))
+    note = await api.note("a.md", text)
+    await note.update(text=text.replace("a line", "another"))
+    assert (await diff(note, **query)).status == 200
+
+
+async def test_comparing_takes_no_more_memory_than_there_is(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_budget, "ROOM_SECONDS", 0.2)
+    note = await api.note("a.md", "".join(f"{at} old\n" for at in range(90_000)))
+    await note.update(text="".join(f"{at} new\n" for at in range(90_000)))
+    statuses: list[int] = []
+
+    async def ask() -> None:
+        statuses.append((await diff(note, context="1000")).status)
+
     async with trio.open_nursery() as nursery:
-        statuses: list[int] = []
-
-        async def ask() -> None:
-            statuses.append((await diff(note, context="1000")).status)
-
-        for _ in range(12):
+        for _ in range(6):
             nursery.start_soon(ask)
-    assert statuses.count(200) >= 1
-    assert statuses.count(503) >= 1
-    assert len(statuses) == statuses.count(200) + statuses.count(503)
+    # Those that found no room have read nothing.
+    assert {200, 503} == set(statuses)
+    assert (await diff(note)).status == 200
 
 
 async def test_any_two_revisions_are_compared_in_either_order(

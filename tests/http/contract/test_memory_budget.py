@@ -469,3 +469,17 @@ async def test_one_that_waits_for_what_it_holds_itself_keeps_nobody_waiting() ->
             (await budget.wait("192.0.2.3", 30)).release()
         assert not moving.evicted
         mine.release()
+
+
+async def test_request_that_is_alone_may_grow_beyond_the_limit_of_one() -> None:
+    budget = MemoryBudget(8 * STEP, STEP)
+    with budget.hold("192.0.2.1", STEP) as hold:
+        hold.grow(3 * STEP)
+        assert budget.held == 3 * STEP
+        with pytest.raises(ServerBusy):
+            budget.hold("192.0.2.1", STEP)
+    with budget.hold("192.0.2.1", STEP) as one, budget.hold("192.0.2.1", 0) as other:
+        other.resize(STEP // 2)
+        with pytest.raises(ServerBusy):
+            one.grow(2 * STEP)
+    assert budget.held == 0

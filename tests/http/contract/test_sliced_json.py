@@ -36,7 +36,7 @@ TREES = st.builds(
 
 
 async def encoded(tree: Tree) -> bytes:
-    return await encoded_in_pieces(tree, encoded_json, "01-secret")
+    return await encoded_in_pieces(tree, encoded_json)
 
 
 @given(TREES)
@@ -47,10 +47,11 @@ def test_encoding_is_the_same_as_in_one_piece(tree: Tree) -> None:
         assert trio.run(encoded, tree) == encoded_json(tree)
 
 
-async def test_text_with_a_mark_of_another_response_is_encoded_as_it_is() -> None:
-    tree = Tree(
-        name="<00-secret 0>", leaves=[], first=Leaf.model_construct(long_text="x" * 70_000, count=1)
-    )
+@pytest.mark.parametrize("name", ["<long 0 0>", "<long 0 7>", "<long 1 0>"])
+async def test_text_that_is_a_mark_is_encoded_as_it_is(name: str) -> None:
+    leaf = Leaf.model_construct(long_text="x" * 70_000, count=1)
+    others = [Leaf.model_construct(long_text=f"<long {n} 0>", count=n) for n in range(3)]
+    tree = Tree.model_construct(name=name, leaves=others, first=leaf)
     assert await encoded(tree) == encoded_json(tree)
 
 

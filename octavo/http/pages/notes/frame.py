@@ -249,4 +249,7 @@ def plain(visitor: Visitor, name: str) -> str:
 
 def with_line_feeds(text: str) -> str:
     """Return a text whose lines all end with LF."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\r" not in text:
+        return text
+    text = text.replace("\r\n", "\n")
+    return text.replace("\r", "\n") if "\r" in text else text
