@@ -115,13 +115,15 @@ async def refusal(problem: Problem, public_url: str, perform: Perform) -> Respon
         )
         response = Response(document, problem.status, content_type=MEDIA_TYPE)
     else:
+        is_form = request.method == "POST"
         response = await show(
             "refusal.html",
             status=problem.status,
+            refused_with=problem.status,
             heading=_heading_of(problem),
             detail=_detail_of(problem),
             workspace=await _workspace(problem, perform),
-            page=page_of_form() if request.method == "POST" else "/",
+            page=page_of_form() if is_form and problem.code != BodyTooLarge.code else "/",
             request_id=request_id,
         )
     for name, value in problem.headers:

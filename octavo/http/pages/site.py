@@ -65,13 +65,13 @@ _SMALL = (
     "shorter."
 )
 _LONGER = (
-    "Nothing was saved. You are not signed in any more, or may not write here, and your text is "
-    "too long to be kept on a page. Go back in your browser: your text is still there. Sign in in "
-    "another window, and send it again."
+    "Nothing was saved: you are signed out, or may not write here, and your text is too long to be "
+    "kept on a page. Go back in your browser: your text is still there. Sign in in another window, "
+    "then save it again."
 )
 _LONGEST = (
-    "Nothing was saved. A text of more than 8 MB, or an image of more than 32 MB, is too large. Go "
-    "back in your browser: your text is still there. Divide it into several notes."
+    "Nothing was saved: a note may have 2 MB of text, and an image 32 MB. Go back in your browser: "
+    "your text is still there. Split it into several notes, or make the image smaller."
 )
 
 Handler = Callable[..., Awaitable[Response]]

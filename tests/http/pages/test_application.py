@@ -334,6 +334,7 @@ async def test_refusal_is_a_page_for_browsers_and_a_document_for_programs(
     received, headers, text = await ask(running, path, method, BROWSER, data)
     assert (received, headers["content-type"]) == (status, "text/html; charset=utf-8")
     assert "r-1" in text
+    assert f"Status {status}," in text
     received, headers, text = await ask(running, path, method, PROBLEM, data)
     assert (received, headers["content-type"]) == (status, PROBLEM)
     document = json.loads(text)
