@@ -17,16 +17,29 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import cycle, islice
 
-from tests.e2e.overload import costly_requests, frames, websocket_floods
-from tests.e2e.overload.target import Target, begun
+from tests.e2e.overload import (
+    costly_requests,
+    frames,
+    operation_floods,
+    page_floods,
+    websocket_floods,
+)
+from tests.e2e.overload.target import Request, Target, begun
 from tests.e2e.server import environment
 
 _MIB = 1024 * 1024
 
 
+Finish = Callable[[], dict[str, int]]
+
+
 @contextmanager
-def attacking(name: str, target: Target) -> Iterator[None]:
-    """Attack from a process of its own while the block runs."""
+def attacking(name: str, target: Target) -> Iterator[Finish]:
+    """Attack from a process of its own while the block runs.
+
+    Yields a function that waits until everything that the attack goes round was attacked, and
+    returns how many responses had which status.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", __name__, name, json.dumps(target)],
         env=environment(),
@@ -38,7 +51,8 @@ def attacking(name: str, target: Target) -> Iterator[None]:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "begun\n"
-            yield
+            lines = process.stdout
+            yield lambda: json.loads(lines.readline())
             assert process.poll() is None, "the attacker gave up"
         finally:
             process.kill()
@@ -311,6 +325,12 @@ ATTACKS = (
     costly_requests.many_operations,
     websocket_floods.subscriptions,
     websocket_floods.pings,
+    page_floods.sizes,
+    page_floods.fields,
+    page_floods.part_heads,
+    page_floods.drips,
+    page_floods.unread_pages,
+    operation_floods.at_once,
 )
 
 
@@ -318,6 +338,7 @@ def main() -> None:
     chosen = {attack.__name__: attack for attack in ATTACKS}[sys.argv[1]]
     given = json.loads(sys.argv[2])
     target = Target(*given)
+    target = target._replace(operations=tuple(Request(*each) for each in target.operations))
     chosen(target)
 
 

@@ -47,6 +47,11 @@ def written(page: str, figures: dict[str, dict[str, Any]], machine: str) -> str:
 def _legend() -> str:
     """Return what the attacks are."""
     of = {name: attack.target for name, attack in ATTACKS.items()}
+    sizes, unread, at_once = (
+        of["sizes of forms"],
+        of["unread pages"],
+        of["operations at once"],
+    )
     resets, streams, pipelined = (
         of["many resets"],
         of["unread streams"],
@@ -76,6 +81,15 @@ The attacks:
 - *dripping bodies*, *full bodies*: clients that announce large bodies and send little, or all.
 - *400 links rewritten*, *words of long notes*, *24,000 links read*, *changesets of 7 MB*: an
   account that moves, deletes, reads and saves as much as it may.
+- *sizes of forms*, *fields of forms*, *heads in forms*: every form of the pages, urlencoded and
+  multipart, from strangers, an account, and one whose session has ended; with
+  {sizes.size // 1_000_000} MB in one field, in many fields, or in the heads of the parts;
+  {sizes.together} together.
+- *dripping forms*: the same forms, which arrive a byte at a time.
+- *unread pages*: every page, and every form with a text of 2 MB, {unread.together} together,
+  whose responses nobody reads.
+- *operations at once*: every operation that reads, asked for the longest notes, lists and histories
+  on {at_once.connections} connections at once, and once more when the first response has come.
 - *sign-in flood*: strangers who try passwords from many addresses, while a browser that is known
   signs in."""
 

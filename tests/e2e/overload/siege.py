@@ -17,6 +17,7 @@ from tests.e2e.octavo_process import Octavo, data_folder, running
 from tests.e2e.overload.attacks import attacking
 from tests.e2e.overload.bystander import NOTE_SIZE, TRUSTING, Bystander, Load, mutation
 from tests.e2e.overload.target import DOCUMENT, Target
+from tests.e2e.overload.vault import fill
 from tests.e2e.people import Person, client, join, settle
 from tests.e2e.server import PATIENCE
 
@@ -44,6 +45,8 @@ class Attack(NamedTuple):
     """An attack: which, on what, for how many seconds, and what it may reach.
 
     ``accounts`` are those of the attackers. ``address`` is the last number of the bystander's.
+    With ``notes``, the attack goes round over all routes of a kind, at least once, and there are so
+    many notes, as `tests.e2e.overload.vault` says.
     """
 
     kind: str
@@ -53,6 +56,7 @@ class Attack(NamedTuple):
     options: tuple[str, ...] = ()
     accounts: int = 0
     address: int = 99
+    notes: int = 0
 
 
 class Scene(NamedTuple):
@@ -82,7 +86,7 @@ def scene(attack: Attack) -> Iterator[Scene]:
         )
         target = attack.target._replace(port=octavo.port)
         if attack.accounts:
-            target = _with_accounts(octavo, folder, target, attack.accounts)
+            target = _with_accounts(octavo, folder, victim, target, attack)
         yield Scene(octavo, load, target)
 
 
@@ -105,20 +109,33 @@ def _client(octavo: Octavo, person: Person | None = None) -> httpx.Client:
     )
 
 
-def _with_accounts(octavo: Octavo, folder: Path, target: Target, accounts: int) -> Target:
-    people = [join(folder) for _ in range(accounts)]
+def _with_accounts(
+    octavo: Octavo, folder: Path, victim: Person, target: Target, attack: Attack
+) -> Target:
+    people = [join(folder) for _ in range(attack.accounts)]
     first = people[0]
     path, _ = _note(octavo, first, LARGE_NOTE)
     workspace = path.split("/")[3]
     with client(octavo.url, first) as http:
         for other in people[1:]:
-            made = http.post(f"/api/workspaces/{workspace}/invitations", json={"role": "editor"})
+            made = http.post(
+                f"/api/workspaces/{workspace}/invitations", json={"role": "administrator"}
+            )
             assert made.is_success, made.text
             with client(octavo.url, other) as invited:
                 token = made.json()["token"]
                 accepted = invited.post("/api/invitations/accept", json={"token": token})
                 assert accepted.is_success, accepted.text
-    return target._replace(keys=tuple(person.key for person in people), path=path)
+    target = target._replace(keys=tuple(person.key for person in people), path=path)
+    if not attack.notes:
+        return target
+    with client(octavo.url, victim) as administrator:
+        for person in people:
+            place = f"/api/accounts/{person.account_id}"
+            changed = administrator.patch(place, json={"role": "administrator"})
+            assert changed.is_success, changed.text
+    with client(octavo.url, first) as http:
+        return fill(http, first, target, notes=attack.notes)
 
 
 def _note(octavo: Octavo, person: Person, size: int = NOTE_SIZE) -> tuple[str, str]:
@@ -139,11 +156,13 @@ def run(attack: Attack) -> dict[str, Any]:
         process = there.octavo.process.pid
         with _Memory(process) as memory:
             bystander.begin()
-            with attacking(attack.kind, there.target):
+            with attacking(attack.kind, there.target) as finish:
                 time.sleep(attack.seconds)
+                statuses = finish() if attack.notes else {}
                 figures = bystander.end()
                 taken = _stop(there.octavo)
-        return {**figures.report(), "stop": taken, "memory": memory.grown}
+        report = {**figures.report(), "stop": taken, "memory": memory.grown}
+        return report | ({"statuses": statuses} if statuses else {})
 
 
 def _stop(octavo: Octavo) -> float:

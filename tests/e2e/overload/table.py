@@ -4,6 +4,7 @@ import os
 
 from tests.e2e.overload.siege import Attack, Bounds
 from tests.e2e.overload.target import Target
+from tests.e2e.overload.vault import FEW, MANY
 
 LONG_SECONDS = float(os.environ.get("OCTAVO_OVERLOAD_SECONDS", "0"))
 """Seconds of an attack in its long form; 0 selects the short one."""
@@ -16,6 +17,9 @@ _RESETS = Target(connections=50, streams=180, per_second=19)
 _BUDGET = Bounds(memory=400)
 # Of one address, without an account.
 _PROMISED = Bounds(health=300, saves=300)
+_ROUND = Target(connections=60, size=6_000_000, together=10, seconds=20)
+_SHORT_ROUND = _ROUND._replace(together=1, seconds=5)
+_AT_ONCE = Target(connections=150, seconds=5)
 # Degraded, but never stalled.
 _SLOW = Bounds(health=2_000, saves=2_000)
 # One account that works as hard as it may.
@@ -32,14 +36,16 @@ def _chosen(long: Attack, short: Target | None = None, seconds: float = _SHORT_S
     return attack._replace(target=short or long.target, seconds=seconds)
 
 
-_LONG_ONLY = {
+def _of_routes(kind: str, long: Target, short: Target, *, notes: int = FEW) -> Attack:
+    bounds = Bounds(saves=300, memory=150)
+    return _chosen(Attack(kind, long, bounds, accounts=1, notes=notes), short)
+
+
+ATTACKS = {
     "nothing": _chosen(Attack("nothing", Target())),
     "resets": _chosen(Attack("resets", _RESETS)),
     "many resets under TLS": _chosen(Attack("resets", _RESETS._replace(tls=True, per_second=100))),
     "700,000 members": _chosen(Attack("unknown_members", Target(connections=4), _BUSY, accounts=1)),
-}
-ATTACKS = {
-    **(_LONG_ONLY if LONG_SECONDS else {}),
     "unread streams": _chosen(Attack("unread_streams", _STREAMS)),
     "many resets": _chosen(Attack("resets", _RESETS._replace(per_second=100))),
     "streams of eight addresses": _chosen(
@@ -120,5 +126,47 @@ ATTACKS = {
         Attack("subscriptions", Target(connections=250), _BUSY, accounts=1)
     ),
     "pings of WebSockets": _chosen(Attack("pings", Target(connections=250), _BUSY, accounts=1)),
+    "sizes of forms": _of_routes("sizes", _ROUND, _SHORT_ROUND),
+    "fields of forms": _of_routes("fields", _ROUND, _SHORT_ROUND),
+    "heads in forms": _of_routes("part_heads", _ROUND, _SHORT_ROUND),
+    "dripping forms": _of_routes(
+        "drips",
+        _ROUND._replace(connections=240),
+        _SHORT_ROUND._replace(connections=240, seconds=1.5),
+    ),
+    "unread pages": _of_routes(
+        "unread_pages",
+        _ROUND._replace(connections=240, together=60, seconds=1),
+        _SHORT_ROUND._replace(connections=240, seconds=1),
+        notes=MANY,
+    ),
+    "operations at once": _chosen(
+        Attack(
+            "at_once",
+            _AT_ONCE,
+            Bounds(saves=300, memory=256),
+            options=("--mcp", "true"),
+            accounts=4,
+            notes=MANY,
+        ),
+        _AT_ONCE._replace(seconds=0.4),
+    ),
 }
 """By name; nothing at all is for comparison."""
+_LONG_ONLY = frozenset(
+    {
+        "nothing",
+        "resets",
+        "many resets under TLS",
+        "700,000 members",
+        "sizes of forms",
+        "fields of forms",
+        "heads in forms",
+        "dripping forms",
+        "unread pages",
+        "operations at once",
+    }
+)
+"""The attacks of the long form alone."""
+CHOSEN = tuple(name for name in ATTACKS if LONG_SECONDS or name not in _LONG_ONLY)
+"""The names of the attacks that are made."""

@@ -5,11 +5,21 @@ from typing import NamedTuple
 DOCUMENT = "/api/openapi.json"
 
 
+class Request(NamedTuple):
+    """One request; ``path`` may have a query."""
+
+    method: str
+    path: str
+    body: str = ""
+
+
 class Target(NamedTuple):
     """What is attacked, from where, and how much.
 
-    ``addresses`` are the last numbers of 127.0.0.x. ``keys`` and ``path`` are of the attackers'
-    own accounts.
+    ``addresses`` are the last numbers of 127.0.0.x. ``keys``, ``path`` and ``cookie`` are of the
+    attackers' own accounts. ``pages``, ``forms`` and ``operations`` are gone round: ``together``
+    connections begin each, with bodies of ``size`` bytes, and it has so many ``seconds``.
+    ``stamp`` is a query that admits forms with a long text.
     """
 
     port: int = 0
@@ -20,6 +30,14 @@ class Target(NamedTuple):
     keys: tuple[str, ...] = ()
     path: str = DOCUMENT
     tls: bool = False
+    cookie: str = ""
+    stamp: str = ""
+    pages: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ()
+    operations: tuple[Request, ...] = ()
+    together: int = 1
+    size: int = 0
+    seconds: float = 1
 
 
 def begun() -> None:
