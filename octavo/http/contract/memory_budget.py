@@ -271,7 +271,7 @@ class MemoryBudget:
         # Otherwise those that wait would take what becomes free.
         self._evicting, made = True, False
         try:
-            while not made and (victim := self._victim(network, size, now)) is not None:
+            while not made and (victim := self._victim(network, size, own, now)) is not None:
                 victim.evict()
                 made = self._has_room(network, size, spare, own)
         finally:
@@ -279,13 +279,13 @@ class MemoryBudget:
             self._admit(keep=size if made else 0)
         return made
 
-    def _victim(self, network: str, size: int, now: float) -> Hold | None:
+    def _victim(self, network: str, size: int, own: int, now: float) -> Hold | None:
         """Return the hold to evict for ``size`` bytes of ``network``; None without one."""
         mine = self._by_client.get(network, 0)
-        if mine and mine + size > self._per_client:
+        if not self._may_have(network, size, own):
             # What others hold is not in the way.
-            own = self._evictable.get(network)
-            return None if own is None else _stalled(own, now)
+            stalled = self._evictable.get(network)
+            return None if stalled is None else _stalled(stalled, now)
         if not self._evictable:
             return None
         # One whose holds have no bytes yet has nothing to give.

@@ -483,3 +483,19 @@ async def test_request_that_is_alone_may_grow_beyond_the_limit_of_one() -> None:
         with pytest.raises(ServerBusy):
             one.grow(2 * STEP)
     assert budget.held == 0
+
+
+async def test_request_that_grows_alone_evicts_what_another_client_does_not_read(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    budget = MemoryBudget(4 * STEP, 2 * STEP)
+    evicted = trio.Event()
+    unread = budget.hold("192.0.2.2", 2 * STEP)
+    unread.permit_eviction(evicted.set, trio.current_time)
+    with budget.hold("192.0.2.1", STEP) as hold:
+        with pytest.raises(ServerBusy):
+            hold.grow(3 * STEP)
+        unread.progressed_at = lambda: trio.current_time() - STALLED_SECONDS
+        hold.grow(3 * STEP)
+    assert evicted.is_set()
+    assert budget.held == 0
