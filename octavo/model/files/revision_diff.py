@@ -53,16 +53,35 @@ class ShownHunks(NamedTuple):
 
 
 def first_hunks(old: str, new: str, most: int, *, context: int = 3) -> ShownHunks:
-    """Return the hunks of `unified` with ``most`` lines in all; the last one may be cut."""
+    """Return the hunks of `unified` with ``most`` lines in all; the last one may be cut.
+
+    A change that is cut shows as many removed as added lines, as far as there are.
+    """
     found: list[ChangedHunk] = []
     for hunk in _hunks(old, new, context):
         if not most:
             return ShownHunks(found, cut=True)
-        found.append(hunk._replace(lines=hunk.lines[:most]))
+        found.append(hunk._replace(lines=_first_lines(hunk.lines, most)))
         if len(hunk.lines) > most:
             return ShownHunks(found, cut=True)
         most -= len(hunk.lines)
     return ShownHunks(found, cut=False)
+
+
+def _first_lines(lines: tuple[ChangedLine, ...], most: int) -> tuple[ChangedLine, ...]:
+    """Return the first ``most`` lines of a hunk, of a change both sides."""
+    found: list[ChangedLine] = []
+    for is_context, group in groupby(lines, key=lambda line: line.kind == "context"):
+        run, left = [*group], most - len(found)
+        if is_context or len(run) <= left:
+            found += run[:left]
+            continue
+        removed = [line for line in run if line.kind == "removed"]
+        added = [line for line in run if line.kind == "added"]
+        half = max(left // 2, left - len(added))
+        found += removed[:half]
+        found += added[: most - len(found)]
+    return tuple(found)
 
 
 def unified(old: str, new: str, *, context: int = 3) -> list[ChangedHunk]:

@@ -19,6 +19,7 @@ from octavo.model.files.revision_diff import (
     ChangedLine,
     ChangedPiece,
     ended_alike,
+    first_hunks,
     unified,
     unified_text,
     words,
@@ -296,3 +297,26 @@ def test_lines_that_differ_in_their_end_alone_are_unchanged(old: str, new: str) 
 def test_line_that_gained_or_lost_its_end_is_context(old: str, new: str, kinds: list[str]) -> None:
     [hunk] = unified(old, new)
     assert [each.kind for each in ended_alike(hunk.lines)] == kinds
+
+
+@given(st.text("ab\n", max_size=20), st.text("ab\n", max_size=20), st.integers(1, 9))
+def test_first_lines_are_as_many_as_asked_for_and_the_first_of_each_kind(
+    old: str, new: str, most: int
+) -> None:
+    every = [line for hunk in unified(old, new, context=1) for line in hunk.lines]
+    shown = first_hunks(old, new, most, context=1)
+    lines = [line for hunk in shown.hunks for line in hunk.lines]
+    assert len(lines) == min(most, len(every))
+    assert shown.cut is (len(lines) < len(every))
+    for kind in ("context", "removed", "added"):
+        of_kind = [line for line in lines if line.kind == kind]
+        assert of_kind == [line for line in every if line.kind == kind][: len(of_kind)]
+
+
+def test_change_that_is_cut_has_lines_of_both_texts() -> None:
+    old = "".join(f"old {at}\n" for at in range(100))
+    new = "".join(f"new {at}\n" for at in range(100))
+    [hunk] = first_hunks(old, new, 10).hunks
+    assert [line.kind for line in hunk.lines] == ["removed"] * 5 + ["added"] * 5
+    [hunk] = first_hunks(old, "new\n", 10).hunks
+    assert [line.kind for line in hunk.lines] == ["removed"] * 9 + ["added"]

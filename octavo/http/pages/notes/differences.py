@@ -17,6 +17,8 @@ MOST_LINES = 1_000
 """Lines of a difference that are shown."""
 MOST_PIECES = 400
 """Pieces of a difference that are shown."""
+LONGEST_CHANGE = 20_000
+"""Characters that are shown of one line or piece."""
 MOST_CHARACTERS = 200_000
 """Characters of a difference that are shown."""
 
@@ -63,21 +65,31 @@ def meanwhile(file: WorkspaceFile, base: str | None, mine: str) -> Meanwhile:
 def shortened(pieces: Sequence[ChangedPiece]) -> tuple[list[ChangedPiece], bool]:
     """Return the pieces of a difference as a page shows them, and whether that is not all.
 
-    The middle of long unchanged ones is left out, and what exceeds `MOST_CHARACTERS`.
+    The middle of long unchanged ones is left out, the end of long changed ones, and what exceeds
+    `MOST_CHARACTERS`.
     """
     found: list[ChangedPiece] = []
-    left = MOST_CHARACTERS
+    left, is_cut = MOST_CHARACTERS, len(pieces) > MOST_PIECES
     for at, each in enumerate(pieces[:MOST_PIECES]):
         text = each.text
         if each.kind == "equal" and len(text) > 2 * _LONGEST_SHOWN:
             start = "" if at == 0 else text[:_LONGEST_SHOWN]
             end = "" if at == len(pieces) - 1 else text[-_LONGEST_SHOWN:]
             text = f"{start} … {end}"
+        text, is_short = _begin_of(text)
+        is_cut = is_cut or is_short
         if len(text) > left:
-            return [*found, each._replace(text=f"{text[:left]} …")], True
+            return found, True
         left -= len(text)
         found.append(each._replace(text=text))
-    return found, len(pieces) > MOST_PIECES
+    return found, is_cut
+
+
+def _begin_of(text: str) -> tuple[str, bool]:
+    """Return a text as far as it is shown, and whether that is not all."""
+    if len(text) <= LONGEST_CHANGE:
+        return text, False
+    return f"{text[:LONGEST_CHANGE]} …\n", True
 
 
 def without_line_ends(hunks: Sequence[DiffHunkSchema]) -> list[DiffHunkSchema]:
@@ -92,16 +104,20 @@ def without_line_ends(hunks: Sequence[DiffHunkSchema]) -> list[DiffHunkSchema]:
 
 
 def cut(hunks: Sequence[DiffHunkSchema]) -> tuple[list[DiffHunkSchema], bool]:
-    """Return the hunks as far as they have `MOST_CHARACTERS`, and whether that is not all."""
-    left = MOST_CHARACTERS
+    """Return the hunks as far as they are shown, and whether that is not all.
+
+    The end of long lines is left out, and what exceeds `MOST_CHARACTERS`.
+    """
+    left, is_cut = MOST_CHARACTERS, False
     found: list[DiffHunkSchema] = []
     for each in hunks:
         lines: list[DiffLineSchema] = []
         for line in each.lines:
-            if len(line.text) > left:
-                last = line.model_copy(update={"text": f"{line.text[:left]} …"})
-                return [*found, each.model_copy(update={"lines": [*lines, last]})], True
-            left -= len(line.text)
-            lines.append(line)
-        found.append(each)
-    return found, False
+            text, is_short = _begin_of(line.text)
+            is_cut = is_cut or is_short
+            if len(text) > left:
+                return [*found, each.model_copy(update={"lines": lines})], True
+            left -= len(text)
+            lines.append(line.model_copy(update={"text": text}) if is_short else line)
+        found.append(each.model_copy(update={"lines": lines}))
+    return found, is_cut

@@ -69,6 +69,19 @@ async def test_difference_is_shown(
         assert each in ann.text
 
 
+@pytest.mark.parametrize("view", ["words", "lines", "sides"])
+async def test_difference_that_is_cut_says_so_and_shows_both_texts(
+    ann: PageReader, vault: Vault, view: str
+) -> None:
+    note = await vault.write(ann, "Tea", "x" * 30_000)
+    await vault.edit(ann, note, "y" * 30_000)
+    await ann.open(f"{note}/difference?view={view}")
+    assert "There are more changes than this page shows." in ann.text
+    assert "xxx" in ann.text
+    assert "yyy" in ann.text
+    assert len(ann.text) < 60_000
+
+
 def test_removed_lines_are_beside_those_that_replace_them() -> None:
     kinds = (("context", "a"), ("removed", "b"), ("removed", "c"), ("added", "B"), ("context", "d"))
     lines = [DiffLineSchema.model_validate({"kind": kind, "text": text}) for kind, text in kinds]
