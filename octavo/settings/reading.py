@@ -82,8 +82,9 @@ def read_settings(
         settings = Settings.model_validate({name: text for name, text in values.items() if text})
     except ValidationError as error:
         for each in error.errors(include_url=False):
-            # The default depends on a value that was refused; that one is reported.
-            if each["type"] != "default_factory_not_called":
+            # What depends on a value that was refused says nothing new: a default, a contradiction.
+            follows = not each["loc"] and bool(problems)
+            if each["type"] != "default_factory_not_called" and not follows:
                 problems += _reported(each, origins)
         raise SettingsError(tuple(problems)) from None
     if problems:
