@@ -70,8 +70,8 @@ class Settings(BaseSettings):
     )
     database: Annotated[_Database | None, reads(DatabaseUrl.parse)] = Field(
         default=None,
-        description="postgresql:// URL of the database, as an option without a password; without "
-        "it, SQLite stores the data in the data folder",
+        description="postgresql:// URL of the database, SQLite in the data folder if it is not "
+        "set; the option takes no password",
         json_schema_extra={"secret": True},
     )
     blobs: Annotated[str, reads(object_store)] = Field(
@@ -145,7 +145,7 @@ class Settings(BaseSettings):
         default=False,
         description="true removes what identifies people and places from uploaded and imported "
         "images: position, names, times, camera; pixels, orientation and colours stay as they are. "
-        "What published links serve never has them",
+        "Images of published links never contain these",
     )
     archive_jobs: _Positive = Field(
         default=2,

@@ -53,7 +53,7 @@ async def test_archive_becomes_notes_and_what_is_left_out_is_explained(
     assert (ann.status, ann.page.headings) == (200, ["Your notes are here"])
     assert "1 file with settings of programs" in ann.text
     assert "1 other file." in ann.text
-    assert "1 file has a new name: the old one had characters that nobody sees." in ann.text
+    assert "1 file has a new name: the old one had characters that can't be seen" in ann.text
     assert "http-equiv" not in ann.text
     assert set(await vault.texts()) == {"Tea.md", "People/Ben.md", "Net.md"}
     await ann.open(ann.page.links["Open the notes"])
