@@ -30,8 +30,8 @@ def hidden_fault(text: str) -> str | None:
     found = _HIDDEN.search(text)
     if found is None:
         return None
-    does = "changes the direction of text" if _STEERING.match(found[0]) else "nobody sees"
-    return f"contains the character U+{ord(found[0]):04X}, which {does}"
+    which = "changes the direction of text" if _STEERING.match(found[0]) else "can't be seen"
+    return f"contains a character that {which} (U+{ord(found[0]):04X})"
 
 
 def without_hidden(text: str) -> str:

@@ -27,7 +27,7 @@ def parse_label(text: str, longest: int) -> str:
         raise ValueError("Only one line of text without control characters is accepted.")
     fault = hidden_fault(label)
     if fault is not None:
-        raise ValueError(f"The text {fault}: leave it out.")
+        raise ValueError(f"The text {fault}: delete it and type it again.")
     return label
 
 

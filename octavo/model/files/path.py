@@ -76,7 +76,9 @@ def _check_names(path: str, kept: str) -> None:
     known = kept.split("/")
     for name in path.split("/"):
         fault = hidden_fault(name)
-        if fault is None and not is_visible(_stem(name)):
+        if fault is not None:
+            fault = f"{fault}: delete the name and type it again"
+        elif not is_visible(_stem(name)):
             fault = f"has a name without a visible character: “{name}”"
         if fault is not None and name not in known:
             raise InvalidPath(f"The path {fault}.")
