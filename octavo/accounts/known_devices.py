@@ -2,7 +2,6 @@
 
 from octavo.accounts.ports import Clock, NewEntropy, milliseconds
 from octavo.accounts.sign_in import SignedIn
-from octavo.accounts.stored_secret import StoredSecret
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.device_token import (
     DEVICE_BYTES,
@@ -15,6 +14,7 @@ from octavo.model.accounts.device_token import (
 )
 from octavo.store import Store
 from octavo.store.scripts import accounts
+from octavo.store.scripts.signing_keys import newest_key
 
 
 class KnownDevices:
@@ -33,7 +33,7 @@ class KnownDevices:
         self._store = store
         self._now = now
         self._new_entropy = new_entropy
-        self._secret = StoredSecret(store, "device", now=now, new_secret=new_entropy)
+        self._secret: bytes | None = None
 
     async def recognize(self, tokens: str, address: Address) -> KnownDevice | None:
         """Return the browser of ``tokens`` if it has signed in to ``address`` before.
@@ -44,7 +44,7 @@ class KnownDevices:
         """
         if not tokens:
             return None
-        secret = await self._secret.get()
+        secret = await self._key()
         claim = claimed_device(tokens, address, milliseconds(self._now()), secret)
         if claim is None:
             return None
@@ -61,7 +61,7 @@ class KnownDevices:
 
         It keeps its number, also with another password.
         """
-        secret, now = await self._secret.get(), milliseconds(self._now())
+        secret, now = await self._key(), milliseconds(self._now())
         account = signed_in.account
         owner = DeviceOwner(account.account_id, account.address, signed_in.encoded)
         claim = claimed_device(tokens, owner.address, now, secret)
@@ -71,4 +71,10 @@ class KnownDevices:
 
     async def forget(self, tokens: str, address: Address) -> str:
         """Return those of ``tokens`` that are not for ``address``; empty for none."""
-        return without_address(tokens, address, await self._secret.get()) if tokens else ""
+        return without_address(tokens, address, await self._key()) if tokens else ""
+
+    async def _key(self) -> bytes:
+        if self._secret is None:
+            script = newest_key("device", self._new_entropy(), milliseconds(self._now()), 0, 0)
+            self._secret = (await self._store.write(script))[0].secret
+        return self._secret

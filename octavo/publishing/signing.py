@@ -6,7 +6,6 @@ from base64 import urlsafe_b64encode
 import trio
 
 from octavo.accounts.ports import Clock, NewEntropy, milliseconds
-from octavo.accounts.stored_secret import StoredSecret
 from octavo.model.publishing.link import TOKEN_BYTES, PublishedLink
 from octavo.model.publishing.report import ReportId
 from octavo.model.publishing.ticket import TICKET_SECONDS, read_ticket, sign_ticket, verify_ticket
@@ -92,10 +91,15 @@ class ReportAddresses:
     """
 
     def __init__(self, store: Store, *, now: Clock, new_secret: NewEntropy) -> None:
-        self._secret = StoredSecret(store, "report", now=now, new_secret=new_secret)
+        self._store = store
+        self._now = now
+        self._new_secret = new_secret
+        self._secret: bytes | None = None
 
     async def token(self, report_id: ReportId) -> str:
         """Return the token of a report, as long as that of a link. Raises `StoreUnavailable`."""
-        secret = await self._secret.get()
-        mac = hmac.digest(secret, b"octavo report\0" + report_id.encode(), "sha256")
+        if self._secret is None:
+            script = newest_key("report", self._new_secret(), milliseconds(self._now()), 0, 0)
+            self._secret = (await self._store.write(script))[0].secret
+        mac = hmac.digest(self._secret, b"octavo report\0" + report_id.encode(), "sha256")
         return urlsafe_b64encode(mac[:TOKEN_BYTES]).decode()

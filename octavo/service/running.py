@@ -20,7 +20,6 @@ from octavo import __version__
 from octavo.accounts.audit import audit_log
 from octavo.actors.core import Runtime, Supervisor, WorkerContext, WorkerSpec, render_tree
 from octavo.actors.jobs.archive_jobs import free_slots_left
-from octavo.confinement import confinements
 from octavo.control.account_command import NAME as ACCOUNT
 from octavo.control.folder import holding
 from octavo.control.listening import control_listener
@@ -144,6 +143,9 @@ def _tell_started(settings: Settings, url: str, invitation: str | None) -> None:
         __version__,
         settings.data_dir.absolute(),
     )
+    # Workers load it; the server needs it for this line.
+    from octavo.confinement import confinements  # noqa: PLC0415
+
     _log.info("worker processes are confined by %s", ", ".join(confinements()))
     if settings.public_url.startswith("http:") and not is_local(settings.public_url):
         _log.warning(

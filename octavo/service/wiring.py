@@ -14,9 +14,9 @@ from octavo.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
 from octavo.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.accounts.password_reset import PasswordReset
 from octavo.accounts.portal import Portal
+from octavo.accounts.ports import milliseconds
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignIn
-from octavo.accounts.stored_secret import StoredSecret
 from octavo.http import pages
 from octavo.http.api.access_tokens import AccessTokens
 from octavo.http.api.account import AccountOperations
@@ -44,6 +44,7 @@ from octavo.http.api.links import LinkOperations
 from octavo.http.api.mcp import OFF, Exchange, McpOperations, OwnOriginOnly
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.metering import Metering
+from octavo.http.api.note_texts import RevisionTexts
 from octavo.http.api.notices import PATH as NOTICES
 from octavo.http.api.notices import NoticeOperations, NoticeSocket
 from octavo.http.api.oauth import OAuthOperations
@@ -58,7 +59,6 @@ from octavo.http.api.refused_attempts import counting_refusals
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.registry import contract_document, explained_problems
 from octavo.http.api.restorations import RestorationOperations
-from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
 from octavo.http.api.service import Readiness, ServiceOperations
@@ -72,7 +72,6 @@ from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestLog
 from octavo.http.pages import API_REFERENCE
-from octavo.http.pages.form_stamps import FormStamps
 from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.model.accounts.consent import DocumentName, LegalDocuments
 from octavo.model.usage import InstallationUsage
@@ -88,6 +87,7 @@ from octavo.service.deferred import Deferred, DeferredApplication
 from octavo.service.entropy import elapsed, jitter, new_entropy, new_id, now
 from octavo.service.legal import Legal
 from octavo.store.fair_turns import working_for
+from octavo.store.scripts.signing_keys import newest_key
 from octavo.ws.notice_stream import SUBPROTOCOL
 
 
@@ -134,9 +134,11 @@ def wire_application(
 
     identity = _identity(parts, public_url)
 
-    secret = StoredSecret(store, "form", now=now, new_secret=new_entropy)
-    stamps = FormStamps(secret.get, now=now, session_seconds=parts.life.absolute)
     legal_pages = Deferred(partial(_legal_pages, parts.legal, public_url))
+
+    async def form_secret() -> bytes:
+        script = newest_key("form", new_entropy(), milliseconds(now()), 0, 0)
+        return (await store.write(script))[0].secret
 
     async def load_pages() -> ASGIApplication:
         make = partial(
@@ -151,7 +153,8 @@ def wire_application(
             portal=parts.portal,
             usage=parts.meter.installation_usage,
             notes=parts.publishing.member_notes,
-            stamps=stamps,
+            form_secret=form_secret,
+            session_seconds=parts.life.absolute,
         )
         return await trio.to_thread.run_sync(make, abandon_on_cancel=True)
 
@@ -275,8 +278,11 @@ def _pages(
     portal: Mapping[str, str],
     usage: Callable[[], Awaitable[InstallationUsage]],
     notes: MemberNotes,
-    stamps: FormStamps,
+    form_secret: Callable[[], Awaitable[bytes]],
+    session_seconds: float,
 ) -> ASGIApplication:
+    from octavo.http.pages.form_stamps import FormStamps  # noqa: PLC0415 - loads with the pages
+
     application = pages.pages(
         api_document=ContractOperations.PATH,
         contract=contract,
@@ -294,7 +300,7 @@ def _pages(
         notes=notes,
         now=now,
         new_entropy=new_entropy,
-        stamps=stamps,
+        stamps=FormStamps(form_secret, now=now, session_seconds=session_seconds),
     )
     # Quart has its own types for ASGI.
     return cast(ASGIApplication, application)

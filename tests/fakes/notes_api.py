@@ -33,13 +33,13 @@ from octavo.http.api.mcp import Exchange, McpOperations, OwnOriginOnly, token_mi
 from octavo.http.api.mcp_exchange import mcp_exchange
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.metering import Metering
+from octavo.http.api.note_texts import RevisionTexts
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reader_problems import reader_problems
 from octavo.http.api.reading import CurrentTexts, ReadingOperations, current_texts
 from octavo.http.api.refusals import problem_of
 from octavo.http.api.restorations import RestorationOperations
-from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
 from octavo.http.api.sync import SyncOperations

@@ -16,9 +16,9 @@ from octavo.http.api.access import Access
 from octavo.http.api.authentication import SessionOrKey
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.files import FileOperations
+from octavo.http.api.note_texts import RevisionTexts
 from octavo.http.api.notices import PATH, NoticeOperations, NoticeSocket
 from octavo.http.api.refusals import problem_of
-from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security

@@ -22,10 +22,10 @@ from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.metering import Metering
+from octavo.http.api.note_texts import RevisionTexts
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.reading import ReadingOperations, current_texts
 from octavo.http.api.restorations import RestorationOperations
-from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.search import SearchOperations
 from octavo.http.api.uploaded_images import UploadedImages
 from octavo.model.files.changeset import ChangeOperation, Changeset, CreateFile

@@ -19,8 +19,8 @@ from octavo.http.api.files import (
     changed,
 )
 from octavo.http.api.metering import StorageBusy
+from octavo.http.api.note_texts import RevisionTexts
 from octavo.http.api.refusals import refused_with
-from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.uploaded_images import UploadedImages, unknown_image
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import MultipartStream, Part, json_body, multipart_body

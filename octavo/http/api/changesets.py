@@ -12,9 +12,8 @@ from octavo.http.api.changeset_submission import ChangesetSubmitter, visible_rec
 from octavo.http.api.fields import MarkdownText, PathText
 from octavo.http.api.file_schemas import ChangesetResultSchema, changeset_result
 from octavo.http.api.files import LINKS_WITHOUT_PATH, LONGEST_CHANGE
-from octavo.http.api.note_texts import LONG, NoteTexts, text_of
+from octavo.http.api.note_texts import LONG, NoteTexts, RevisionTexts, text_of
 from octavo.http.api.refusals import CHANGE_PROBLEMS, refused_with
-from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.sync import SyncProtocol, UnsupportedProtocol, check_protocol
 from octavo.http.api.uploaded_images import UploadedImages, unknown_image
 from octavo.http.api.workspaces import WorkspacePath

@@ -5,7 +5,7 @@ It stays when its person signs out, and allows nothing but attempts of its own.
 
 from collections.abc import Sequence
 
-from octavo.http.contract.cookies import cookie_values
+from octavo.http.api.session_cookie import cookie_values
 from octavo.http.contract.problems import Header
 from octavo.model.accounts.device_token import DEVICE_TOKEN_SECONDS
 

@@ -8,9 +8,8 @@ from pydantic_core import MISSING
 from octavo.http.api.changeset_submission import ChangesetSubmitter, expected_heads
 from octavo.http.api.fields import ExpectedHead, MarkdownText, PathText
 from octavo.http.api.file_schemas import FileChangeSchema, file_change
-from octavo.http.api.note_texts import NoteTexts
+from octavo.http.api.note_texts import NoteTexts, RevisionTexts
 from octavo.http.api.refusals import IfMatchRequired, refused_with
-from octavo.http.api.revision_texts import RevisionTexts
 from octavo.http.api.store_problems import WorkspaceBusy
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body

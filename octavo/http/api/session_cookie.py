@@ -4,9 +4,8 @@ With its prefix ``__Host-`` browsers accept it only from this host, over HTTPS a
 (RFC 6265bis section 4.1.3.2), so other hosts of the domain cannot set one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from octavo.http.contract.cookies import cookie_values
 from octavo.http.contract.problems import Header
 
 _NAME = b"__Host-octavo"
@@ -17,6 +16,16 @@ SET_COOKIE = {
     "sign-in."
 }
 """Declares that the response sets or clears the cookies."""
+
+
+def cookie_values(headers: Sequence[Header], name: bytes) -> Iterator[bytes]:
+    """Yield each value of the cookie ``name`` in ``headers``, whose names are in lower case."""
+    for header, value in headers:
+        if header == b"cookie" and name in value:
+            for pair in value.split(b";"):
+                cookie, _, content = pair.strip().partition(b"=")
+                if cookie == name:
+                    yield content
 
 
 def session_token(headers: Sequence[Header]) -> bytes | None:

@@ -31,7 +31,7 @@ from octavo.http.contract.reply import (
 )
 from octavo.http.contract.reservation import reservation_of
 from octavo.http.contract.security_headers import API_HEADERS
-from octavo.http.contract.sliced_json import encoded_in_pieces
+from octavo.http.contract.slices import encoded_in_slices
 from octavo.http.server.asgi import Extension, Receive
 from octavo.http.server.client_network import client_network
 from octavo.http.server.response import FixedHeaders
@@ -206,7 +206,7 @@ class Endpoint:
         model = reply.body
         if not isinstance(model, BaseModel) or reply.encoded is not None:
             return result
-        encoded = await encoded_in_pieces(model, encoded_json)
+        encoded = await encoded_in_slices(model, encoded_json)
         return replace(reply, encoded=encoded)
 
     def _hold_response(self, call: Call, size: int) -> None:

@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from octavo.http.contract.call import Principal
 from octavo.http.contract.problems import Header
 from octavo.http.contract.reply import Reply
-from octavo.http.contract.sliced_json import encoded_in_pieces
+from octavo.http.contract.slices import encoded_in_slices
 from octavo.http.server.asgi import Event, Receive, Scope
 
 _PIECE = 256 * 1024
@@ -128,7 +128,7 @@ class Api:
         """
         content = b""
         if body is not None:
-            content = await encoded_in_pieces(body, to_json)
+            content = await encoded_in_slices(body, to_json)
         sent = [*headers]
         if body is not None:
             sent.append((b"content-type", b"application/json"))

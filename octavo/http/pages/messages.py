@@ -6,7 +6,7 @@ set by a response to a form.
 
 from collections.abc import Mapping, Sequence
 
-from octavo.http.contract.cookies import cookie_values
+from octavo.http.api.session_cookie import cookie_values
 from octavo.http.contract.problems import Header
 
 _NAME = "__Host-octavo-message"
