@@ -68,8 +68,7 @@ def test_server_whose_files_cannot_grow_is_not_ready_until_they_can() -> None:
         unmet = wait_until_unmet(octavo, "database", "blobs")
         assert unmet == {
             "database": "The database can't be written to now: the log of the service says why.",
-            "blobs": "The data folder can't be written to: File too large: look at its owner, its"
-            " mode and its disk.",
+            "blobs": "The data folder can't be written to: the log of the service says why.",
         }
         _, hard = resource.prlimit(octavo.process.pid, resource.RLIMIT_FSIZE)
         limit(octavo, hard)
