@@ -96,8 +96,8 @@ class _Absent(NamedTuple):
     errors: ErrorFormat | None
 
 
-_MADE_AT_ONCE = 2
-"""Large responses that are made at the same time: encoding each holds the event loop."""
+_MADE_AT_ONCE = 4
+"""Large responses that are made at the same time, one for each client."""
 _LOGGER = logging.getLogger(__name__)
 _NOTHING = "There is nothing at this path."
 
@@ -156,7 +156,7 @@ class Application:
         contract_of([*map(type, groups), *absent], served_operations_of)
         known = dict(authenticators or {})
         self._memory = budget = MemoryBudget() if memory is None else memory
-        making = MemoryBudget(_MADE_AT_ONCE, _MADE_AT_ONCE // 2)
+        making = MemoryBudget(_MADE_AT_ONCE, 1)
         endpoints = [
             _endpoint(
                 operation,

@@ -69,11 +69,13 @@ class Call:
         client: the client's address; None without one (a Unix socket).
         holder: whose memory it uses: the account's, or that of the client's address without one.
         hold: the memory that is reserved, released when the response was sent; None if small.
+        has_long_texts: whether some of it is for long texts, which are encoded in slices.
     """
 
     __slots__ = (
         "_memory",
         "client",
+        "has_long_texts",
         "hold",
         "holder",
         "operation",
@@ -97,18 +99,18 @@ class Call:
         self.principal: Principal | None = None
         self.client = self.holder = client
         self.hold: Hold | None = None
+        self.has_long_texts = False
 
     def authenticated_as(self, principal: Principal) -> None:
         """Set the caller."""
         self.principal = principal
         self.holder = principal.name
 
-    async def reserve(self, size: int) -> None:
-        """Reserve ``size`` bytes in all, before they are used; few are not counted.
+    async def expect(self, size: int) -> None:
+        """Reserve ``size`` bytes in all for a response that may be as large as others were.
 
-        Call it for what depends on the caller's data, such as the texts that are about to be read,
-        and hold no place that others wait for. Waits for room for a moment, unless memory is
-        reserved already; raises `ServerBusy` without room. Cancelling reserves nothing.
+        Waits for room for a moment, unless memory is reserved already; raises `ServerBusy` without
+        room. Cancelling reserves nothing.
         """
         if self.hold is not None:
             self.hold.grow(max(self.hold.size, size))
@@ -116,11 +118,20 @@ class Call:
             outer = reservation_of(self.scope)
             self.hold = await reserved(self._memory, self.holder, size, outer)
 
+    async def reserve(self, size: int) -> None:
+        """Reserve ``size`` bytes in all for long texts, before they are read; few are not counted.
+
+        Hold no place that others wait for. Waits, raises and is cancelled like `expect`.
+        """
+        self.has_long_texts |= size >= COUNTED
+        await self.expect(size)
+
     def take(self, size: int) -> None:
-        """Reserve ``size`` bytes in all for what was read just now.
+        """Reserve ``size`` bytes in all for texts that were read just now.
 
         Raises `ServerBusy` without room: what would wait with it uses memory that is not counted.
         """
+        self.has_long_texts |= size >= COUNTED
         if self.hold is not None:
             self.hold.grow(max(self.hold.size, size))
         elif size >= COUNTED:

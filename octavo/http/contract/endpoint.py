@@ -59,9 +59,9 @@ class Endpoint:
         authenticator: for its security; None when it has none.
         limiter: for its rate class; None when it has none.
         memory: the budget of large bodies and responses.
-        making: the number of large responses that are encoded in one round of the event loop, as
-            a budget: others wait, those of one holder in order and holders in turn. Nothing else is
-            waited for with a place in it.
+        making: the number of large responses that are made at the same time, as a budget: others
+            wait with their memory, those of one holder in order and holders in turn. With a place
+            in it, only threads and connections are waited for.
         failure_problem: returns the problem for a failure of a dependency, None for any other
             error.
         serving: receives for whom the task works from now on: the account of the caller, or the
@@ -171,9 +171,8 @@ class Endpoint:
             receive = renewed.receive(receive)
         try:
             result = await self._serve(call, values, receive, exchange)
-            if call.hold is not None:
-                with await self._making.wait(call.holder, 1):
-                    response = self._encode(await self._without_long_texts(result))
+            if call.has_long_texts:
+                response = self._encode(await self._encoded_in_slices(result))
             elif type(result) is self._model:
                 response = self._content(self._status, result, ())
             else:
@@ -200,8 +199,8 @@ class Endpoint:
                 # Its traceback refers to this frame: a cycle would keep the request in memory.
                 del refusal
 
-    async def _without_long_texts(self, result: object) -> object:
-        """Return ``result`` encoded if it is a model, whose texts may be long."""
+    async def _encoded_in_slices(self, result: object) -> object:
+        """Return ``result`` with its JSON if it is a model."""
         reply = result if isinstance(result, Reply) else Reply(result)
         model = reply.body
         if not isinstance(model, BaseModel) or reply.encoded is not None:
@@ -285,8 +284,9 @@ class Endpoint:
             self._memory.require_room(call.holder, self._room)
         if self._expected >= COUNTED and self._may_be_refused:
             # Otherwise many could be made at the same time, before the first one counts.
-            await call.reserve(_MAKING * self._expected)
-            return await self._handle(call, arguments, exchange)
+            await call.expect(_MAKING * self._expected)
+            with await self._making.wait(call.holder, 1):
+                return await self._handle(call, arguments, exchange)
         if body is not None:
             authenticated = self._elapsed()
             if body.time is not None and exchange is not None:

@@ -1,7 +1,7 @@
-"""No request waits for memory with a place that others wait for.
+"""No request waits for a place with one that comes after it in the order.
 
-The order of places is: memory, a turn of threads and connections, the encoding of a response, with
-which nothing is waited for. Otherwise requests could wait for each other.
+The order is: memory, the making of a large response, a turn of threads and connections. Otherwise
+requests could wait for each other.
 """
 
 from collections import defaultdict
@@ -31,7 +31,7 @@ class Places:
         self.waits: set[str] = set()
         self.faults: set[str] = set()
         self._turns: dict[trio.lowlevel.Task, int] = defaultdict(int)
-        self._encoding: dict[trio.lowlevel.Task, Hold] = {}
+        self._making: dict[trio.lowlevel.Task, Hold] = {}
         acquire, release = FairTurns.acquire, FairTurns.release
         wait, wait_briefly = MemoryBudget.wait, MemoryBudget.wait_briefly
 
@@ -45,11 +45,11 @@ class Places:
             release(turns, holder)
 
         async def wait_for_room(budget: MemoryBudget, client: str | None, size: int) -> Hold:
-            # One place of encoding is a byte of a budget of its own.
-            self._wait("memory" if size > 1 else "encoding")
+            # A place of making is one byte of a budget of its own.
+            self._wait("memory" if size > 1 else "making")
             hold = await wait(budget, client, size)
             if size == 1:
-                self._encoding[trio.lowlevel.current_task()] = hold
+                self._making[trio.lowlevel.current_task()] = hold
             return hold
 
         async def wait_a_moment(budget: MemoryBudget, client: str | None, size: int) -> Hold:
@@ -64,8 +64,8 @@ class Places:
     def _wait(self, place: str) -> None:
         self.waits.add(place)
         task = trio.lowlevel.current_task()
-        if task in self._encoding and self._encoding[task].size:
-            self.faults.add(f"{place} while encoding")
+        if task in self._making and self._making[task].size and place != "turn":
+            self.faults.add(f"{place} while making")
         if self._turns[task] and place != "turn":
             self.faults.add(f"{place} with a turn")
 
@@ -87,7 +87,7 @@ async def test_operations_take_places_in_one_order(
         for path in paths:
             response = await api.owner.get(path, sync_protocol="1")
             assert response.status == 200, (path, response.body[:200])
-    assert places.waits == {"memory", "turn", "encoding"}
+    assert places.waits == {"memory", "turn", "making"}
     assert places.faults == set()
 
 

@@ -374,17 +374,44 @@ async def test_large_response_waits_a_moment_for_the_memory_of_others(
 async def test_response_that_is_ready_is_not_kept_back_by_one_that_waits() -> None:
     texts = Texts()
     application = texts.application()
-    assert (await ask(application, "GET", "/api/weigh")).status == 200
-    texts.waits = True
-    response = Response()
+    early, late = Response(), Response()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(application, scope_of("GET", "/api/weigh"), never, response.take)
+        # When it began, nobody knew that the response is large.
+        texts.waits = True
+        nursery.start_soon(application, scope_of("GET", "/api/weigh"), never, early.take)
         await trio.testing.wait_all_tasks_blocked()
         assert (await ask(application, "GET", "/api/weigh")).status == 200
-        assert not response.ended
+        begun, texts.go_on = texts.go_on, trio.Event()
+        texts.waits = True
+        nursery.start_soon(application, scope_of("GET", "/api/weigh"), never, late.take)
+        await trio.testing.wait_all_tasks_blocked()
+        begun.set()
+        await trio.testing.wait_all_tasks_blocked()
+        assert (early.status, late.ended) == (200, False)
         texts.go_on.set()
-    assert response.status == 200
+    assert late.status == 200
     assert texts.budget.held == 0
+
+
+async def test_few_large_responses_are_made_at_the_same_time_and_one_for_each_client() -> None:
+    texts = Texts(MemoryBudget())
+    application = texts.application()
+    assert (await ask(application, "GET", "/api/weigh")).status == 200
+    texts.waits = True
+    texts.held.clear()
+    responses = [Response() for _ in range(3)]
+    async with trio.open_nursery() as nursery:
+        for response in responses:
+            nursery.start_soon(application, scope_of("GET", "/api/weigh"), never, response.take)
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(texts.held) == 1
+        other = scope_of("GET", "/api/weigh")
+        other["client"] = ("192.0.2.200", 1)
+        theirs = Response()
+        await application(other, never, theirs.take)
+        assert theirs.status == 200
+        texts.go_on.set()
+    assert {response.status for response in responses} == {200}
 
 
 async def test_operation_reserves_before_it_computes(
