@@ -19,7 +19,7 @@ from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages.responses import redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
-from octavo.model.oauth.redirect_uri import form_action_of, host_of
+from octavo.model.oauth.redirect_uri import form_action_of
 
 _CONNECTIONS = "/account/connections"
 _REQUESTS = "/api/account/access-requests"
@@ -65,6 +65,7 @@ def add_connection_pages(site: Site) -> None:
             return await _ask(visitor, Trouble(422, fields={"workspaces": message}))
         if only_chosen:
             body["workspaceIds"] = chosen or None
+        asked = await visitor.api.get(AccessRequest, _REQUESTS, **_parameters(visitor))
         try:
             decided = await visitor.api.send(AccessDecision, "POST", _REQUESTS, body)
         except InvalidRequest as problem:
@@ -73,7 +74,10 @@ def add_connection_pages(site: Site) -> None:
             return redirect(decided.redirect)
         # A program that nobody trusts gets nobody by a redirect (RFC 9700 section 4.11.2).
         return await show(
-            "access_refused.html", address=decided.redirect, target=host_of(decided.redirect)
+            "access_refused.html",
+            name=asked.name,
+            address=decided.redirect,
+            target=asked.redirect_host,
         )
 
     @site.page(_CONNECTIONS)

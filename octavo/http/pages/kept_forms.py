@@ -11,6 +11,7 @@ from quart import Response, request
 from octavo.http.contract.problems import ConsentRequired, Problem
 from octavo.http.pages.responses import CONSENT, show
 from octavo.http.pages.trouble import Trouble
+from octavo.publishing.composition import name_of
 
 STAMP = "stamp"
 """The parameter with the stamp in the address of a form with a long text."""
@@ -45,7 +46,8 @@ async def sign_in_again(
 
 async def go_on(given: Mapping[str, str], following: str, token: str) -> Response:
     """Return the page that sends the form again, for the session with the value ``token``."""
-    return await show("go_on.html", kept=_kept(given), following=following, token=token)
+    name = name_of(given.get("path", ""))
+    return await show("go_on.html", kept=_kept(given), following=following, token=token, name=name)
 
 
 async def not_saved(

@@ -58,10 +58,6 @@ _HEADINGS_OF_CODES = {
     OwnArchiveJobRunning.code: "Something of yours is still running",
 }
 _OF_PROGRAMS = frozenset(kind.code for kind in REQUEST_PROBLEMS)
-_NO_ACCESS = (
-    "The program that sent you here got no access to your notes. Start again from there; if that "
-    "does not help, show this to its makers:"
-)
 _OF_WORKSPACE = re.compile(f"{HOME}/([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})/.")
 _WITH_A_WAY_BACK = frozenset({403, 404, 410})
 
@@ -121,7 +117,8 @@ async def refusal(problem: Problem, public_url: str, perform: Perform) -> Respon
             status=problem.status,
             refused_with=problem.status,
             heading=_heading_of(problem),
-            detail=_detail_of(problem),
+            detail=text_of(problem),
+            of_program=problem.code in _OF_PROGRAMS,
             workspace=await _workspace(problem, perform),
             page=page_of_form() if is_form and problem.code != BodyTooLarge.code else "/",
             request_id=request_id,
@@ -130,12 +127,6 @@ async def refusal(problem: Problem, public_url: str, perform: Perform) -> Respon
         response.headers[name.decode("ascii")] = value.decode("latin-1")
     response.headers["vary"] = "accept"
     return response
-
-
-def _detail_of(problem: Problem) -> str:
-    """Return what the page of a problem says of it."""
-    text = text_of(problem)
-    return f"{_NO_ACCESS} {text}" if problem.code in _OF_PROGRAMS else text
 
 
 def _heading_of(problem: Problem) -> str:

@@ -146,6 +146,7 @@ async def test_person_refuses(house: Installation, ann: PageReader) -> None:
     form = ann.form("Allow")
     await ann.send_form(form, decision="deny")
     assert (ann.status, ann.page.headings) == (200, ["Access not allowed"])
+    assert "An assistant" in ann.text
     # The person decides whether to go back: the program is nobody that anybody trusts.
     found = parse_qs(urlsplit(ann.page.links["Go back to client.example"]).query)
     assert (found["error"], found["state"]) == (["access_denied"], ["s"])
