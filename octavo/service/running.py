@@ -5,6 +5,7 @@ for the drain time; the listener closes and idle connections with it; requests i
 what is left is cut off.
 """
 
+import ctypes
 import logging
 import os
 import signal
@@ -49,6 +50,9 @@ from octavo.settings.addresses import Bind, is_local, local_origin
 
 # How long the cut-off at the end of the grace time may itself take.
 CUT_OFF_SECONDS = 1.0
+LARGE_BLOCK = 256 * 1024
+"""Bytes of a block that is returned to the system when it is freed."""
+_M_MMAP_THRESHOLD = -3
 
 _log = logging.getLogger(__name__)
 
@@ -59,6 +63,19 @@ def start_log(settings: Settings) -> Log:
     # Python has no standard error when the process was started without one.
     stream = open(os.devnull, "wb") if sys.stderr is None else sys.stderr.buffer  # noqa: SIM115
     return configure(log_format, stream, now)
+
+
+def return_large_blocks() -> None:
+    """Let the C library return each large block of memory to the system when it is freed.
+
+    glibc does so at first, but keeps larger and larger ones for reuse the more it frees, up to
+    32 MiB (mallopt(3), M_MMAP_THRESHOLD). The texts of notes leave gaps there that later ones don't
+    fit into: the process takes more memory than `MemoryBudget` admits. Other C libraries have no
+    such setting.
+    """
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    if set_option is not None:
+        set_option(_M_MMAP_THRESHOLD, LARGE_BLOCK)
 
 
 async def run(settings: Settings, log: Log) -> None:
@@ -73,6 +90,7 @@ async def run(settings: Settings, log: Log) -> None:
     and, in an exception group, `RestartIntensityExceeded` when a part keeps failing. Cancelling
     cuts off what is in flight.
     """
+    return_large_blocks()
     certificate = _certificate(settings)
     if certificate is not None:
         check_certificate(certificate)
@@ -280,7 +298,7 @@ def _for_requests(settings: Settings) -> float:
     The cut-off of what is left then ends within the grace time as well.
     """
     grace = settings.grace - settings.drain
-    return grace - min(CUT_OFF_SECONDS, grace / 4)
+    return grace - min(CUT_OFF_SECONDS, grace / 3)
 
 
 def _certificate(settings: Settings) -> Certificate | None:

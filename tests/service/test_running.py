@@ -1,7 +1,10 @@
 """The service from inside: situations that can't be forced on a real process."""
 
+import platform
 import signal
 import socket
+import subprocess
+import sys
 from io import BytesIO
 from pathlib import Path
 from typing import NoReturn
@@ -115,3 +118,35 @@ async def test_serve_http_cancelled_before_it_began_does_not_touch_the_listener(
 
 def test_new_id_is_different_every_time() -> None:
     assert len({service.new_id() for _ in range(1000)}) == 1000
+
+
+FRAGMENTED = """
+import sys
+from octavo.service.running import return_large_blocks
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+if sys.argv[1] == "returned":
+    return_large_blocks()
+# What is freed once makes glibc keep blocks of this size.
+for size in (1, 2, 4, 8, 16):
+    bytes(size << 20)
+before = resident()
+texts, kept = [], []
+for number in range(50):
+    texts.append(b"x" * (1_000_000 + number))
+    kept.append(b"x" * 10_000)
+texts.clear()
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the C library has no mallopt")
+def test_large_blocks_are_returned_to_the_system_though_small_ones_lie_between() -> None:
+    grown = {
+        how: int(subprocess.check_output([sys.executable, "-c", FRAGMENTED, how]))
+        for how in ("kept", "returned")
+    }
+    assert grown["returned"] < 5_000_000 < 40_000_000 < grown["kept"]
