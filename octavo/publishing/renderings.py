@@ -208,7 +208,10 @@ class Renderings:
                 return None
             except WorkerFailed:
                 raise RenderingPostponed from None
-        return RenderedNote.from_json(from_json(decompressed(made, "of a preview")))
+        html = decompressed(made, "of a preview")
+        # Each of both takes milliseconds for a long note.
+        await trio.lowlevel.cancel_shielded_checkpoint()
+        return RenderedNote.from_json(from_json(html))
 
     async def _make(self, source: TextSource, making: _Making) -> None:
         """Render a text for all who wait for it."""
@@ -280,7 +283,10 @@ class Renderings:
                 self._failed.popitem(last=False)
             raise RenderingPostponed from None
         self._keep(source, made)
-        return self._adopt(source, rendered_notes.read_kept(made, source))
+        html = rendered_notes.read_kept(made, source)
+        # As in `preview`.
+        await trio.lowlevel.cancel_shielded_checkpoint()
+        return self._adopt(source, html)
 
     def _adopt(self, source: TextSource, text: str) -> RenderedNote:
         """Remember what was rendered. Raises `_ShownPlain`."""

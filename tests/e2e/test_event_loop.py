@@ -23,6 +23,8 @@ from tests.fakes.page_reader import MULTIPART, installation, multipart_fields
 
 MOST_MS = 20.0
 """Milliseconds of a step."""
+MOST_OF_ESCAPES_MS = 40.0
+"""Of one that reads a text of escapes alone: the parser of JSON reads a body in one call."""
 TRIES = 8
 """What else the machine does can only add to a step."""
 LONGEST = 2 * 1024 * 1024
@@ -43,7 +45,6 @@ QUERIES = {
 """The queries of operations whose responses depend on them most."""
 VIEWS = {"difference": ["?view=words", "?view=lines", "?view=sides"]}
 SKIPPED = {
-    "exportWorkspace": "reads the whole workspace, piece by piece",
     "openSyncNotices": "is a WebSocket",
     "getLegalDocument": "serves the operator's text",
 }
@@ -70,19 +71,30 @@ class Vault:
     def ask(self, method: str, path: str, **given: Any) -> httpx.Response:  # noqa: ANN401
         return self.http.request(method, path, **given)
 
-    def longest_step(self, method: str, path: str, **given: Any) -> float:  # noqa: ANN401
-        """Send a request; return its longest step, in milliseconds, in the best of some tries."""
+    def longest_step(
+        self,
+        method: str,
+        path: str,
+        *,
+        most: float = MOST_MS,
+        **given: Any,  # noqa: ANN401
+    ) -> float:
+        """Send a request; return its longest step, in milliseconds, in the best of some tries.
+
+        One that takes less than ``most`` is the last. A note that the workers could not render in
+        time, beside what else the machine does, is asked for again.
+        """
         best = inf
         for _ in range(TRIES):
             self.status = self.ask(method, path, **given).status_code
-            assert self.status < 500, path
             # The step in which the response was sent has ended then.
             self.ask("GET", "/api/health")
             lines = self.steps.read_text().splitlines()
             new, self.read = lines[self.read :], len(lines)
             best = min(best, max((float(line.partition(" ")[0]) for line in new), default=0.0))
-            if best < MOST_MS:
+            if best < most and self.status != 503:
                 break
+        assert self.status < 500, path
         return best
 
 
@@ -198,6 +210,18 @@ def test_many_texts_do_not_hold_the_event_loop(vault: Vault) -> None:
     body = {"fileIds": files, "content": "full"}
     path = f"/api/workspaces/{vault.ids['workspaceId']}/files/read"
     assert vault.longest_step("POST", path, json=body) <= MOST_MS
+
+
+@pytest.mark.parametrize("sign", ['"', "\n"])
+def test_text_of_escapes_alone_holds_the_event_loop_a_little_longer(
+    vault: Vault, sign: str
+) -> None:
+    path = f"/api/workspaces/{vault.ids['workspaceId']}/files"
+    body = {"path": f"escapes {ord(sign)}.md", "text": f"```\n{sign * (LONGEST - 9)}\n```"}
+    assert vault.longest_step("POST", path, json=body, most=MOST_OF_ESCAPES_MS) <= (
+        MOST_OF_ESCAPES_MS
+    )
+    assert vault.status in (201, 409)
 
 
 def test_no_page_holds_the_event_loop(vault: Vault) -> None:
