@@ -42,7 +42,8 @@ from octavo.store.scripts.audit import MAX_REFUSALS
 from octavo.store.scripts.link_reports import MAX_OPEN
 from octavo.workers import process
 from tests.e2e.overload.report import BEGIN, END
-from tests.e2e.test_event_loop import MOST_MS
+from tests.e2e.test_event_loop import LONGEST as LONGEST_NOTE
+from tests.e2e.test_event_loop import MOST_MS, MOST_OF_ESCAPES_MS
 from tests.project.source import ROOT
 
 # A list in the page may break after any word.
@@ -166,7 +167,8 @@ QUOTED = [
     f"has at most {LONGEST_SMALL // 1024} KiB and {MOST_FIELDS} fields",
     f"a text of {LONGEST_SMALL // 1024} KiB at most is shown again",
     f"{len(LOCALES)} locales can be loaded",
-    f"takes at most {MOST_MS:g} ms of it at a time",
+    f"takes at most {MOST_MS:g} ms of it at a time, and up to {MOST_OF_ESCAPES_MS:g} ms",
+    f"a text of {LONGEST_NOTE // MIB} MiB of nothing but quotes",
     f"nested at most {MAX_DEPTH} deep",
 ]
 """Every sentence of the page with a number, written with the constants of the code."""
