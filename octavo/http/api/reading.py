@@ -397,7 +397,9 @@ class ReadingOperations:
         known = {each.revision.revision_id for each in revisions}
         missing = [each for each in body.file_ids if each not in found]
         missing += [each for each in body.revision_ids if each not in known]
-        items = [_whole(workspace_id, each) for each in whole]
+        items = await converted(
+            whole, partial(_whole, workspace_id), lambda each: amount_of_file(each).size
+        )
         items += [workspace_file(workspace_id, each) for each in revisions]
         return ReadFilesSchema(items=items, missing=missing)
 

@@ -319,6 +319,18 @@ def hasty(world: World) -> dict[str, str]:
     return headers
 
 
+def limited(world: World, path: str, body: object, headers: dict[str, str]) -> httpx.Response:
+    """The response to a request that is sent until it comes too often.
+
+    On a slow machine, an attempt becomes free between others.
+    """
+    for _ in range(5):
+        response = world.ask("POST", path, json=body, headers=headers)
+        if response.status_code == 429:
+            break
+    return response
+
+
 @produces("createApiKey", "rate_limited")
 def key_made_too_often(world: World) -> httpx.Response:
     headers = hasty(world)
@@ -326,7 +338,7 @@ def key_made_too_often(world: World) -> httpx.Response:
     path = f"/api/account/keys/{made['id']}"
     revoked = world.ask("DELETE", path, headers=world.stranger.by_key)
     assert revoked.status_code == 200, revoked.text
-    return world.ask("POST", "/api/account/keys", json={"name": "a key"}, headers=headers)
+    return limited(world, "/api/account/keys", {"name": "a key"}, headers)
 
 
 @produces("revokeApiKey", "200")

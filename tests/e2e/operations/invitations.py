@@ -8,7 +8,7 @@ import httpx
 from octavo.model.accounts.invitation import MAX_OPEN_OF_WORKSPACE
 from tests.e2e.octavo_process import PUBLIC
 from tests.e2e.operations.cases import produces
-from tests.e2e.operations.identity import hasty, newcomer, registration
+from tests.e2e.operations.identity import hasty, limited, newcomer, registration
 from tests.e2e.operations.world import UNKNOWN, Json, World
 
 
@@ -80,7 +80,7 @@ def workspace_invitation_made_into_a_crowded_workspace(world: World) -> httpx.Re
 def invitations_made_too_often(world: World) -> httpx.Response:
     headers = hasty(world)
     with administering(world, headers):
-        return world.ask("POST", "/api/invitations", json={}, headers=headers)
+        return limited(world, "/api/invitations", {}, headers)
 
 
 @produces("createWorkspaceInvitation", "rate_limited")
@@ -88,7 +88,7 @@ def workspace_invitations_made_too_often(world: World) -> httpx.Response:
     headers = hasty(world)
     made = world.ask("POST", "/api/workspaces", json={"name": "Mine"}, headers=headers).json()
     path = f"/api/workspaces/{made['id']}/invitations"
-    return world.ask("POST", path, json={"role": "reader"}, headers=headers)
+    return limited(world, path, {"role": "reader"}, headers)
 
 
 @produces("listInvitations", "200")

@@ -8,7 +8,7 @@ import httpx
 from tests.e2e.octavo_process import PUBLIC
 from tests.e2e.operations.attachments import PNG, image
 from tests.e2e.operations.cases import produces
-from tests.e2e.operations.identity import hasty
+from tests.e2e.operations.identity import hasty, limited
 from tests.e2e.operations.world import UNKNOWN, Json, World, fresh_id
 from tests.e2e.server import PATIENCE
 
@@ -116,7 +116,7 @@ def links_made_too_often(world: World) -> httpx.Response:
     note = {"path": "tea/green.md", "text": ""}
     assert world.ask("POST", f"{path}/files", json=note, headers=headers).status_code == 201
     given = {"target": {"kind": "folder", "path": "tea"}}
-    return world.ask("POST", f"{path}/publications", json=given, headers=headers)
+    return limited(world, f"{path}/publications", given, headers)
 
 
 @produces("listPublishedLinks", "200")
