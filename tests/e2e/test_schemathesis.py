@@ -1,7 +1,7 @@
 """Requests that schemathesis generates from the served document get documented responses only.
 
-Each operation gets a few requests, or as many as the seconds of ``OCTAVO_SCHEMATHESIS_SECONDS``
-allow. A failing run shows the seed and each request, as a command line of curl.
+The seconds of a run come from ``OCTAVO_SCHEMATHESIS_SECONDS``. A failing run shows the seed and
+each request, as a command line of curl.
 """
 
 import os
@@ -15,8 +15,7 @@ import pytest
 from tests.e2e.octavo_process import Octavo, data_folder, running
 from tests.e2e.people import Person, client, settle
 
-SECONDS = int(os.environ.get("OCTAVO_SCHEMATHESIS_SECONDS", "0"))
-LENGTH = ("--max-time", str(SECONDS)) if SECONDS else ("--phases", "fuzzing", "--max-examples", "2")
+SECONDS = int(os.environ.get("OCTAVO_SCHEMATHESIS_SECONDS", "15"))
 SEED = os.environ.get("OCTAVO_SCHEMATHESIS_SEED", "1")
 CHECKS = (
     "not_a_server_error",
@@ -67,6 +66,32 @@ def person(octavo: Octavo) -> Person:
     return person
 
 
+def run(
+    octavo: Octavo, person: Person, folder: Path, seconds: int
+) -> "subprocess.CompletedProcess[str]":
+    """Run schemathesis on the document in ``folder``."""
+    command = [
+        *(str(Path(sys.executable).with_name("schemathesis")), "run"),
+        *("openapi.json", "--url", octavo.url),
+        *("--header", f"Authorization: Bearer {person.key}"),
+        *("--checks", ",".join(CHECKS)),
+        *(part for each in LEFT_OUT for part in ("--exclude-operation-id", each)),
+        # More would hit https://github.com/python/cpython/issues/106905 in Python 3.11.
+        *("--max-time", str(seconds), "--seed", SEED, "--workers", "1"),
+        *("--continue-on-failure", "--no-color", "--generation-database", "none"),
+    ]
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "SCHEMATHESIS_HOOKS": "hooks"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=seconds * 2 + 60,
+        check=False,
+    )
+
+
 def test_schemathesis_finds_no_undocumented_response(
     octavo: Octavo, person: Person, tmp_path: Path
 ) -> None:
@@ -76,28 +101,13 @@ def test_schemathesis_finds_no_undocumented_response(
     (tmp_path / "openapi.json").write_bytes(document.content)
     (tmp_path / "schemathesis.toml").write_text(CONFIGURATION)
     (tmp_path / "hooks.py").write_text(HOOKS)
-    command = [
-        *(str(Path(sys.executable).with_name("schemathesis")), "run"),
-        *("openapi.json", "--url", octavo.url),
-        *("--header", f"Authorization: Bearer {person.key}"),
-        *("--checks", ",".join(CHECKS)),
-        *(part for each in LEFT_OUT for part in ("--exclude-operation-id", each)),
-        # More would hit https://github.com/python/cpython/issues/106905 in Python 3.11.
-        *(*LENGTH, "--seed", SEED, "--workers", "1"),
-        *("--continue-on-failure", "--no-color", "--generation-database", "none"),
-    ]
-    done = subprocess.run(
-        command,
-        cwd=tmp_path,
-        env={**os.environ, "SCHEMATHESIS_HOOKS": "hooks"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS * 2 + 120,
-        check=False,
-    )
+    documented = sum(len(each) for each in document.json()["paths"].values())
+    tested = f"Tested: {documented - len(LEFT_OUT)}\n"
+    done = run(octavo, person, tmp_path, SECONDS)
+    if done.returncode == 0 and tested not in done.stdout:
+        # A slow machine, or one that does something else, gets to all operations later.
+        done = run(octavo, person, tmp_path, 4 * SECONDS)
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr
     with client(octavo.url, person) as http:
         assert http.get("/api/account").status_code == 200
-    documented = sum(len(each) for each in document.json()["paths"].values())
-    assert f"Tested: {documented - len(LEFT_OUT)}\n" in done.stdout
+    assert tested in done.stdout
