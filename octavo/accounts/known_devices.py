@@ -14,7 +14,7 @@ from octavo.model.accounts.device_token import (
 )
 from octavo.store import Store
 from octavo.store.scripts import accounts
-from octavo.store.scripts.signing_keys import newest_key
+from octavo.store.scripts.signing_keys import only_secret
 
 
 class KnownDevices:
@@ -75,6 +75,6 @@ class KnownDevices:
 
     async def _key(self) -> bytes:
         if self._secret is None:
-            script = newest_key("device", self._new_entropy(), milliseconds(self._now()), 0, 0)
-            self._secret = (await self._store.write(script))[0].secret
+            script = only_secret("device", self._new_entropy(), milliseconds(self._now()))
+            self._secret = await self._store.write(script)
         return self._secret

@@ -10,7 +10,7 @@ from octavo.model.publishing.link import TOKEN_BYTES, PublishedLink
 from octavo.model.publishing.report import ReportId
 from octavo.model.publishing.ticket import TICKET_SECONDS, read_ticket, sign_ticket, verify_ticket
 from octavo.store import Store
-from octavo.store.scripts.signing_keys import SigningKey, keys_of, newest_key
+from octavo.store.scripts.signing_keys import SigningKey, keys_of, newest_key, only_secret
 
 ROTATION_SECONDS = 86_400.0
 """Seconds after which tickets are signed with a new key."""
@@ -99,7 +99,7 @@ class ReportAddresses:
     async def token(self, report_id: ReportId) -> str:
         """Return the token of a report, as long as that of a link. Raises `StoreUnavailable`."""
         if self._secret is None:
-            script = newest_key("report", self._new_secret(), milliseconds(self._now()), 0, 0)
-            self._secret = (await self._store.write(script))[0].secret
+            script = only_secret("report", self._new_secret(), milliseconds(self._now()))
+            self._secret = await self._store.write(script)
         mac = hmac.digest(self._secret, b"octavo report\0" + report_id.encode(), "sha256")
         return urlsafe_b64encode(mac[:TOKEN_BYTES]).decode()

@@ -87,7 +87,7 @@ from octavo.service.deferred import Deferred, DeferredApplication
 from octavo.service.entropy import elapsed, jitter, new_entropy, new_id, now
 from octavo.service.legal import Legal
 from octavo.store.fair_turns import working_for
-from octavo.store.scripts.signing_keys import newest_key
+from octavo.store.scripts.signing_keys import only_secret
 from octavo.ws.notice_stream import SUBPROTOCOL
 
 
@@ -137,8 +137,7 @@ def wire_application(
     legal_pages = Deferred(partial(_legal_pages, parts.legal, public_url))
 
     async def form_secret() -> bytes:
-        script = newest_key("form", new_entropy(), milliseconds(now()), 0, 0)
-        return (await store.write(script))[0].secret
+        return await store.write(only_secret("form", new_entropy(), milliseconds(now())))
 
     async def load_pages() -> ASGIApplication:
         make = partial(

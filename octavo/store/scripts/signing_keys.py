@@ -65,6 +65,19 @@ def newest_key(
     return renew_key
 
 
+def only_secret(purpose: Purpose, secret: bytes, now: int) -> Script[bytes]:
+    """Return the secret of a purpose whose key is never replaced: ``secret`` if it has none yet.
+
+    ``now`` is in milliseconds. Concurrent calls as for `newest_key`.
+    """
+    newest = newest_key(purpose, secret, now, 0, 0)
+
+    async def read_secret(transaction: Transaction) -> bytes:
+        return (await newest(transaction))[0].secret
+
+    return read_secret
+
+
 async def _keys(transaction: Transaction, purpose: Purpose) -> list[SigningKey]:
     rows = await transaction.fetch_all(
         "SELECT number, secret, created_at FROM signing_keys WHERE purpose = $1"
