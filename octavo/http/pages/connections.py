@@ -65,7 +65,6 @@ def add_connection_pages(site: Site) -> None:
             return await _ask(visitor, Trouble(422, fields={"workspaces": message}))
         if only_chosen:
             body["workspaceIds"] = chosen or None
-        asked = await visitor.api.get(AccessRequest, _REQUESTS, **_parameters(visitor))
         try:
             decided = await visitor.api.send(AccessDecision, "POST", _REQUESTS, body)
         except InvalidRequest as problem:
@@ -73,6 +72,7 @@ def add_connection_pages(site: Site) -> None:
         if body["allow"]:
             return redirect(decided.redirect)
         # A program that nobody trusts gets nobody by a redirect (RFC 9700 section 4.11.2).
+        asked = await visitor.api.get(AccessRequest, _REQUESTS, **_parameters(visitor))
         return await show(
             "access_refused.html",
             name=asked.name,
