@@ -69,7 +69,9 @@ ATTACKS = {
             Target(connections=800, streams=1, path="/sign-in"),
             _PROMISED,
             options=("--trusted-proxies", "127.0.0.1/32"),
-        )
+        ),
+        # As for the unread notes, below.
+        seconds=4,
     ),
     "handshakes of TLS": _chosen(
         Attack("handshakes", Target(connections=100, tls=True), _PROMISED)
