@@ -27,7 +27,7 @@ _BUSY = Bounds(health=300, saves=300, typical=50, memory=400)
 
 
 def _chosen(long: Attack, short: Target | None = None, seconds: float = _SHORT_SECONDS) -> Attack:
-    grace = 10 if LONG_SECONDS else 3
+    grace = 10 if LONG_SECONDS else 4
     attack = long._replace(
         options=(*long.options, "--grace", str(grace)), bounds=long.bounds._replace(stop=grace)
     )
