@@ -133,7 +133,8 @@ class MemoryBudget:
     A holder is an account, or the address of a client, which counts as its
     `octavo.http.server.client_network`. A holder without a reservation may exceed ``per_client``,
     and one that is alone may exceed ``total``: every valid request can be served, though not always
-    at the same time as others.
+    at the same time as others. Beside others, a reservation leaves as many bytes free as it takes,
+    so that small ones find room beside large ones.
 
     Args:
         total: maximum bytes reserved.
@@ -257,9 +258,12 @@ class MemoryBudget:
         return mine <= own or mine + size <= self._per_client
 
     def _has_room_in_all(self, size: int, spare: int, own: int = 0) -> bool:
-        """Return whether ``size`` more bytes fit beside ``spare`` ones for others."""
+        """Return whether ``size`` more bytes fit beside ``spare`` ones for others.
+
+        As many must remain as the request has then: large ones leave room for small ones.
+        """
         others = self.held + spare
-        return others <= own or others + size <= self._total
+        return others <= own or others + size + own + size <= self._total
 
     def _make_room(self, network: str, size: int, spare: int = 0, own: int = 0) -> bool:
         """Return whether there is room, after evictions if they are needed."""
