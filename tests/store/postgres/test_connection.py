@@ -123,9 +123,10 @@ async def test_session_without_what_was_asked_for_is_refused(pooler: Pooler, nam
 
 
 async def test_session_that_loses_its_settings_later_is_refused_then(pooler: Pooler) -> None:
-    async with opened(pooler.url) as behind, behind.listen("news"):
+    async with opened(pooler.url) as behind:
+        await behind.read(settings())
         pooler.replaced = (b"statement_timeout", b"lock_timeout     ")
-        # The first has the connection that was checked.
+        # The first has the connection that was checked for the read before.
         reads = [partial(behind.read, fetching("SELECT pg_sleep(0.05)::text"))] * 2
         with pytest.RaisesGroup(pytest.RaisesExc(StoreUnavailable, match="set pool_mode")):
             await together(*reads)
