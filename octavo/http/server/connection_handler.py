@@ -160,6 +160,8 @@ class ConnectionHandler:
             failure = contained(error)
             if not only(error, ClientGone):
                 _log.error("connection %s failed", self._id_for_log(), exc_info=failure)
+            # Its traceback refers to this frame.
+            del failure
         finally:
             # Bytes already passed to the kernel are still delivered.
             await trio.aclose_forcefully(raw)

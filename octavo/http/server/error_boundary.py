@@ -13,15 +13,19 @@ def contained(error: BaseException) -> BaseException:
     BaseException is contained, since Rust extensions panic with one and a handler may call
     `sys.exit`.
     """
-    if not isinstance(error, BaseExceptionGroup):
-        if isinstance(error, _NOT_CONTAINED):
+    try:
+        if not isinstance(error, BaseExceptionGroup):
+            if isinstance(error, _NOT_CONTAINED):
+                raise error
+            return error
+        passing, failure = error.split(_NOT_CONTAINED)
+        if failure is None or (passing is not None and passing.split(KeyboardInterrupt)[0]):
             raise error
-        return error
-    passing, failure = error.split(_NOT_CONTAINED)
-    if failure is None or (passing is not None and passing.split(KeyboardInterrupt)[0]):
-        raise error
-    # The cancelled scope ends by itself; only the failure is reported.
-    return failure
+        # The cancelled scope ends by itself; only the failure is reported.
+        return failure
+    finally:
+        # Its traceback refers to this frame: a cycle would keep the request in memory.
+        del error
 
 
 def only(error: BaseException, kind: type[BaseException]) -> bool:

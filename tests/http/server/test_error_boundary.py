@@ -1,18 +1,23 @@
 """The server survives, and keeps serving, each known way to end the bare stack."""
 
+import gc
 import logging
 import struct
 import sys
+import weakref
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import h2.config
 import h2.connection
 import h2.events
 import pytest
 import trio
+import trio.testing
 
 from octavo.http.server.asgi import Receive, Scope, Send
 from octavo.http.server.error_boundary import contained
-from tests.fakes.http_server import Client, Server, respond, routed, serving
+from tests.fakes.http_server import QUICK, Client, Server, respond, routed, serving
 
 UPGRADE = (
     b"GET /ws HTTP/1.1\r\nhost: a\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
@@ -286,3 +291,86 @@ async def test_failing_id_generation_ends_only_its_connection(
         working = True
         assert await server.is_well()
     assert "without an id" in caplog.text
+
+
+class Text(str):
+    """A text that can be referred to weakly."""
+
+    __slots__ = ("__weakref__",)
+
+
+async def hold(kept: Text, receive: Receive, send: Send) -> None:
+    await trio.sleep_forever()
+
+
+async def hold_in_a_nursery(kept: Text, receive: Receive, send: Send) -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.sleep_forever)
+
+
+async def answer_late(kept: Text, receive: Receive, send: Send) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    await respond(send, bytes(1_000_000))
+
+
+async def answer_much(kept: Text, receive: Receive, send: Send) -> None:
+    await respond(send, bytes(50_000_000))
+
+
+async def fail(kept: Text, receive: Receive, send: Send) -> None:
+    raise RuntimeError(kept)
+
+
+async def fail_late(kept: Text, receive: Receive, send: Send) -> None:
+    await answer_late(kept, receive, send)
+    raise RuntimeError(kept)
+
+
+Handler = Callable[[Text, Receive, Send], Awaitable[None]]
+
+
+@pytest.mark.parametrize("http2", [False, True], ids=["http1", "http2"])
+@pytest.mark.parametrize("ends", ["left", "timed out", "stopped"])
+@pytest.mark.parametrize(
+    "handler", [hold, hold_in_a_nursery, answer_late, answer_much, fail, fail_late]
+)
+async def test_texts_of_a_request_that_ends_in_any_way_are_freed_at_once(
+    handler: Handler, ends: str, http2: bool
+) -> None:
+    references: list[weakref.ref[Text]] = []
+    started, freed = trio.Event(), trio.Event()
+
+    async def handle(scope: Scope, receive: Receive, send: Send) -> None:
+        text = Text("secret")
+        references.append(weakref.ref(text, lambda _: freed.set()))
+        started.set()
+        await handler(text, receive, send)
+
+    limits = replace(QUICK, request_time=0.3 if ends == "timed out" else 5)
+    gc.collect()
+    gc.disable()
+    # The log of the tests would keep the exceptions.
+    logging.disable()
+    try:
+        async with (
+            serving(routed({"/kept": handle}), limits, grace=0.3) as server,
+            server.client() as client,
+        ):
+            if http2:
+                connection = await http2_client(server, client)
+                request(connection, "/kept")
+                await client.send(connection.data_to_send())
+            else:
+                await client.send(b"GET /kept HTTP/1.1\r\nhost: a\r\n\r\n")
+            await started.wait()
+            await trio.testing.wait_all_tasks_blocked()
+            if ends == "stopped":
+                server.shutdown.set()
+            elif ends == "left":
+                await trio.aclose_forcefully(client.stream)
+            with trio.fail_after(5):
+                await freed.wait()
+    finally:
+        logging.disable(logging.NOTSET)
+        gc.enable()

@@ -289,9 +289,14 @@ class Http1Connection:
             self.request = None
             exchange.close = exchange.close or exchange.gone
         else:
-            await self._conclude(exchange, failure)
+            failed = failure is not None
+            if failure is not None and not (exchange.gone and only(failure, ClientGone)):
+                _log.error(_FAILED, exchange.request_id, exc_info=failure)
+            # Its traceback refers to this frame: a cycle would keep the request in memory.
+            failure = None
+            await self._conclude(exchange, failed=failed)
         # Not kept while the rest of a body is discarded, or the client closes.
-        del scope, failure
+        del scope
         self.request_deadline = math.inf
         if self._upgrade is not None:
             return False
@@ -316,6 +321,7 @@ class Http1Connection:
             failure = contained(error)
             if not only(failure, ClientGone):
                 _log.error(_FAILED, upgrade.request_id, exc_info=failure)
+            del failure
 
     async def _read_head(self, data: bytes) -> bytes:
         """Return the first head, of which ``data`` is the beginning, or which it goes beyond."""
@@ -347,15 +353,13 @@ class Http1Connection:
             self.deadline = math.inf
             self.state = ConnectionState.REQUEST
 
-    async def _conclude(self, exchange: Http1Exchange, failure: BaseException | None) -> None:
-        """Log how the application failed, and send what is to be sent instead of its response."""
+    async def _conclude(self, exchange: Http1Exchange, *, failed: bool) -> None:
+        """Send what is to be sent instead of a response that the application did not complete."""
         done = exchange.done
-        if failure is not None and not (exchange.gone and only(failure, ClientGone)):
-            _log.error(_FAILED, exchange.request_id, exc_info=failure)
-        elif exchange.upgraded is not None:
+        if not failed and exchange.upgraded is not None:
             self._upgrade = exchange.upgraded
             done = True
-        elif not (done or exchange.gone):
+        elif not (failed or done or exchange.gone):
             _log.error(
                 "the application ended request %s without a complete response", exchange.request_id
             )
@@ -365,7 +369,7 @@ class Http1Connection:
         self.request = None
         if done:
             # The response is complete, whatever failed after it.
-            exchange.close = exchange.close or exchange.gone or failure is not None
+            exchange.close = exchange.close or exchange.gone or failed
         elif exchange.rejection is not None:
             await self._end(exchange, exchange.rejection)
         elif exchange.gone:
