@@ -276,8 +276,8 @@ async def serve_http(
 
     Started with the address served, as a URL. After ``shutdown`` idle connections close immediately
     and requests in flight have what the drain time left of ``settings.grace`` seconds, less the
-    time of the cut-off. The listener stays the caller's, so a restart serves the same port. Cancelling
-    closes every connection.
+    time of the cut-off. The listener stays the caller's, so a restart serves the same port.
+    Cancelling closes every connection.
     """
     # A start that is called off must not touch the listener, which may be closed by then.
     await trio.lowlevel.checkpoint_if_cancelled()

@@ -85,13 +85,7 @@ class CurrentFiles(Generic[V]):
         if cached is not None and head is not None and head.revision_id == cached.head.revision_id:
             return cached
         generation = self.cache.generation
-        script = files.file(workspace_id, file_id)
-        if head is not None and head.size > LONGEST_CACHED:
-            await reserve(head.size)
-            # It takes its turn in a thread.
-            stored = await self._store.read_much(script)
-        else:
-            stored = await self._store.read(script)
+        stored = await self._stored(workspace_id, file_id, head, reserve)
         if stored is None:
             return None
         head = stored.revision
@@ -101,6 +95,27 @@ class CurrentFiles(Generic[V]):
             self.cache.keep(key, found, generation)
         return found
 
+    async def _stored(
+        self,
+        workspace_id: WorkspaceId,
+        file_id: FileId,
+        head: Revision | None,
+        reserve: Callable[[int], Awaitable[None]],
+    ) -> StoredFile | None:
+        """Return a file, whose ``head`` is known unless its actor is asleep or busy."""
+        if head is None or not _is_long(head):
+            stored = await self._store.read(files.file(workspace_id, file_id, LONGEST_CACHED))
+            if stored is None or not _is_long(stored.revision):
+                return stored
+            head = stored.revision
+        await reserve(head.size)
+        # It takes its turn in a thread.
+        return await self._store.read_much(files.file(workspace_id, file_id))
+
     def forget(self) -> None:
         """Empty the cache; called when files were purged, or workspaces deleted."""
         self.cache.clear()
+
+
+def _is_long(head: Revision) -> bool:
+    return head.kind == "note" and head.size > LONGEST_CACHED

@@ -13,24 +13,26 @@ from octavo.http.api.access import Access
 from octavo.http.api.blob_stream import open_blob, vanished
 from octavo.http.api.conditional import IfNoneMatch
 from octavo.http.api.files import FilePath
-from octavo.http.api.metering import METERED, MeteredChunks, Metering, StorageBusy
+from octavo.http.api.metering import METERED, MeteredChunks, Metering, StorageBusy, memory_of
 from octavo.http.api.refusals import refused_with
 from octavo.http.contract.byte_range import ByteRange, RangeNotSatisfiable, requested_range
 from octavo.http.contract.call import Call
 from octavo.http.contract.content_disposition import content_disposition
 from octavo.http.contract.contract_model import ContractModel, Identifier
+from octavo.http.contract.memory_budget import COUNTED
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import Header, InvalidRequest, NotFound
 from octavo.http.contract.reply import NoBytes, NotModified, Stream
 from octavo.model.accounts.access_limits import READ
 from octavo.model.etag import entity_tag
 from octavo.model.files.image import MEDIA_TYPES
-from octavo.model.identity import RevisionId
+from octavo.model.files.revision import Revision
+from octavo.model.identity import RevisionId, WorkspaceId
 from octavo.model.refusal import FilePurged
 from octavo.model.usage import Amount
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, BlobMissing, BlobStore
-from octavo.store.scripts.files import head_paths
+from octavo.store.scripts import files
 from octavo.store.scripts.images import StoredContent, content_of
 
 MARKDOWN_TYPE = "text/markdown; charset=utf-8"
@@ -133,7 +135,7 @@ class ContentOperations:
         file_id = path.file_id
         found = await self._store.read(content_of(workspace_id, file_id, named))
         if found is not None and within is not None:
-            paths = await self._store.read(head_paths(workspace_id, [file_id]))
+            paths = await self._store.read(files.head_paths(workspace_id, [file_id]))
             seen = (found.revision.path, paths.get(file_id, ""))
             found = found if all(map(within.covers, seen)) else None
         if found is None or (named is None and found.revision.state == "deleted"):
@@ -167,7 +169,8 @@ class ContentOperations:
         else:
             transfer = await self._metering.hold(call, Amount(length, 1))
             try:
-                chunks = MeteredChunks(await self._open(content, wanted), transfer)
+                opened = await self._open(call, workspace_id, content, wanted)
+                chunks = MeteredChunks(opened, transfer)
             except BaseException:
                 transfer.close()
                 raise
@@ -182,8 +185,7 @@ class ContentOperations:
             if width is not None:
                 message = "The file is a note; only images have thumbnails."
                 raise InvalidRequest(errors=[("/query/width", message)])
-            text = (found.text or "").encode()
-            return _ServedContent(MARKDOWN_TYPE, len(text), name, "attachment", text)
+            return _ServedContent(MARKDOWN_TYPE, revision.size, name, "attachment", revision)
         if width is None:
             return _ServedContent(revision.media_type, revision.size, name, "inline", found.blob)
         try:
@@ -194,22 +196,40 @@ class ContentOperations:
         return _ServedContent(THUMBNAIL_TYPE, thumbnail.size, name, "inline", thumbnail.key)
 
     async def _open(
-        self, content: "_ServedContent", wanted: ByteRange | None
+        self,
+        call: Call,
+        workspace_id: WorkspaceId,
+        content: "_ServedContent",
+        wanted: ByteRange | None,
     ) -> AsyncIterator[bytes]:
         start, stop = wanted or (0, content.size)
-        if isinstance(content.data, bytes):
-            return _pieces(content.data[start:stop])
+        if isinstance(content.data, Revision):
+            text = await self._text(call, workspace_id, content.data)
+            return _pieces(text[start:stop])
         return await open_blob(self._blobs, content.data, start, stop)
+
+    async def _text(self, call: Call, workspace_id: WorkspaceId, of: Revision) -> bytes:
+        """Return the text of a note at a revision; memory for it is reserved before."""
+        await call.reserve(memory_of(of.size))
+        # A long one takes its turn in a thread.
+        read = self._store.read_much if of.size >= COUNTED else self._store.read
+        found = await read(files.revision(workspace_id, of.file_id, of.revision_id))
+        if found is None:
+            raise NotFound
+        if found.text is None:
+            # Since its revision was looked up.
+            raise FilePurged
+        return found.text.encode()
 
 
 class _ServedContent(NamedTuple):
-    """Bytes to send; ``data`` is the key of a blob, or the bytes."""
+    """Bytes to send: of the blob ``data``, or of the text of a note at the revision ``data``."""
 
     media_type: str
     size: int
     name: str
     shown: Literal["inline", "attachment"]
-    data: BlobKey | bytes
+    data: BlobKey | Revision
 
 
 async def _pieces(data: bytes) -> AsyncIterator[bytes]:

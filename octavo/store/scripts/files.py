@@ -135,13 +135,22 @@ _EARLIER = (
 _STEP = 500
 
 
-def file(workspace_id: WorkspaceId, file_id: FileId) -> Script[StoredFile | None]:
-    """Return the head of a file in any state; None without the file."""
+def file(
+    workspace_id: WorkspaceId, file_id: FileId, longest: int | None = None
+) -> Script[StoredFile | None]:
+    """Return the head of a file in any state; None without the file.
+
+    With ``longest``, a text of more bytes is left out.
+    """
 
     @single_statement
     async def read_file(transaction: Transaction) -> StoredFile | None:
         row = await transaction.fetch_one(_HEAD, workspace_id, file_id)
-        return None if row is None else _stored(row)
+        if row is None:
+            return None
+        revision = revision_of(row)
+        left_out = longest is not None and revision.size > longest
+        return StoredFile(revision, None if left_out else text_of(row[COUNT], row[0]))
 
     return read_file
 

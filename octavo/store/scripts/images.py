@@ -9,7 +9,6 @@ from typing import NamedTuple
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.store.blobs import BlobKey
-from octavo.store.compression import text_of
 from octavo.store.scripts.blobs import mark_stored
 from octavo.store.scripts.revision_rows import (
     COUNT,
@@ -22,8 +21,7 @@ from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Script, Transaction
 
 _COLUMNS = """
-    SELECT {columns}, contents.compressed, images.blob FROM {source}
-    LEFT JOIN contents ON contents.number = {table}.content
+    SELECT {columns}, images.blob FROM {source}
     LEFT JOIN images ON images.number = {table}.content
 """
 _OF_FILE = f"files.workspace = {WORKSPACE} AND files.file_id = $2::uuid"
@@ -53,10 +51,9 @@ CLEANED = 0
 
 @dataclass(frozen=True, slots=True)
 class StoredContent:
-    """A revision and its content: a text, an image in a blob, or neither for a purged file."""
+    """A revision, and the blob of an image; None for a note, and for a purged file."""
 
     revision: Revision
-    text: str | None
     blob: BlobKey | None
 
 
@@ -71,7 +68,10 @@ class StoredImage(NamedTuple):
 def content_of(
     workspace_id: WorkspaceId, file_id: FileId, revision_id: RevisionId | None = None
 ) -> Script[StoredContent | None]:
-    """Return a revision of a file with its content, None for the head; None without it."""
+    """Return a revision of a file, with where its image is; None without it.
+
+    Without ``revision_id`` it is the head.
+    """
 
     async def read_content(transaction: Transaction) -> StoredContent | None:
         if revision_id is None:
@@ -80,12 +80,8 @@ def content_of(
             row = await transaction.fetch_one(_REVISION, workspace_id, file_id, revision_id)
         if row is None:
             return None
-        blob = row[COUNT + 1]
-        return StoredContent(
-            revision_of(row[:COUNT]),
-            text_of(row[COUNT], row[0]),
-            None if blob is None else BlobKey(blob),
-        )
+        blob = row[COUNT]
+        return StoredContent(revision_of(row[:COUNT]), None if blob is None else BlobKey(blob))
 
     return read_content
 

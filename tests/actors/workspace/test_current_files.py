@@ -9,7 +9,7 @@ import trio
 import trio.testing
 
 from octavo.actors.testing import Fault, FaultPlan
-from octavo.actors.workspace.current_files import MAX_BYTES, CurrentFiles
+from octavo.actors.workspace.current_files import LONGEST_CACHED, MAX_BYTES, CurrentFiles
 from octavo.model.files.changeset import DeleteFile, PurgeFile
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.store import Script
@@ -22,10 +22,11 @@ A = FileId("a")
 
 @dataclass
 class Counting:
-    """A store that counts what is read, and can hold reads up when they are done."""
+    """A store that counts reads, and texts, and can hold reads up when they are done."""
 
     store: InlineStore
     reads: int = 0
+    texts: int = 0
     gate: trio.Event = field(default_factory=trio.Event)
 
     def __post_init__(self) -> None:
@@ -34,6 +35,7 @@ class Counting:
     async def read(self, script: Script[Any]) -> Any:  # noqa: ANN401
         self.reads += 1
         found = await self.store.read(script)
+        self.texts += isinstance(found, StoredFile) and found.text is not None
         await self.gate.wait()
         return found
 
@@ -103,6 +105,31 @@ async def test_database_is_read_while_the_actor_sleeps_or_works(store: Counting)
         assert store.reads == 4
         await trio.sleep(6)
         assert await text(files) == "a.md: two"
+
+
+@pytest.mark.parametrize("asleep", [False, True])
+async def test_memory_for_a_long_text_is_reserved_before_it_is_read(
+    store: Counting, asleep: bool
+) -> None:
+    reserved: list[tuple[int, int]] = []
+
+    async def reserve(size: int) -> None:
+        reserved.append((size, store.texts))
+
+    async with serving(store.store) as rig:
+        await rig.push(note("a", "a.md", "x" * LONGEST_CACHED), note("b", "b.md", "é" * 40_000))
+        if not asleep:
+            files = current(rig, store)
+            await files.read(VAULT, A, reserve)
+            await files.read(VAULT, FileId("b"), reserve)
+    if asleep:
+        async with serving(store.store, name="s") as rig:
+            files = current(rig, store)
+            await files.read(VAULT, A, reserve)
+            await files.read(VAULT, FileId("b"), reserve)
+    # The text of the second was not among those read by then.
+    assert reserved == [(80_000, 1)]
+    assert store.texts == 2
 
 
 async def test_file_that_is_not_live_is_read_each_time(store: Counting) -> None:

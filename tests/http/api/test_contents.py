@@ -3,7 +3,9 @@
 import pytest
 import trio
 
+from octavo.http.contract.memory_budget import COUNTED, Hold, MemoryBudget
 from octavo.images.facts import media_type_of
+from octavo.store import compression
 from tests.fakes.image_files import encoded, opened, picture
 from tests.fakes.notes_api import NotesApi, refusal, tag_of
 
@@ -36,6 +38,36 @@ async def test_note_is_saved_by_browsers(api: NotesApi) -> None:
     assert response.header("content-disposition") == (
         "attachment; filename=\"Gr__e.md\"; filename*=UTF-8''Gr%C3%B6%C3%9Fe.md"
     )
+
+
+async def test_memory_for_a_long_note_is_reserved_before_it_is_read(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    wait = MemoryBudget.wait_briefly
+
+    async def reserve(budget: MemoryBudget, client: str | None, size: int) -> Hold:
+        steps.append(f"reserve {size // len(long)}")
+        return await wait(budget, client, size)
+
+    def read(data: bytes | None, file_id: str) -> str | None:
+        steps.append("read")
+        return compression.text_of(data, file_id)
+
+    long = "x" * COUNTED
+    note = await api.note("a.md", long)
+    place = f"{note.place}/content"
+    monkeypatch.setattr(MemoryBudget, "wait_briefly", reserve)
+    monkeypatch.setattr("octavo.store.scripts.files.text_of", read)
+    for each in (place, f"{place}?revision={note.revision}"):
+        assert (await api.owner.get(each)).body == long.encode()
+        assert steps == ["reserve 3", "read"]
+        steps.clear()
+    # Nothing is read for a head, or what the client has.
+    head = await api.owner.ask("HEAD", place)
+    assert (head.status, head.header("content-length")) == (200, str(len(long)))
+    assert (await api.owner.get(place, if_none_match="*")).status == 304
+    assert steps == []
 
 
 async def test_revision_may_be_cached_forever(api: NotesApi) -> None:
