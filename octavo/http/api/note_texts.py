@@ -107,7 +107,7 @@ class RevisionTexts(NamedTuple):
             and named.get(each.revision.file_id) == each.revision.revision_id
         }
         for file_id in named.keys() - texts.keys():
-            head = await self.store.read(files.file(workspace_id, file_id))
+            head = await self.store.read(files.file(workspace_id, file_id, longest=0))
             # Within a folder, a purged file is not visible.
             if head is not None and head.revision.state == "purged" and within is None:
                 raise FilePurged
