@@ -242,7 +242,7 @@ class ResponseWriter:
             if self._head_only:
                 event = {**event, "body": b""}
             size = len(event.get("body", b""))
-            if size < COUNTED or reservation:
+            if size < COUNTED or reservation.size:
                 await self._send(event)
             else:
                 with await self._memory.wait(self.holder, size) as hold:

@@ -79,10 +79,6 @@ class Reservation:
         """The bytes that are reserved."""
         return sum(hold.size for hold in self._holds)
 
-    def __bool__(self) -> bool:
-        """Whether anything is reserved."""
-        return self.size > 0
-
 
 def with_reservation(scope: Scope, reservation: Reservation) -> Scope:
     """Return ``scope`` with the reservation of its request."""
@@ -103,6 +99,6 @@ async def reserved(
     It waits for room for a moment. One that holds memory already does not: those that hold some
     could wait for each other. Raises `ServerBusy` without room. Cancelling reserves nothing.
     """
-    if outer:
+    if outer is not None and outer.size:
         return memory.hold(holder, size, own=outer.size)
     return await memory.wait_briefly(holder, size)

@@ -48,7 +48,7 @@ def reservation() -> Reservation:
     """Return the memory of the present request."""
     found = reservation_of(cast(Scope, request.scope))
     # Other servers limit no memory.
-    return found or Reservation(MemoryBudget(), None)
+    return Reservation(MemoryBudget(), None) if found is None else found
 
 
 async def body_of(page: str) -> str | AsyncIterator[bytes]:
