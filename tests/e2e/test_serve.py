@@ -144,7 +144,7 @@ def test_serve_signal_stops_immediately_despite_an_idle_connection(signum: int) 
         assert server.process.returncode == 0
         assert time.monotonic() - began < 5
         stopping, stopped = output.splitlines()[-2:]
-        assert "Octavo is stopping; requests in flight have up to 59 seconds" in stopping
+        assert "Octavo is stopping; requests in flight have up to 58 seconds" in stopping
         assert "Octavo has stopped" in stopped
         idle.close()
 
