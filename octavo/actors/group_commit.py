@@ -61,8 +61,10 @@ class Storage(Actor[Write[Any]]):
         await self.context.fault_point("storage.before_commit")
         outcomes = await self._engine.write_batch([envelope.message.script for envelope in batch])
         await self.context.fault_point("storage.after_commit")
-        for envelope, outcome in zip(batch, outcomes, strict=True):
-            envelope.reply(envelope.message.reply(outcome))
+        outcomes.reverse()
+        for envelope in batch:
+            # Taken out of the list: an error refers to frames that have it.
+            envelope.reply(envelope.message.reply(outcomes.pop()))
 
 
 def storage_spec(engine: BatchStore, *, name: str = "storage") -> ActorSpec[Storage]:
@@ -109,7 +111,7 @@ class GroupCommit:
             try:
                 if faults is not None:
                     await faults.reach("storage.before_commit", turn.path)
-                [outcome] = await self._engine.write_batch((script,))
+                outcomes = await self._engine.write_batch((script,))
                 if faults is not None:
                     await faults.reach("storage.after_commit", turn.path)
             except StoreUnavailable:
@@ -120,16 +122,17 @@ class GroupCommit:
                 raise StoreUnavailable(
                     f"the write failed: {error!r}", outcome_unknown=True
                 ) from error
-        result: T = outcome.unwrap()
+        # Kept in no variable: an error refers to this frame.
+        result: T = outcomes.pop().unwrap()
         return result
 
     async def _write_with_others(self, script: Script[T]) -> T:
         try:
-            outcome = await self._actor.ask(Write(script))
+            outcomes = [await self._actor.ask(Write(script))]
         except MailboxFull as error:
             raise StoreUnavailable(f"too many pending writes: {error}") from error
         except NotExecuted as error:
             raise StoreUnavailable(f"nothing was written: {error}") from error
         except OutcomeUnknown as error:
             raise StoreUnavailable(str(error), outcome_unknown=True) from error
-        return outcome.unwrap()
+        return outcomes.pop().unwrap()

@@ -4,8 +4,10 @@ Derive from `StoreConformance` and provide the fixture ``reopen``, which opens a
 that it opens in one test is on the same database.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+import gc
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 from typing import Any
 
@@ -38,7 +40,15 @@ ADD_KEY = """
 """
 ADD_CONTENT = "INSERT INTO contents (number, compressed) VALUES ($1, $2)"
 OVERWRITE = "ON CONFLICT (id) DO UPDATE SET position = 9"
+SLOW = """
+    WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 1000000)
+    SELECT MAX(n) FROM counted
+"""
 NAMES = ["Zoë", "a", "A", "ä", "z", "é", "~", "1", "🦉", "\ue000", "ﬀ", ""]
+
+
+class Rows(list[int]):
+    """A list that can be referred to weakly."""
 
 
 class Refused(Exception):
@@ -91,6 +101,12 @@ async def together(*calls: Callable[[], Awaitable[object]]) -> None:
 
 class StoreConformance:
     """The suite."""
+
+    @pytest.fixture
+    def without_collector(self) -> Iterator[None]:
+        gc.disable()
+        yield
+        gc.enable()
 
     @pytest.fixture
     async def store(self, reopen: Reopen) -> AsyncIterator[Store]:
@@ -432,6 +448,43 @@ class StoreConformance:
                 assert await read(script)
 
         await together(move, partial(look, store.read), partial(look, store.read_much))
+
+    # Memory
+
+    @pytest.mark.parametrize("way", ["read", "read_much", "write", "suppressed", "twice"])
+    async def test_what_a_failed_script_read_is_freed_at_once(
+        self, store: Store, way: str, without_collector: None
+    ) -> None:
+        read: list[weakref.ref[Rows]] = []
+
+        async def script(transaction: Transaction) -> None:
+            rows = Rows()
+            read.append(weakref.ref(rows))
+            for _ in range(2 if way == "twice" else 1):
+                with suppress(*[StoreError] if way in ("suppressed", "twice") else ()):
+                    await transaction.fetch_all("SELECT nothing FROM workspaces")
+
+        call = store.write if way == "write" else store.read_much if way != "read" else store.read
+        with suppress(StatementInvalid):
+            await call(script)
+        # Until the thread has another job, trio's worker keeps the last one.
+        await call(fetching("SELECT id FROM workspaces"))
+        assert [each() for each in read] == [None]
+
+    async def test_what_a_cancelled_script_read_is_freed_at_once(
+        self, store: Store, without_collector: None
+    ) -> None:
+        read: list[weakref.ref[Rows]] = []
+
+        async def script(transaction: Transaction) -> None:
+            rows = Rows()
+            read.append(weakref.ref(rows))
+            await transaction.fetch_all(SLOW)
+
+        with trio.move_on_after(0.1):
+            await store.read_much(script)
+        await store.read_much(fetching("SELECT id FROM workspaces"))
+        assert [each() for each in read] == [None]
 
     # Cancellation
 

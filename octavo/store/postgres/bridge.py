@@ -35,6 +35,7 @@ class Bridge:
             raise StoreUnavailable("the database was closed")
         waiting = trio.lowlevel.current_task()
         cancel: Callable[[], None] | None = None
+        task: asyncio.Task[T] | None
         task = self._loop.create_task(coroutine)
 
         def wake(ended: asyncio.Task[T]) -> None:
@@ -42,7 +43,7 @@ class Bridge:
 
         def give_up(raise_cancel: Callable[[], None]) -> trio.lowlevel.Abort:
             nonlocal cancel
-            if not to_the_end:
+            if task is not None and not to_the_end:
                 cancel = raise_cancel
                 task.cancel()
             return trio.lowlevel.Abort.FAILED
@@ -54,6 +55,9 @@ class Bridge:
             if cancel is not None:
                 cancel()
             raise StoreUnavailable("the database was closed", outcome_unknown=to_the_end) from None
+        finally:
+            # It keeps its error, which refers to this frame.
+            task = None
         return result
 
     def close(self) -> None:

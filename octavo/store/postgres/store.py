@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from copy import copy
 from itertools import count
 
 import trio
@@ -232,10 +233,10 @@ class PostgresStore:
             result = await script(transaction)
         except Exception:
             if isinstance(transaction.failure, StoreUnavailable):
-                raise transaction.failure from None
+                raise copy(transaction.failure) from None
             raise
         if transaction.failure is not None:
-            raise transaction.failure
+            raise copy(transaction.failure)
         transaction.failure = StatementInvalid("the transaction is over")
         return result
 

@@ -1,6 +1,7 @@
 """Transaction scripts on a connection of PostgreSQL, run in asyncio."""
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 
 from octavo.model.search.tokens import tag_of
 from octavo.store.compression import undamaged
@@ -51,7 +52,8 @@ class PostgresTransaction:
         single: whether it has one statement at most (`single_statement`).
 
     Attributes:
-        failure: what ended the transaction early; its statements raise it from then on.
+        failure: what ended the transaction early; its statements raise copies of it from then on:
+            it would refer to the frames that it passed, which refer to the transaction.
     """
 
     __slots__ = ("_begun", "_connection", "_reading", "_single", "failure")
@@ -169,14 +171,14 @@ class PostgresTransaction:
 
     def _begin(self, sql: str) -> None:
         if self.failure is not None:
-            raise self.failure
+            raise copy(self.failure)
         if self._single:
             # Outside of a transaction, the server would execute anything.
             if self._begun or (self._reading and not sql.lstrip().startswith("SELECT")):
                 self.failure = StatementInvalid(
                     "a script that is marked with single_statement has more than one SELECT"
                 )
-                raise self.failure
+                raise copy(self.failure)
             self._begun = True
 
     def _failed(self, error: BaseException) -> StoreError:
@@ -185,4 +187,4 @@ class PostgresTransaction:
             self.failure = commit_failure(error)
         else:
             self.failure = failure(error, reading=self._reading)
-        return self.failure
+        return copy(self.failure)

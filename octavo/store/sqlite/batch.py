@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 from outcome import Error, Outcome, Value
@@ -23,15 +24,19 @@ def perform(
     A script that raises has no effect. If it raised after a change, all scripts are run again. The
     transaction stays open, for `commit` or `roll_back`, unless this raises.
 
+    Who raises an exception takes it out of the list: it refers to the frames that have the list.
+
     Raises:
         StoreUnavailable: the database failed or is locked. Nothing was committed.
     """
+    outcomes: Outcomes = []
     try:
-        outcomes = _run_bare(connection, statements, scripts)
-        if outcomes is None:
+        if not _run_bare(connection, statements, scripts, outcomes):
             roll_back(connection)
             _begin(connection)
-            outcomes = [_run_in_savepoint(connection, statements, script) for script in scripts]
+            outcomes.clear()
+            for script in scripts:
+                _run_in_savepoint(connection, statements, script, outcomes)
     except BaseException:
         roll_back(connection)
         raise
@@ -39,24 +44,25 @@ def perform(
 
 
 def _run_bare(
-    connection: sqlite3.Connection, statements: Statements, scripts: Sequence[Script[Any]]
-) -> Outcomes | None:
-    """Run scripts without savepoints, which take a third longer; return None if one must be undone.
+    connection: sqlite3.Connection,
+    statements: Statements,
+    scripts: Sequence[Script[Any]],
+    outcomes: Outcomes,
+) -> bool:
+    """Run scripts without savepoints, which take a third longer; False if one must be undone.
 
     Most scripts that raise have only read. A single script needs no savepoint: the transaction is
     rolled back with it.
     """
     _begin(connection)
-    outcomes: Outcomes = []
     for script in scripts:
         changes = connection.total_changes
-        outcome = _run(connection, statements, script)
+        outcomes.append(_run(connection, statements, script))
         leaves_changes = connection.total_changes != changes and len(scripts) > 1
         # Not by isinstance, which calls a function of its abstract class.
-        if leaves_changes and type(outcome) is Error:
-            return None
-        outcomes.append(outcome)
-    return outcomes
+        if leaves_changes and type(outcomes[-1]) is Error:
+            return False
+    return True
 
 
 def _begin(connection: sqlite3.Connection) -> None:
@@ -67,17 +73,19 @@ def _begin(connection: sqlite3.Connection) -> None:
 
 
 def _run_in_savepoint(
-    connection: sqlite3.Connection, statements: Statements, script: Script[Any]
-) -> Outcome[Any]:
+    connection: sqlite3.Connection,
+    statements: Statements,
+    script: Script[Any],
+    outcomes: Outcomes,
+) -> None:
     try:
         connection.execute("SAVEPOINT script")
-        outcome = _run(connection, statements, script)
-        if isinstance(outcome, Error):
+        outcomes.append(_run(connection, statements, script))
+        if isinstance(outcomes[-1], Error):
             connection.execute("ROLLBACK TO script")
         connection.execute("RELEASE script")
     except STATEMENT_ERRORS as error:
         raise _unavailable(failure(error)) from error
-    return outcome
 
 
 def _run(
@@ -88,7 +96,7 @@ def _run(
         result = transaction.drive(script)
     except Exception as error:
         if isinstance(transaction.failure, StoreUnavailable):
-            raise transaction.failure from None
+            raise copy(transaction.failure) from None
         if not connection.in_transaction:
             raise StoreUnavailable("the database rolled the transaction back") from error
         return Error(error)

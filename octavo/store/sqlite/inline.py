@@ -74,8 +74,8 @@ class InlineStore:
 
     async def write(self, script: Script[T]) -> T:
         """See `Store`."""
-        [outcome] = await self.write_batch([script])
-        result: T = outcome.unwrap()
+        # Kept in no variable: an error refers to this frame.
+        result: T = (await self.write_batch([script])).pop().unwrap()
         return result
 
     async def write_batch(self, scripts: Sequence[Script[Any]]) -> Outcomes:

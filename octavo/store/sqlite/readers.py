@@ -2,10 +2,10 @@
 
 import sqlite3
 from collections.abc import Callable
-from functools import partial
+from typing import Any, Generic
 
 import trio
-from outcome import capture
+from outcome import Outcome, capture
 
 from octavo.store.errors import StoreUnavailable
 from octavo.store.fair_turns import FairTurns, working_for
@@ -66,11 +66,17 @@ class Reader:
         self._connection.close()
 
 
-class _Call:
-    """The state of one read in a thread."""
+class _Call(Generic[T]):
+    """The state of one read in a thread.
+
+    Attributes:
+        outcomes: its outcome, which does not stay in the list: an error refers to the frames that
+            it passed, in trio, too, and these to the call.
+    """
 
     def __init__(self, reader: Reader | None) -> None:
         self.reader = reader
+        self.outcomes: list[Outcome[T]] = []
         self.finished = False
         self.interrupted = False
 
@@ -98,30 +104,34 @@ class ReaderPool:
         """
         holder = working_for.get()
         await self._turns.acquire(holder)
+        # Readers are assigned in the event loop only: an interrupt never reaches another read.
+        call = _Call[T](self._idle.pop() if self._idle else None)
         try:
-            # Readers are assigned in the event loop only: an interrupt never reaches another read.
-            call = _Call(self._idle.pop() if self._idle else None)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_interrupt_when_cancelled, call)
                 try:
-                    outcome = await trio.to_thread.run_sync(
-                        partial(capture, self._run, call, script), limiter=self._threads
+                    await trio.to_thread.run_sync(
+                        self._capture, call, script, limiter=self._threads
                     )
                 finally:
                     call.finished = True
                     self._give_back(call)
                 nursery.cancel_scope.cancel("the read has ended")
             await trio.lowlevel.checkpoint_if_cancelled()
-            return outcome.unwrap()
+            return call.outcomes.pop().unwrap()
         finally:
+            call.outcomes.clear()
             self._turns.release(holder)
 
-    def _run(self, call: _Call, script: Script[T]) -> T:
+    def _capture(self, call: _Call[T], script: Script[T]) -> None:
+        call.outcomes.append(capture(self._run, call, script))
+
+    def _run(self, call: _Call[T], script: Script[T]) -> T:
         if call.reader is None:
             call.reader = Reader(self._connect)
         return call.reader.run(script)
 
-    def _give_back(self, call: _Call) -> None:
+    def _give_back(self, call: _Call[Any]) -> None:
         if call.reader is None:
             return
         if call.interrupted or call.reader.failed:
@@ -135,7 +145,7 @@ class ReaderPool:
             self._idle.pop().close()
 
 
-async def _interrupt_when_cancelled(call: _Call) -> None:
+async def _interrupt_when_cancelled(call: _Call[Any]) -> None:
     try:
         await trio.sleep_forever()
     except trio.Cancelled:

@@ -70,8 +70,8 @@ class SqliteStore:
 
     async def write(self, script: Script[T]) -> T:
         """See `Store`."""
-        [outcome] = await self.write_batch([script])
-        result: T = outcome.unwrap()
+        # Kept in no variable: an error refers to this frame.
+        result: T = (await self.write_batch([script])).pop().unwrap()
         return result
 
     # Not an async function: that saves every write one coroutine.

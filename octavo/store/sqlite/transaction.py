@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from copy import copy
 from operator import itemgetter
 from typing import NoReturn
 
@@ -51,7 +52,8 @@ class SqliteTransaction:
     """The statements of one script. The caller begins and ends the transaction.
 
     Attributes:
-        failure: what ended the transaction early; its statements raise it from then on.
+        failure: what ended the transaction early; its statements raise copies of it from then on:
+            it would refer to the frames that it passed, which refer to the transaction.
     """
 
     __slots__ = ("_connection", "_reading", "_statements", "failure")
@@ -212,14 +214,11 @@ class SqliteTransaction:
         return [MatchedNote._make(row[:-1]) for row in found[: matching.limit]]
 
     def _refuse(self) -> NoReturn:
-        if self.failure is None or self.failure is _OVER:
-            # Not the one that all share: it would keep the traceback of each that raised it.
-            raise StatementInvalid(str(_OVER))
-        raise self.failure
+        raise copy(self.failure or _OVER)
 
     def _failed(self, error: BaseException) -> StoreError:
         self.failure = failure(error, reading=self._reading)
-        return self.failure
+        return copy(self.failure)
 
     def drive(self, script: Script[T]) -> T:
         """Run ``script`` to its end, and return what it returns.
@@ -235,7 +234,7 @@ class SqliteTransaction:
             steps.send(None)
         except StopIteration as end:
             if self.failure is not None:
-                raise self.failure from None
+                raise copy(self.failure) from None
             result: T = end.value
             return result
         else:
