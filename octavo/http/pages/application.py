@@ -64,6 +64,7 @@ from octavo.http.pages.responses import (
 from octavo.http.pages.sign_in import add_sign_in_pages
 from octavo.http.pages.site import Site
 from octavo.http.pages.static_files import StaticFile, page_files
+from octavo.http.pages.templates import forget_pages
 from octavo.http.pages.usage import ReadUsage, usage_of_nothing
 from octavo.http.pages.workspaces import add_workspace_pages
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
@@ -171,6 +172,7 @@ def pages(
     )
     # Templates wait for nothing; those that could wait take nearly twice the time.
     app.jinja_env.is_async = False
+    forget_pages(app.jinja_env)
     explained = {problem.code: problem for problem in problems}
     style, icon, variables = page_files(public_url, legal)
     app.jinja_env.globals.update(variables, portal_links=portal_links(portal), mcp=mcp)

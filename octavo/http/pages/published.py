@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 from octavo.http.pages.frame import for_everybody
 from octavo.http.pages.outline import outline_of
 from octavo.http.pages.static_files import page_files
+from octavo.http.pages.templates import forget_pages
 from octavo.model.accounts.consent import LegalDocuments
 from octavo.model.publishing.report import LONGEST_NOTE, REASONS
 from octavo.publishing.views import (
@@ -41,6 +42,7 @@ def published_pages(public_url: str, legal: LegalDocuments) -> PublishedPages:
     environment = jinja2.Environment(
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
+    forget_pages(environment)
     environment.globals.update(page_files(public_url, legal).variables)
     environment.globals.update(for_everybody())
     environment.globals.update(reasons=REASONS, longest_note=LONGEST_NOTE, counted=_counted)

@@ -1,5 +1,7 @@
 """Folders and notes are read."""
 
+import gc
+
 import pytest
 
 from tests.fakes.page_reader import PageReader
@@ -101,3 +103,32 @@ async def test_page_that_is_missing_leads_to_its_workspace_for_members_only(
         assert reader.status == 404
         assert ("Back to Household" in reader.page.links) is expected
         assert reader.page.links["Back to your workspaces"] == "/"
+
+
+@pytest.mark.parametrize("page", ["", "/edit", "/move", "/delete", "/history"])
+async def test_page_of_a_long_note_leaves_no_text_to_the_collector(
+    ann: PageReader, vault: Vault, page: str
+) -> None:
+    text = "A line of a long note.\n" * 4_000
+    note = await vault.write(ann, "Tea", text)
+    # What is loaded for the first time may leave some.
+    await ann.open(f"{note}{page}")
+    await ann.open(vault.base)
+    gc.collect()
+    gc.disable()
+    try:
+        await ann.open(f"{note}{page}")
+        await ann.open(vault.base)
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        left = [
+            (type(each), held[:50])
+            for each in gc.garbage
+            for held in [each, *gc.get_referents(each)]
+            if isinstance(held, str | bytes) and len(held) > len(text) // 2
+        ]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert left == []
