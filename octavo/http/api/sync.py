@@ -57,7 +57,11 @@ def check_protocol(headers: SyncProtocol) -> None:
 
 LINES = "application/x-ndjson"
 MAX_BYTES = 4 * 1024 * 1024
-"""Approximate size of the text in a page of the feed, or in a step of a snapshot."""
+"""Approximate size of the text in a page of the feed."""
+STEP_BYTES = 1024 * 1024
+"""Approximate size of the text in a step of a snapshot. It is in memory three times while its lines
+are made: together no more than `octavo.http.contract.memory_budget.STEP`.
+"""
 _STEP = 200
 _LARGEST = 2**53 - 1
 
@@ -213,7 +217,7 @@ class SyncOperations:
         after: FileId | None = FileId("")
         count = 0
         while after is not None:
-            script = live_at(workspace_id, position, after, _STEP, MAX_BYTES, within)
+            script = live_at(workspace_id, position, after, _STEP, STEP_BYTES, within)
             try:
                 found, after = await self._store.read_much(script)
             except WorkspaceGone:

@@ -280,7 +280,7 @@ async def test_file_purged_during_a_snapshot_is_omitted_and_in_the_feed(
 async def test_snapshot_step_is_limited_by_the_former_file_sizes(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sync, "MAX_BYTES", 100)
+    monkeypatch.setattr(sync, "STEP_BYTES", 100)
     notes = [await api.note(f"{number}.md", "x" * 90) for number in range(4)]
 
     async def shorten() -> None:
