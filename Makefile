@@ -62,7 +62,7 @@ siege: dev ## kill, mislead, overload and probe the real server for more than ha
 		$(BIN)/pytest -q tests/e2e/test_crash.py tests/e2e/test_hostile.py \
 		tests/e2e/test_schemathesis.py tests/e2e/test_published_payloads.py $(ARGS)
 	@OCTAVO_OVERLOAD_SECONDS=20 $(BIN)/pytest -q -n 0 tests/e2e/overload $(ARGS)
-	@$(BIN)/python -m tests.e2e.overload.report
+	@OCTAVO_OVERLOAD_SECONDS=20 $(BIN)/python -m tests.e2e.overload.report
 
 screenshots: dev ## write pictures of every page to build/screenshots
 	@$(BIN)/python -m tools.screenshots $(ARGS)

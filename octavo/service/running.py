@@ -57,6 +57,7 @@ processes.
 LARGE_BLOCK = 256 * 1024
 """Bytes of a block that is returned to the system when it is freed."""
 _M_MMAP_THRESHOLD = -3
+_M_ARENA_MAX = -8
 
 _log = logging.getLogger(__name__)
 
@@ -74,12 +75,13 @@ def return_large_blocks() -> None:
 
     glibc does so at first, but keeps larger and larger ones for reuse the more it frees, up to
     32 MiB (mallopt(3), M_MMAP_THRESHOLD). The texts of notes leave gaps there that later ones don't
-    fit into: the process takes more memory than `MemoryBudget` admits. Other C libraries have no
-    such setting.
+    fit into: the process takes more memory than `MemoryBudget` admits. So would threads that each
+    have a heap of their own (M_ARENA_MAX). Other C libraries have no such settings.
     """
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
     if set_option is not None:
         set_option(_M_MMAP_THRESHOLD, LARGE_BLOCK)
+        set_option(_M_ARENA_MAX, 1)
 
 
 async def run(settings: Settings, log: Log) -> None:

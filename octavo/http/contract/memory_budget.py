@@ -30,7 +30,7 @@ repeated, would keep the event loop busy.
 """
 REFUSAL_SECONDS = 0.01
 """Seconds between two refusals of those of one client that wait together."""
-TOTAL = 256 * 1024 * 1024
+TOTAL = 192 * 1024 * 1024
 PER_CLIENT = 64 * 1024 * 1024
 
 

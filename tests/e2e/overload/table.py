@@ -13,8 +13,8 @@ _EIGHT = tuple(range(1, 9))
 _TWENTY = tuple(range(1, 21))
 _STREAMS = Target(connections=250, streams=100)
 _RESETS = Target(connections=50, streams=180, per_second=19)
-# The memory of large requests and responses is a setting: 256 MiB, and what makes them.
-_BUDGET = Bounds(memory=300)
+# The memory of large requests and responses is a setting: 192 MiB, and what makes them.
+_BUDGET = Bounds(memory=256)
 # Of one address, without an account.
 _PROMISED = Bounds(health=300, saves=300)
 _ROUND = Target(connections=60, size=6_000_000, together=10, seconds=20)
