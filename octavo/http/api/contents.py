@@ -204,8 +204,9 @@ class ContentOperations:
     ) -> AsyncIterator[bytes]:
         start, stop = wanted or (0, content.size)
         if isinstance(content.data, Revision):
-            text = await self._text(call, workspace_id, content.data)
-            return _pieces(text[start:stop])
+            data = (await self._text(call, workspace_id, content.data))[start:stop]
+            call.keep(len(data))
+            return _pieces(data)
         return await open_blob(self._blobs, content.data, start, stop)
 
     async def _text(self, call: Call, workspace_id: WorkspaceId, of: Revision) -> bytes:

@@ -225,6 +225,7 @@ class Application:
                 if context.call is not None:
                     context.writer.holder = context.call.holder
                     if context.call.hold is not None:
+                        context.writer.reserved = context.call.hold.size > 0
                         context.writer.permit_eviction(context.call.hold)
                 await context.writer.send(response)
         except BrokenContent as broken:

@@ -127,15 +127,20 @@ class Call:
         await self.expect(size)
 
     def take(self, size: int) -> None:
-        """Reserve ``size`` bytes in all for texts that were read just now.
+        """Reserve ``size`` bytes in all without waiting, as for texts that were read just now.
 
-        Raises `ServerBusy` without room: what would wait with it uses memory that is not counted.
+        Raises `ServerBusy` without room: what would wait with it uses memory, too.
         """
         self.has_long_texts |= size >= COUNTED
         if self.hold is not None:
             self.hold.grow(max(self.hold.size, size))
         elif size >= COUNTED:
             self.hold = self._memory.hold(self.holder, size)
+
+    def keep(self, size: int) -> None:
+        """Keep ``size`` bytes of what is reserved; few are not counted."""
+        if self.hold is not None:
+            self.hold.resize(size if size >= COUNTED else 0)
 
     @property
     def method(self) -> str:

@@ -179,10 +179,14 @@ class Endpoint:
                 response = self._encode(result)
             del result
             content = response.content
-            if renewed is not None and content is not None and not isinstance(content, bytes):
-                return response._replace(content=renewed.chunks(content))
-            # Streams reserve memory piece by piece.
-            size = len(content) if type(content) is bytes else 0
+            if content is not None and not isinstance(content, bytes):
+                # Memory for it was reserved, or will be piece by piece.
+                return (
+                    response
+                    if renewed is None
+                    else response._replace(content=renewed.chunks(content))
+                )
+            size = 0 if content is None else len(content)
             if size >= COUNTED or self._expected >= COUNTED or call.hold is not None:
                 self._hold_response(call, size)
             return response

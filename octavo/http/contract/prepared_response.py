@@ -104,7 +104,7 @@ class ResponseWriter:
     Args:
         send: the ASGI callable.
         request_id: added to the response.
-        memory: the budget of streamed pieces.
+        memory: the budget of streamed pieces, unless the response is reserved as a whole.
         client: the client's address; None without one.
         events: the event types to send.
         exchange: the server's extension, which sends complete responses; None under other servers.
@@ -115,6 +115,8 @@ class ResponseWriter:
         status: of the response; `CLIENT_LEFT` while nothing was sent.
         sent: number of body bytes sent.
         complete: whether the whole response was sent.
+        reserved: whether memory is reserved for the whole response. Its pieces wait for no more
+            then: those that hold memory could wait for each other.
     """
 
     __slots__ = (
@@ -126,6 +128,7 @@ class ResponseWriter:
         "_send",
         "complete",
         "holder",
+        "reserved",
         "sent",
         "status",
     )
@@ -145,6 +148,7 @@ class ResponseWriter:
         self._exchange = exchange
         self._memory = memory
         self.holder = client
+        self.reserved = False
         self._head_only = head_only
         self._request_id: Header = (b"x-request-id", request_id.encode())
         self._events = events
@@ -212,6 +216,13 @@ class ResponseWriter:
         self.status = start["status"]
 
     async def _send_next(self, content: AsyncIterator[bytes], start: Event) -> bool:
+        if self.reserved:
+            chunk = await _next(content)
+            if not self.begun:
+                await self._begin(start)
+            if chunk is not None:
+                await self._send_body(chunk, more=True)
+            return chunk is not None
         # Room is reserved first, since produced content uses memory in any case.
         with await self._memory.wait(self.holder, STEP) as hold:
             chunk = await _next(content)

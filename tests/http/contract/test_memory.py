@@ -108,6 +108,23 @@ class Texts:
     async def stream(self, call: Call) -> Stream:
         return Stream(self._chunks(), "text/plain")
 
+    @operation(
+        id="whole",
+        method="GET",
+        path="/api/whole",
+        tag="t",
+        summary="Stream what was read",
+        security=Security.NONE,
+        media_types=("text/plain",),
+        time=60,
+        renews_time=True,
+    )
+    async def whole(self, call: Call) -> Stream:
+        await call.reserve(STEP)
+        await self.go_on.wait()
+        call.keep(3 * len(TEXT))
+        return Stream(self._chunks(), "text/plain")
+
     async def _chunks(self) -> AsyncIterator[bytes]:
         for _ in range(3):
             self.held.append(self.budget.held)
@@ -290,6 +307,33 @@ async def test_stream_without_memory_is_not_started() -> None:
         response = await ask(texts.application(), "GET", "/api/stream")
     assert (response.status, response.code) == (503, "server_busy")
     assert texts.held == []
+
+
+@pytest.mark.parametrize("wire", [True, False], ids=["wire", "other server"])
+async def test_streams_that_are_reserved_as_a_whole_wait_for_nothing(
+    wire: bool, autojump_clock: trio.testing.MockClock
+) -> None:
+    texts = Texts(MemoryBudget(16 * STEP, 4 * STEP))
+    application = texts.application()
+    responses = [Response() for _ in range(4)]
+
+    async def take(response: Response) -> None:
+        exchange = FakeExchange() if wire else None
+        scope = scope_of("GET", "/api/whole", exchange=exchange)
+        await application(scope, never, response.take)
+
+    with trio.fail_after(1):
+        async with trio.open_nursery() as nursery:
+            for response in responses:
+                nursery.start_soon(take, response)
+            await trio.testing.wait_all_tasks_blocked()
+            assert texts.budget.held == 4 * STEP
+            texts.go_on.set()
+    assert [each.body for each in responses] == [TEXT.encode() * 3] * 4
+    # All of them when the last one ends, none of which counts its pieces once more.
+    assert max(texts.held) <= 3 * STEP + 3 * len(TEXT)
+    assert texts.held[-1] >= 3 * len(TEXT)
+    assert texts.budget.held == 0
 
 
 async def test_stream_makes_its_next_piece_once_memory_is_free() -> None:
