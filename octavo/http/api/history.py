@@ -164,7 +164,8 @@ class HistoryOperations:
         found = await self._store.read(sizes_of(seen.workspace_id, named)) if named else {}
         others = revisions_of(seen.workspace_id, seen.file_id, _NEWEST, 2, seen.within)
         newest = await self._store.read(others) if len(named) < 2 else []
-        return sum(found.values()) + sum(each.size for each in newest[: 2 - len(named)])
+        texts = [each.size for each in newest[: 2 - len(named)] if each.kind == "note"]
+        return sum(found.values()) + sum(texts)
 
     async def _revision(self, seen: _SeenFile, revision_id: str | None) -> StoredFile:
         if revision_id is None:

@@ -91,8 +91,12 @@ _OF_REVISIONS = f"""
     {{table}}.workspace = {WORKSPACE} AND {{table}}.path <> ''
     AND {{table}}.revision_id IN ($ids)
 """
-_SIZES_OF_HEADS = f"SELECT file_id, size FROM files WHERE {_OF_HEADS}"
-_SIZES_OF_REVISIONS = from_both(f"SELECT revision_id, size FROM {{table}} WHERE {_OF_REVISIONS}")
+# An image, which has a media type, has no text.
+_TEXT_SIZE = "CASE WHEN media_type IS NULL THEN size ELSE 0 END"
+_SIZES_OF_HEADS = f"SELECT file_id, {_TEXT_SIZE} FROM files WHERE {_OF_HEADS}"
+_SIZES_OF_REVISIONS = from_both(
+    f"SELECT revision_id, {_TEXT_SIZE} FROM {{table}} WHERE {_OF_REVISIONS}"
+)
 _HEADS = f"{_SELECT_HEADS} WHERE {_OF_HEADS}"
 _REVISIONS = from_both(f"{_EITHER} WHERE {_OF_REVISIONS}")
 _LIST = f"""

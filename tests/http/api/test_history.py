@@ -7,6 +7,7 @@ import trio
 
 from octavo.http.contract import memory_budget
 from tests.fakes.asgi_client import Response
+from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import NOBODYS, Note, NotesApi, account_id, refusal
 
 FIRST = "# Title\n\none\ntwo\nthree\n"
@@ -183,3 +184,22 @@ async def test_each_revision_has_its_author_and_its_origin(api: NotesApi) -> Non
         (account_id("owner"), "device"),
     ]
     assert all(newer["position"] > older["position"] for newer, older in pairwise(items))
+
+
+async def test_images_are_refused_before_memory_for_comparing_is_reserved(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def reserve(budget: object, client: object, size: int) -> object:
+        raise AssertionError(size)
+
+    png = encoded(picture((40, 30)), "PNG") + bytes(memory_budget.COUNTED)
+    object_id = await api.upload(png)
+    made = await api.owner.post(
+        f"{api.place}/attachments/{object_id}/finalize", {"path": "attachments/a.png"}
+    )
+    assert made.status == 200, made.body
+    place = f"{api.files}/{made.json()['fileId']}/diff"
+    revision = made.json()["revision"]["id"]
+    monkeypatch.setattr(memory_budget.MemoryBudget, "wait_briefly", reserve)
+    for query in ("", f"?new={revision}", f"?old={revision}&new={revision}"):
+        assert refusal(await api.owner.get(place + query)) == (422, "invalid_content")
