@@ -8,6 +8,7 @@ from pydantic_core import MISSING
 
 from octavo.http.api.access import Access
 from octavo.http.api.changeset_submission import visible_receipt
+from octavo.http.api.metering import memory_of
 from octavo.http.contract.call import Call
 from octavo.http.contract.problems import InvalidRequest
 from octavo.model.files.changeset import ChangeOperation, fingerprint
@@ -92,12 +93,15 @@ class RevisionTexts(NamedTuple):
         """Return the texts of revisions, by file and revision.
 
         Raises `NotFound` or `Forbidden` for callers that may not change the workspace,
-        `FilePurged`, `TooManyFiles`, and `InvalidRequest` for a file without that revision or a
-        revision without text.
+        `FilePurged`, `TooManyFiles`, `ServerBusy` without memory for them, and `InvalidRequest`
+        for a file without that revision or a revision without text.
         """
         if not named:
             return {}
         within = (await self.access.require(call, workspace_id, "write")).confinement
+        sizes = await self.store.read(files.sizes_of(workspace_id, [*named.values()]))
+        # Without waiting: the request may hold the memory of its body.
+        call.take(memory_of(sum(sizes.values())))
         script = files.files(workspace_id, [], [*named.values()], MAX_BYTES, within)
         _, found = await self.store.read_much(script)
         texts = {

@@ -6,6 +6,8 @@ import pytest
 from pycrdt import Doc, Map, Text
 
 from octavo.http.api import reading
+from octavo.http.contract.memory_budget import COUNTED, Hold, MemoryBudget
+from octavo.http.contract.problems import ServerBusy
 from octavo.model.accounts.access_limits import READ
 from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import NOBODYS, Json, Note, NotesApi, refusal
@@ -181,6 +183,38 @@ async def test_earlier_revision_is_restored_into_the_same_document(
     assert (await save(note, device)).status == 200
     assert await text_of(note) == "zero\n" + START
     assert device.text == "zero\n" + START
+
+
+@pytest.mark.parametrize("way", ["operation", "changeset"])
+async def test_memory_for_a_text_is_reserved_before_it_is_restored(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    hold = MemoryBudget.hold
+    reserved: list[int] = []
+
+    def reserve(budget: MemoryBudget, client: str | None, size: int, *, own: int = 0) -> Hold:
+        reserved.append(size)
+        if len(reserved) == 1:
+            raise ServerBusy
+        return hold(budget, client, size, own=own)
+
+    long = "x" * COUNTED
+    note = await api.note("a.md", long)
+    first = note.revision
+    await note.update(text="later")
+    monkeypatch.setattr(MemoryBudget, "hold", reserve)
+
+    async def restore() -> Response:
+        if way == "operation":
+            return await note.restore(revisionId=first)
+        operation = {"op": "restore", "fileId": note.id, "ifMatch": note.revision}
+        return await api.push(operation | {"revisionId": first})
+
+    assert refusal(await restore()) == (503, "server_busy")
+    assert await text_of(note) == "later"
+    assert (await restore()).status == 200
+    assert reserved == [3 * len(long)] * 2
+    assert await text_of(note) == long
 
 
 async def test_deleted_note_is_restored_to_an_earlier_revision(api: NotesApi) -> None:
