@@ -30,7 +30,9 @@ repeated, would keep the event loop busy.
 """
 REFUSAL_SECONDS = 0.01
 """Seconds between two refusals of those of one client that wait together."""
-TOTAL = 192 * 1024 * 1024
+_LEFT = 8
+"""The part of all, an eighth, that a reservation leaves free at most."""
+TOTAL = 160 * 1024 * 1024
 PER_CLIENT = 64 * 1024 * 1024
 
 
@@ -134,7 +136,7 @@ class MemoryBudget:
     `octavo.http.server.client_network`. A holder without a reservation may exceed ``per_client``,
     and one that is alone may exceed ``total``: every valid request can be served, though not always
     at the same time as others. Beside others, a reservation leaves as many bytes free as it takes,
-    so that small ones find room beside large ones.
+    up to an eighth of all, so that small ones find room beside large ones.
 
     Args:
         total: maximum bytes reserved.
@@ -260,10 +262,19 @@ class MemoryBudget:
     def _has_room_in_all(self, size: int, spare: int, own: int = 0) -> bool:
         """Return whether ``size`` more bytes fit beside ``spare`` ones for others.
 
-        As many must remain as the request has then: large ones leave room for small ones.
+        As many must remain as the request has then, up to an eighth of all: large ones leave room
+        for small ones.
         """
         others = self.held + spare
-        return others <= own or others + size + own + size <= self._total
+        return others <= own or others + self._with_room(size + own) - own <= self._total
+
+    def _fits(self, size: int) -> bool:
+        """Return whether others could keep something: what needs all waits until nobody has any."""
+        return self._with_room(size) <= self._total
+
+    def _with_room(self, size: int) -> int:
+        """Return ``size`` with what a reservation of it leaves free."""
+        return size + min(size, self._total // _LEFT)
 
     def _make_room(self, network: str, size: int, spare: int = 0, own: int = 0) -> bool:
         """Return whether there is room, after evictions if they are needed."""
@@ -326,7 +337,8 @@ class MemoryBudget:
                 continue
             self._waiting[network] = queue
             size = next(iter(queue)).size
-            if self._may_have(network, size) and not self._has_room_in_all(size, keep):
+            waits = self._may_have(network, size) and not self._has_room_in_all(size, keep)
+            if waits and self._fits(size):
                 # Its turn remains: otherwise smaller requests would keep it waiting.
                 self._waiting.move_to_end(network, last=False)
                 return
@@ -344,14 +356,14 @@ class MemoryBudget:
         """
         for network, queue in self._waiting.items():
             size = next(iter(queue)).size
-            if self._may_have(network, size):
+            if self._may_have(network, size) and (self._fits(size) or len(self._waiting) == 1):
                 return network, size
         return None
 
     def _first_size(self) -> int:
         """Return the bytes that the first of those that wait for others needs; 0 without any."""
         first = self._first()
-        return 0 if first is None else first[1]
+        return first[1] if first is not None and self._fits(first[1]) else 0
 
     def _forget(self, network: str, waiter: _Waiter) -> None:
         queue = self._waiting[network]

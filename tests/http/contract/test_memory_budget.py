@@ -20,6 +20,7 @@ from octavo.http.contract.memory_budget import (
 from octavo.http.contract.problems import ServerBusy
 
 TOTAL, PER_CLIENT = 100, 40
+LEFT = TOTAL // 8
 CLIENTS = ["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2", "2001:db8:1::1", None]
 SAME = {"2001:db8::2": "2001:db8::1"}
 """Addresses of one /64."""
@@ -41,7 +42,7 @@ class Holding(RuleBasedStateMachine):
     def hold(self, client: str | None, size: int) -> None:
         mine, held = self.held_by(client), [hold.size for _, hold in self.holds]
         room = (not mine or sum(mine) + size <= PER_CLIENT) and (
-            not held or sum(held) + 2 * size <= TOTAL
+            not held or sum(held) + size + min(size, LEFT) <= TOTAL
         )
         try:
             self.holds.append((client, self.budget.hold(client, size)))
@@ -98,7 +99,7 @@ def test_forced_hold_exceeds_the_budget_and_keeps_others_out() -> None:
     with budget.hold("192.0.2.1", PER_CLIENT):
         with budget.count("192.0.2.1", 1), pytest.raises(ServerBusy):
             budget.require_room("192.0.2.1", 1)
-        most = (TOTAL - PER_CLIENT) // 2
+        most = TOTAL - PER_CLIENT - LEFT
         budget.require_room("192.0.2.2", most)
         with pytest.raises(ServerBusy):
             budget.require_room("192.0.2.2", most + 1)
@@ -362,8 +363,8 @@ async def test_room_made_for_one_is_not_taken_by_one_that_waits_when_nothing_els
         nursery.start_soon(budget.wait, "192.0.2.2", 50 * STEP)
         await trio.testing.wait_all_tasks_blocked()
         autojump_clock.jump(STALLED_SECONDS)
-        hold = budget.hold("192.0.2.3", 31 * STEP)
-        assert budget.held == 31 * STEP
+        hold = budget.hold("192.0.2.3", 48 * STEP)
+        assert budget.held == 48 * STEP
         hold.release()
 
 
@@ -380,11 +381,11 @@ async def test_one_that_waits_has_what_stalls_meanwhile(
 
 async def test_growth_without_room_is_refused_and_changes_nothing() -> None:
     budget = MemoryBudget(TOTAL, PER_CLIENT)
-    with budget.hold("a", 30) as hold, budget.hold("b", 10), budget.hold("c", 10):
+    with budget.hold("a", 30) as hold, budget.hold("b", 20), budget.hold("c", 20):
         with pytest.raises(ServerBusy):
-            hold.grow(41)
-        assert (hold.size, budget.held) == (30, 50)
-        hold.grow(40)
+            hold.grow(49)
+        assert (hold.size, budget.held) == (30, 70)
+        hold.grow(48)
     assert budget.held == 0
 
 
@@ -512,4 +513,30 @@ def test_large_ones_leave_room_for_one_as_small_as_the_smallest(sizes: list[int]
             held.append(budget.hold(f"192.0.2.{number}", size))
     if len(held) > 1:
         smallest = min(hold.size for hold in held[1:])
-        assert TOTAL - budget.held >= smallest
+        assert TOTAL - budget.held >= min(smallest, LEFT)
+
+
+async def test_one_that_needs_all_keeps_nobody_waiting(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    budget = MemoryBudget(TOTAL, PER_CLIENT)
+    served = 0
+
+    async def ask_for_all() -> None:
+        with suppress(ServerBusy):
+            (await budget.wait_briefly("192.0.2.1", 2 * TOTAL)).release()
+
+    async with trio.open_nursery() as nursery:
+        with budget.hold("192.0.2.2", 10):
+            for _ in range(4):
+                nursery.start_soon(ask_for_all)
+            await trio.testing.wait_all_tasks_blocked()
+            with trio.fail_after(0.5):
+                for _ in range(20):
+                    with await budget.wait("192.0.2.3", 10):
+                        served += 1
+                        await trio.sleep(0.01)
+        await trio.testing.wait_all_tasks_blocked()
+        # Nobody else has any now.
+        assert budget.held == 0
+    assert served == 20

@@ -234,7 +234,7 @@ async def test_announced_body_holds_nothing_until_it_arrives() -> None:
 @pytest.mark.parametrize("version", ["1.1", "2"])
 async def test_unread_responses_give_way_to_those_of_another_client(version: str) -> None:
     # Room for three, and for the making of a third, but not of a fourth.
-    budget = MemoryBudget(50 * MIB, 50 * MIB)
+    budget = MemoryBudget(42 * MIB, 42 * MIB)
     async with serving(texts(budget), PATIENT) as server:
         unread = []
         for _ in range(3):
