@@ -337,7 +337,7 @@ class Settings(BaseSettings):
         default=100, description="the same per address"
     )
     memory: Annotated[int, reads(count(16_777_216))] = Field(
-        default=201_326_592,
+        default=167_772_160,
         description="bytes of large requests and responses (64 KiB or more) held in memory",
     )
     memory_per_client: Annotated[int, reads(count(8_388_608))] = Field(

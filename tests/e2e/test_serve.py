@@ -264,7 +264,7 @@ def test_actors_shows_the_tree_of_the_server_of_its_folder() -> None:
         assert re.sub(" {2,}", "  ", used).splitlines() == [
             "limits",
             "  connections  0 of 10,000",
-            "  memory of large requests and responses  0.0 MiB of 192 MiB",
+            "  memory of large requests and responses  0.0 MiB of 160 MiB",
             "  of one account or address  0.0 MiB of 64 MiB",
             "  passwords being checked or waiting  0 of 33, and 5 more for known browsers",
             "  requests of an address in a round  up to 7 now, 7 while rounds are short",

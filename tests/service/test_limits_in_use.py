@@ -21,7 +21,7 @@ async def test_limits_are_shown_with_what_is_used_of_them() -> None:
     assert re.sub(" {2,}", "  ", shown).splitlines() == [
         "limits",
         "  connections  1,234 of 5,000",
-        "  memory of large requests and responses  4.0 MiB of 192 MiB",
+        "  memory of large requests and responses  4.0 MiB of 160 MiB",
         "  of one account or address  3.0 MiB of 64 MiB",
         "  passwords being checked or waiting  0 of 34, and 16 more for known browsers",
         "  requests of an address in a round  up to 8 now, 64 while rounds are short",

@@ -59,8 +59,8 @@ LINES = "application/x-ndjson"
 MAX_BYTES = 4 * 1024 * 1024
 """Approximate size of the text in a page of the feed."""
 STEP_BYTES = 1024 * 1024
-"""Approximate size of the text in a step of a snapshot. It is in memory three times while its lines
-are made: together no more than `octavo.http.contract.memory_budget.STEP`.
+"""Approximate size of the text in a step of a snapshot, but for one long note. It is in memory
+three times while its lines are made: `octavo.http.contract.memory_budget.STEP` is reserved for it.
 """
 _STEP = 200
 _LARGEST = 2**53 - 1

@@ -96,7 +96,7 @@ class _Absent(NamedTuple):
     errors: ErrorFormat | None
 
 
-_MADE_AT_ONCE = 4
+_MADE_AT_ONCE = 3
 """Large responses that are made at the same time, one for each client."""
 _LOGGER = logging.getLogger(__name__)
 _NOTHING = "There is nothing at this path."

@@ -1,5 +1,6 @@
 """The SQLite store of a server: one thread that writes, and connections that read."""
 
+import os
 import sqlite3
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
@@ -21,7 +22,10 @@ from octavo.store.transaction import Script, T
 
 MAX_EAGER_READS = 8
 """Reads on the thread of the event loop of which at least one lets other tasks run."""
-READ_THREADS = 4
+READ_THREADS = min(4, max(2, os.cpu_count() or 1))
+"""Threads that read much. More of them than processors serve nobody sooner: each has its result in
+memory, and the event loop waits for the interpreter's lock behind all of them.
+"""
 CLOSE_SECONDS = 60.0
 # A short read blocks the event loop, so it does not wait long for a lock.
 SHORT_READ_BUSY_SECONDS = 0.05

@@ -13,7 +13,7 @@ _EIGHT = tuple(range(1, 9))
 _TWENTY = tuple(range(1, 21))
 _STREAMS = Target(connections=250, streams=100)
 _RESETS = Target(connections=50, streams=180, per_second=19)
-# The memory of large requests and responses is a setting: 192 MiB, and what makes them.
+# The memory of large requests and responses is a setting: 160 MiB, and what makes them.
 _BUDGET = Bounds(memory=256)
 # Of one address, without an account.
 _PROMISED = Bounds(health=300, saves=300)
