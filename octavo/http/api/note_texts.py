@@ -100,8 +100,8 @@ class RevisionTexts(NamedTuple):
             return {}
         within = (await self.access.require(call, workspace_id, "write")).confinement
         sizes = await self.store.read(files.sizes_of(workspace_id, [*named.values()]))
-        # Without waiting: the request may hold the memory of its body.
-        call.take(memory_of(sum(sizes.values())))
+        # Without waiting: the request may hold the memory of its body. More is refused below.
+        call.take(memory_of(min(sum(sizes.values()), MAX_BYTES)))
         script = files.files(workspace_id, [], [*named.values()], MAX_BYTES, within)
         _, found = await self.store.read_much(script)
         texts = {

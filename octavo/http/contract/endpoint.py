@@ -181,11 +181,8 @@ class Endpoint:
             content = response.content
             if content is not None and not isinstance(content, bytes):
                 # Memory for it was reserved, or will be piece by piece.
-                return (
-                    response
-                    if renewed is None
-                    else response._replace(content=renewed.chunks(content))
-                )
+                chunks = content if renewed is None else renewed.chunks(content)
+                return response._replace(content=chunks)
             size = 0 if content is None else len(content)
             if size >= COUNTED or self._expected >= COUNTED or call.hold is not None:
                 self._hold_response(call, size)
@@ -215,12 +212,13 @@ class Endpoint:
     def _hold_response(self, call: Call, size: int) -> None:
         """Reserve memory for a response that counts, or follows one that did.
 
-        Raises `ServerBusy` without room.
+        Raises `ServerBusy` without room, unless a change was made that must be responded to.
         """
         self._expected = max(size, self._expected - self._expected // _FORGOTTEN)
         counted = size if size >= COUNTED else 0
         if call.hold is not None:
-            call.hold.grow(counted)
+            resize = call.hold.resize if self.operation.must_respond else call.hold.grow
+            resize(counted)
         elif counted:
             held = self._memory.count if self.operation.must_respond else self._memory.hold
             call.hold = held(call.holder, counted)

@@ -41,6 +41,7 @@ class Texts:
     held: list[int] = field(default_factory=list)
     go_on: trio.Event = field(default_factory=trio.Event)
     waits: bool = False
+    taken: int = 0
 
     @operation(
         id="take",
@@ -76,6 +77,7 @@ class Texts:
         must_respond=True,
     )
     async def change(self, call: Call) -> Text:
+        call.take(self.taken)
         self.held.append(self.budget.held)
         await self.go_on.wait()
         return Text(text=TEXT)
@@ -281,8 +283,9 @@ async def test_response_is_held_until_sent_or_cancelled(target: str) -> None:
     assert texts.budget.held == 0
 
 
-async def test_response_to_a_committed_change_is_sent_without_memory() -> None:
-    texts = Texts()
+@pytest.mark.parametrize("taken", [0, COUNTED])
+async def test_response_to_a_committed_change_is_sent_without_memory(taken: int) -> None:
+    texts = Texts(taken=taken)
     responses: list[Response] = []
 
     async def change() -> None:
@@ -291,11 +294,12 @@ async def test_response_to_a_committed_change_is_sent_without_memory() -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(change)
         await trio.testing.wait_all_tasks_blocked()
-        with texts.budget.hold(CLIENT, STEP):
+        with texts.budget.count(CLIENT, STEP):
             texts.go_on.set()
             await trio.testing.wait_all_tasks_blocked()
             assert responses[0].json() == {"text": TEXT}
             # A small one is not even refused up front.
+            texts.taken = 0
             await change()
     assert [each.status for each in responses] == [200, 200]
     assert texts.budget.held == 0
@@ -330,7 +334,7 @@ async def test_streams_that_are_reserved_as_a_whole_wait_for_nothing(
             assert texts.budget.held == 4 * STEP
             texts.go_on.set()
     assert [each.body for each in responses] == [TEXT.encode() * 3] * 4
-    # All of them when the last one ends, none of which counts its pieces once more.
+    # What is kept, and no piece is counted once more.
     assert max(texts.held) <= 3 * STEP + 3 * len(TEXT)
     assert texts.held[-1] >= 3 * len(TEXT)
     assert texts.budget.held == 0
