@@ -59,13 +59,13 @@ class Part:
 
     async def read(self, limit: int) -> bytes:
         """Return the rest of the part. Raises `BodyTooLarge` above ``limit`` bytes."""
-        chunks, size = [], 0
+        # One block, as for a `whole_body`.
+        whole = bytearray()
         async for chunk in self:
-            size += len(chunk)
-            if size > limit:
+            whole += chunk
+            if len(whole) > limit:
                 refuse_length(limit)
-            chunks.append(chunk)
-        return b"".join(chunks)
+        return bytes(whole)
 
 
 class MultipartStream:
