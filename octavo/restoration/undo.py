@@ -26,6 +26,15 @@ class UndoOutlook(NamedTuple):
     reversions: tuple[Reversion, ...]
     kept: tuple[KeptFile, ...]
 
+    @property
+    def size(self) -> int:
+        """The bytes of the texts that are read for it."""
+        return sum(
+            each.target.size
+            for each in self.reversions
+            if each.target is not None and each.needs_text
+        )
+
 
 class HistoryPruned(Exception):
     """The time is so early that revisions from then may no longer be stored; ``offered`` is not.

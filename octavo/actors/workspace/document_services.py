@@ -95,6 +95,8 @@ async def read_current(
         behind = [each.stored.revision.file_id for each in files if each.behind]
         if not behind and not any(each.unread for each in files):
             break
+        # They are read again, and may have megabytes until then.
+        del files, found
         # One message that names no file records that documents are read.
         for at in range(0, max(len(behind), 1), FOLLOWED_AT_ONCE):
             some = tuple(behind[at : at + FOLLOWED_AT_ONCE])

@@ -11,6 +11,7 @@ from octavo.accounts.caller import Caller
 from octavo.actors.workspace.messages import ChangesetRefused
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.file_schemas import ChangesetResultSchema, FileChangeSchema, changeset_result
+from octavo.http.api.metering import memory_of
 from octavo.http.api.refusals import refused_with
 from octavo.http.api.store_problems import WorkspaceBusy
 from octavo.http.api.workspaces import WorkspacePath
@@ -32,7 +33,13 @@ from octavo.model.files.reversion import OUTDATED_BY, Action, KeptFile, KeptReas
 from octavo.model.identity import AccountId, Digest, MutationId, WorkspaceId
 from octavo.model.refusal import MutationReused, TooManyFiles, UnrenderableNote
 from octavo.model.usage import StorageLimitReached
-from octavo.restoration.undo import HistoryPruned, OutlookOutdated, ProgramUndo, UndoOutlook
+from octavo.restoration.undo import (
+    MAX_BYTES,
+    HistoryPruned,
+    OutlookOutdated,
+    ProgramUndo,
+    UndoOutlook,
+)
 from octavo.store import Store
 from octavo.store.scripts import accounts
 from octavo.store.scripts.changesets import receipts
@@ -232,6 +239,8 @@ class ClientChangeOperations:
             outlook = await self._outlook(workspace_id, changes, "/since")
             if before is not None:
                 return await _result(before, outlook)
+            # Without waiting: the request may hold the memory of its body. More is refused below.
+            call.take(memory_of(min(outlook.size, MAX_BYTES)))
             try:
                 operations = await self._undo.operations(workspace_id, outlook)
                 if not operations:

@@ -87,8 +87,11 @@ def monthly_limit_problem(refusal: DownloadLimitReached | WriteLimitReached) -> 
     return problem(refusal.detail, limit=refusal.limit, retry_after=refusal.retry_after)
 
 
-_COPIES = 3
-"""The memory of texts while a response is made, as a multiple of their bytes."""
+_COPIES = 4
+"""The memory of texts while a response is made, as a multiple of their bytes.
+
+One emoji is enough for a text to have four bytes for each character (PEP 393).
+"""
 
 
 class Metering:

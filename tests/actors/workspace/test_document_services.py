@@ -1,6 +1,7 @@
 """Documents are brought up to date in portions, and in threads that workspaces share fairly."""
 
 import threading
+import weakref
 from dataclasses import dataclass, field
 
 import pytest
@@ -93,6 +94,27 @@ async def test_files_are_read_when_their_documents_have_followed(
     found = await folder.current()
     assert (folder.followed, folder.reads) == (followed, reads)
     assert any(each.behind for each in found) != folder.succeeds
+
+
+async def test_texts_are_freed_while_documents_follow() -> None:
+    class Read(list[WholeFile]):
+        """A list that can be referred to weakly."""
+
+    read: list[weakref.ref[Read]] = []
+    folder = Folder(names(3))
+
+    async def current(merge: MergeUpdates | None) -> list[WholeFile]:
+        found = Read(await folder.read(merge))
+        read.append(weakref.ref(found))
+        return found
+
+    async def follow(message: FollowTexts) -> bool:
+        assert [each() for each in read] == [None]
+        return await folder.follow(message)
+
+    found = await read_current(current, lambda each: each, follow)
+    assert len(found) == 1
+    assert folder.followed == [3]
 
 
 async def test_actor_brings_few_documents_up_to_date_at_once(

@@ -8,6 +8,8 @@ from urllib.parse import urlencode
 import pytest
 import trio
 
+from octavo.http.api.metering import memory_of
+from octavo.http.contract.memory_budget import COUNTED
 from octavo.model.files.changeset import ChangeOperation
 from octavo.model.identity import WorkspaceId
 from octavo.restoration.undo import ProgramUndo, UndoOutlook
@@ -15,6 +17,7 @@ from octavo.store.scripts import program_changes
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import START
 from tests.fakes.notes_api import Client, NotesApi, account_id, refusal, tag_of
+from tests.fakes.refused_memory import refuse_first
 
 ASSISTANT = "https://assistant.example/client.json"
 OTHER = "https://other.example/client.json"
@@ -183,6 +186,22 @@ async def test_repeated_undo_has_one_effect(api: NotesApi, assistant: Client) ->
     assert refusal(other) == (409, "mutation_reused")
     receipt = await api.owner.get(f"{api.place}/receipts/{mutation}")
     assert receipt.json()["changes"] == first.json()["changes"]
+
+
+async def test_memory_for_texts_is_reserved_before_they_return(
+    api: NotesApi, assistant: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {"a.md": "a" * COUNTED, "b.md": "b" * COUNTED, "c.md": "c" * COUNTED}
+    files = {path: (await api.note(path, text)).id for path, text in before.items()}
+    await write(api, assistant, files["a.md"], text="1")
+    await write(api, assistant, files["b.md"], text="2")
+    # What is moved is not read.
+    await write(api, assistant, files["c.md"], path="moved.md")
+    reserved = refuse_first(monkeypatch)
+    assert refusal(await undo(api)) == (503, "server_busy")
+    assert (await undo(api)).status == 200
+    assert reserved == [memory_of(2 * COUNTED)] * 2
+    assert await paths(api) == before
 
 
 async def test_undo_since_a_time_keeps_what_was_before(api: NotesApi, assistant: Client) -> None:

@@ -6,11 +6,12 @@ import pytest
 from pycrdt import Doc, Map, Text
 
 from octavo.http.api import reading
-from octavo.http.contract.memory_budget import COUNTED, Hold, MemoryBudget
-from octavo.http.contract.problems import ServerBusy
+from octavo.http.api.metering import memory_of
+from octavo.http.contract.memory_budget import COUNTED
 from octavo.model.accounts.access_limits import READ
 from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import NOBODYS, Json, Note, NotesApi, refusal
+from tests.fakes.refused_memory import refuse_first
 from tests.fakes.yjs_device import Device
 
 START = "one\ntwo\nthree\n"
@@ -189,20 +190,11 @@ async def test_earlier_revision_is_restored_into_the_same_document(
 async def test_memory_for_a_text_is_reserved_before_it_is_restored(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    hold = MemoryBudget.hold
-    reserved: list[int] = []
-
-    def reserve(budget: MemoryBudget, client: str | None, size: int, *, own: int = 0) -> Hold:
-        reserved.append(size)
-        if len(reserved) == 1:
-            raise ServerBusy
-        return hold(budget, client, size, own=own)
-
     long = "x" * COUNTED
     note = await api.note("a.md", long)
     first = note.revision
     await note.update(text="later")
-    monkeypatch.setattr(MemoryBudget, "hold", reserve)
+    reserved = refuse_first(monkeypatch)
 
     async def restore() -> Response:
         if way == "operation":
@@ -213,7 +205,7 @@ async def test_memory_for_a_text_is_reserved_before_it_is_restored(
     assert refusal(await restore()) == (503, "server_busy")
     assert await text_of(note) == "later"
     assert (await restore()).status == 200
-    assert reserved == [3 * len(long)] * 2
+    assert reserved == [memory_of(len(long))] * 2
     assert await text_of(note) == long
 
 
