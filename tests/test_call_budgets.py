@@ -15,7 +15,7 @@ import pytest
 
 from tests.project.source import ROOT
 
-RUNS = 5
+RUNS = 3
 BUDGETS = {
     "save, 1 writer": 478,
     "save, 16 writers": 270,
