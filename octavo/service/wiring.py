@@ -201,7 +201,7 @@ def wire_application(
             MemberOperations(members, parts.access),
             InvitationOperations(invitations, parts.access, now=now, public_url=public_url),
             FileOperations(submitter, texts),
-            SaveOperations(submitter, metering),
+            SaveOperations(submitter, metering, store),
             ChangesetOperations(submitter, store, images),
             ReadingOperations(submitter, store, metering, parts.texts),
             HistoryOperations(store, parts.access, metering),

@@ -572,7 +572,7 @@ async def _serving(
                 public_url=PUBLIC_URL,
             ),
             FileOperations(pushing, texts),
-            SaveOperations(pushing, metering),
+            SaveOperations(pushing, metering, store),
             ChangesetOperations(pushing, store, uploaded),
             AttachmentOperations(pushing, images.uploads, uploaded, texts),
             ContentOperations(store, images.blobs, images.thumbnails, access, metering),

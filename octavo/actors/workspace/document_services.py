@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol, TypeVar
 
 from octavo.actors.workspace.messages import FollowTexts
@@ -9,13 +10,15 @@ from octavo.documents import CheckText, DocumentBatch, DocumentCache, merged
 from octavo.model.documents.document import MergeUpdates
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import WorkspaceId
-from octavo.store.fair_turns import FairThreads
+from octavo.store.fair_turns import FairThreads, FairTurns
 from octavo.store.scripts.files import WholeFile
 
 T = TypeVar("T")
 MAX_THREADS = 2
 MAX_READS = 5
 """How often files are read again while their texts change."""
+LOADED_AT_ONCE = 2
+"""How many actors have long documents in memory to work on, before they wait for a thread."""
 FOLLOWED_AT_ONCE = 8
 """Documents that an actor brings up to date together: each may have megabytes."""
 
@@ -55,12 +58,14 @@ class DocumentServices:
         cache: the documents of all workspaces between saves.
         check_text: raises a `octavo.model.refusal.DomainError` for a text that no note may have.
         offload: runs work that may take long.
+        loading: the turns of those that load long documents.
     """
 
     cache: DocumentCache
     check_text: CheckText
     limits: DocumentLimits = field(default_factory=DocumentLimits)
     offload: Offload = inline_offload
+    loading: FairTurns = field(default_factory=partial(FairTurns, LOADED_AT_ONCE, 1))
 
     def document_batch(self, workspace_id: WorkspaceId) -> DocumentBatch:
         """Return the documents for a new batch of the workspace."""

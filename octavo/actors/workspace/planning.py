@@ -6,6 +6,7 @@ is ahead, `PositionMoved` is raised, and the state must be refreshed first.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -185,6 +186,24 @@ class ReadDocuments(NamedTuple):
     documents: DocumentBatch
 
 
+class _Wanted(NamedTuple):
+    """What is to be read of the documents of notes.
+
+    Attributes:
+        batch: the documents.
+        contents: the contents of the heads.
+        missing: those that are not cached.
+        behind: those that are, with earlier texts.
+        size: the bytes of the texts of both.
+    """
+
+    batch: DocumentBatch
+    contents: Mapping[FileId, ContentId]
+    missing: Sequence[FileId]
+    behind: Sequence[FileId]
+    size: int
+
+
 class _Loading(NamedTuple):
     """The documents of a batch, with what is to be loaded into them.
 
@@ -269,25 +288,27 @@ class Planner:
             operations = pending.push.changeset.operations
             saves += [each for each in operations if isinstance(each, SaveNote)]
         texts = await self._texts_to_relink(state, waiting) if moving else {}
-        loading = await self._load(state, [each.file_id for each in saves])
-        documents = loading.batch
+        wanted = self._wanted(state, [each.file_id for each in saves])
+        async with self._turn_for(wanted):
+            loading = await self._load(state, wanted)
+            documents = loading.batch
 
-        def relink(changeset: Changeset) -> Changeset:
-            return self._relinked(changeset, state, texts)
+            def relink(changeset: Changeset) -> Changeset:
+                return self._relinked(changeset, state, texts)
 
-        def work() -> PlannedBatch:
-            if saves:
-                loading.load()
-            batch = Batch(state.tree, state.position, now, self._new_id, documents, room)
-            verdicts = plan_all(batch, waiting, relink if texts else None)
-            prepared = compressed_texts(batch.plans) if long else {}
-            return PlannedBatch(batch, verdicts, documents.changed(), documents, prepared)
+            def work() -> PlannedBatch:
+                if saves:
+                    loading.load()
+                batch = Batch(state.tree, state.position, now, self._new_id, documents, room)
+                verdicts = plan_all(batch, waiting, relink if texts else None)
+                prepared = compressed_texts(batch.plans) if long else {}
+                return PlannedBatch(batch, verdicts, documents.changed(), documents, prepared)
 
-        updates = sum(map(size_of, saves))
-        work_on = len(saves) * (loading.size + written + BYTES_OF_A_SAVE) if saves else 0
-        long = written > INLINE_TEXT_BYTES or bool(texts)
-        much = work_on > INLINE_BYTES or updates > INLINE_UPDATE_BYTES or long
-        return await self._documents.offload(work) if much else work()
+            updates = sum(map(size_of, saves))
+            work_on = len(saves) * (loading.size + written + BYTES_OF_A_SAVE) if saves else 0
+            long = written > INLINE_TEXT_BYTES or bool(texts)
+            much = work_on > INLINE_BYTES or updates > INLINE_UPDATE_BYTES or long
+            return await self._documents.offload(work) if much else work()
 
     async def documents(
         self, state: WorkspaceState, queries: Sequence[MissingUpdate | FollowTexts]
@@ -303,42 +324,44 @@ class Planner:
                 read += query.file_ids
             else:
                 file_ids.append(query.file_id)
-        loading = await self._load(state, [*file_ids, *read])
-        batch, heads = loading.batch, state.tree.heads
+        wanted = self._wanted(state, [*file_ids, *read])
+        async with self._turn_for(wanted):
+            loading = await self._load(state, wanted)
+            batch, heads = loading.batch, state.tree.heads
 
-        def update_for(query: MissingUpdate | FollowTexts) -> DocumentUpdate | None:
-            if isinstance(query, FollowTexts) or query.file_id not in loading.contents:
-                return None
-            epoch_next = Epoch(heads[query.file_id].revision_id)
-            return batch.missing_update(query.file_id, query.epoch, query.vector, epoch_next)
+            def update_for(query: MissingUpdate | FollowTexts) -> DocumentUpdate | None:
+                if isinstance(query, FollowTexts) or query.file_id not in loading.contents:
+                    return None
+                epoch_next = Epoch(heads[query.file_id].revision_id)
+                return batch.missing_update(query.file_id, query.epoch, query.vector, epoch_next)
 
-        def work() -> ReadDocuments:
-            loading.load()
-            for file_id in read:
-                if file_id in loading.contents:
-                    batch.merge_updates(file_id, Epoch(heads[file_id].revision_id))
-            # Some begin a new epoch here.
-            updates = [update_for(each) for each in queries]
-            return ReadDocuments(updates, batch.changed(), batch)
+            def work() -> ReadDocuments:
+                loading.load()
+                for file_id in read:
+                    if file_id in loading.contents:
+                        batch.merge_updates(file_id, Epoch(heads[file_id].revision_id))
+                # Some begin a new epoch here.
+                updates = [update_for(each) for each in queries]
+                return ReadDocuments(updates, batch.changed(), batch)
 
-        asked = [each for each in queries if isinstance(each, MissingUpdate)]
-        loads = (
-            bool(loading.stored)
-            or batch.updates_beside(read)
-            or any(batch.must_load(each.file_id, each.epoch, each.vector) for each in asked)
-        )
-        much = loading.size * len(queries) > (INLINE_BYTES if loads else INLINE_CACHED_BYTES)
-        found = await self._documents.offload(work) if much else work()
-        unread = not loading.read and any(isinstance(each, FollowTexts) for each in queries)
-        unfixed = any(each.followed is None for each in loading.stored.values())
-        nothing = not (found.to_store or unread or (unfixed and not loading.read))
-        return found._replace(to_store=None) if nothing else found
+            asked = [each for each in queries if isinstance(each, MissingUpdate)]
+            loads = (
+                bool(loading.stored)
+                or batch.updates_beside(read)
+                or any(batch.must_load(each.file_id, each.epoch, each.vector) for each in asked)
+            )
+            much = loading.size * len(queries) > (INLINE_BYTES if loads else INLINE_CACHED_BYTES)
+            found = await self._documents.offload(work) if much else work()
+            unread = not loading.read and any(isinstance(each, FollowTexts) for each in queries)
+            unfixed = any(each.followed is None for each in loading.stored.values())
+            nothing = not (found.to_store or unread or (unfixed and not loading.read))
+            return found._replace(to_store=None) if nothing else found
 
-    async def _load(self, state: WorkspaceState, file_ids: Sequence[FileId]) -> _Loading:
-        """Return the documents of notes, and what is to be loaded into them."""
+    def _wanted(self, state: WorkspaceState, file_ids: Sequence[FileId]) -> _Wanted:
+        """Return what work on the documents of notes needs."""
         documents = self._documents.document_batch(self._id)
         if not file_ids:
-            return _Loading(documents, {}, {}, read=False)
+            return _Wanted(documents, {}, [], [], 0)
         heads = state.tree.heads
         contents = {
             file_id: heads[file_id].content_id
@@ -346,10 +369,19 @@ class Planner:
             if file_id in heads and heads[file_id].kind == "note" and heads[file_id].path
         }
         missing, behind = documents.take(contents)
+        size = sum(heads[file_id].size for file_id in (*missing, *behind))
+        return _Wanted(documents, contents, missing, behind, size)
+
+    def _turn_for(self, wanted: _Wanted) -> AbstractAsyncContextManager[None]:
+        """Have a turn for the block if the documents are long: each may take many megabytes."""
+        return nullcontext() if wanted.size <= INLINE_BYTES else self._documents.loading.turn()
+
+    async def _load(self, state: WorkspaceState, wanted: _Wanted) -> _Loading:
+        """Return the documents of notes, and what is to be loaded into them."""
+        documents, contents, missing, behind, size = wanted
         if not missing and not behind:
             return _Loading(documents, {}, contents, read=False)
-        little = sum(heads[file_id].size for file_id in (*missing, *behind)) <= INLINE_BYTES
-        read = self._store.read if little else self._store.read_much
+        read = self._store.read if size <= INLINE_BYTES else self._store.read_much
         found = await read(documents_of(self._id, missing, behind))
         if found is None:
             raise WorkspaceGone

@@ -190,7 +190,6 @@ class ChangesetOperations:
             UnsupportedProtocol,
         ),
         body=json_body(ChangesetInput, limit=LONGEST_CHANGE),
-        must_respond=True,
     )
     async def push_changeset(
         self, call: Call, path: WorkspacePath, headers: SyncProtocol, body: ChangesetInput

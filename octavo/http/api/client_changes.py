@@ -225,7 +225,6 @@ class ClientChangeOperations:
             WorkspaceBusy,
         ),
         body=json_body(UndoInput, limit=_LONGEST_BODY),
-        must_respond=True,
     )
     async def undo_client_changes(
         self, call: Call, path: WorkspacePath, body: UndoInput

@@ -227,6 +227,7 @@ class McpOperations:
         ),
         body=_MessageBody(McpMessage, LONGEST_MESSAGE, None),
         time=_SECONDS,
+        reads=True,
         errors=MCP_ERROR,
     )
     async def serve_mcp(self, call: Call, body: McpMessage) -> McpMessage | Reply[None]:

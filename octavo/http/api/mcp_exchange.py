@@ -9,10 +9,11 @@ from octavo.http.api.mcp import (
     write_scope_missing,
 )
 from octavo.http.api.mcp_notes import NotesOfApi
-from octavo.http.contract.call import Call
+from octavo.http.contract.call import Call, Principal
 from octavo.http.contract.error_format import RPC_MEMBER
 from octavo.http.contract.in_process import PerformAs, api_as
 from octavo.http.contract.problems import Problem
+from octavo.http.server.asgi import Receive, Scope
 from octavo.mcp.protocol import UNKNOWN_METHOD, ProtocolError, RoutingHeaders
 from octavo.mcp.reading_tools import reading_tools
 from octavo.mcp.server import McpCaller, McpServer, WriteScopeMissing
@@ -32,7 +33,16 @@ def mcp_exchange(perform: PerformAs, *, public_url: str, writes: bool) -> Exchan
 
     async def exchange(call: Call, document: object, headers: McpHeaders) -> object:
         caller = call.principal_as(Caller)
-        api = api_as(caller, perform, call.scope, call.request_id)
+
+        async def performed(
+            scope: Scope, receive: Receive, request_id: str, principal: Principal
+        ) -> object:
+            result = await perform(scope, receive, request_id, principal)
+            # What it says of a change is sent.
+            call.changed |= scope["method"] != "GET"
+            return result
+
+        api = api_as(caller, performed, call.scope, call.request_id)
         sender = McpCaller(
             NotesOfApi(api, public_url), may_write=caller.scopes is None or WRITE in caller.scopes
         )

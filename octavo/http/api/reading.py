@@ -226,6 +226,7 @@ class ReadingOperations:
             _live(current.head, within)
             await self._metering.read(call, current.value.amount)
             return current.value.reply
+        await _reserve(call, await self._store.read(files.sizes(workspace_id, [file_id])))
         whole = await read_current(
             lambda merge: self._store.read_much(files.whole_file(workspace_id, file_id, merge)),
             lambda found: _seen(found, within),
@@ -345,6 +346,10 @@ class ReadingOperations:
         """Return a revision with its text."""
         workspace_id, within = await self._access.visible(call, path.workspace_id)
         await self._metering.admit(call)
+        named = [path.revision_id]
+        await _reserve(
+            call, await self._store.read(files.sizes(workspace_id, [], named, full=False))
+        )
         script = files.revision(workspace_id, path.file_id, path.revision_id, within)
         stored = await self._store.read_much(script)
         if stored is None:
@@ -367,6 +372,7 @@ class ReadingOperations:
         confinable=True,
         problems=(NotFound, *refused_with(TooManyFiles), WorkspaceBusy, *METERED),
         body=json_body(ReadFilesInput, limit=_LONGEST_BODY),
+        reads=True,
     )
     async def read_files(
         self, call: Call, path: WorkspacePath, body: ReadFilesInput
@@ -380,6 +386,8 @@ class ReadingOperations:
             [RevisionId(each) for each in body.revision_ids],
             MAX_BYTES,
         )
+        size = await self._store.read(files.sizes(*named[:3], full=body.content == "full"))
+        await _reserve(call, min(size, MAX_BYTES))
         if body.content == "full":
             whole, revisions = await read_current(
                 lambda merge: self._store.read_much(files.whole_files(*named, merge, within)),

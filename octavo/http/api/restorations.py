@@ -249,7 +249,6 @@ class RestorationOperations:
         status=201,
         problems=(NotFound, *refused_with(MutationReused)),
         body=json_body(RestorationInput, limit=_LONGEST_BODY),
-        must_respond=True,
     )
     async def restore_workspace(
         self, call: Call, path: WorkspacePath, body: RestorationInput

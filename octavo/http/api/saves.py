@@ -3,10 +3,11 @@
 import trio
 from pydantic_core import MISSING
 
+from octavo.actors.workspace.messages import HeadOf
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.file_schemas import NoteSaveSchema, note_save
 from octavo.http.api.files import COMMON_PROBLEMS, ETAG, LONGEST_CHANGE, FilePath
-from octavo.http.api.metering import METERED, Metering
+from octavo.http.api.metering import METERED, Metering, memory_of
 from octavo.http.api.refusals import DOCUMENT_PROBLEMS, refused_with
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -18,9 +19,11 @@ from octavo.model.documents.initial_document import NOTHING
 from octavo.model.documents.state_vector import LONG_BYTES, NO_CLIENTS, read_state_vector
 from octavo.model.etag import entity_tag
 from octavo.model.files.changeset import SaveNote
-from octavo.model.identity import Epoch
+from octavo.model.identity import Epoch, FileId, WorkspaceId
 from octavo.model.refusal import InvalidContent, MutationReused
 from octavo.model.usage import Amount, StorageLimitReached
+from octavo.store import Store
+from octavo.store.scripts.files import sizes
 
 
 class SaveNoteInput(ContractModel):
@@ -40,8 +43,9 @@ class SaveNoteInput(ContractModel):
 class SaveOperations:
     """Saves of documents."""
 
-    def __init__(self, submitter: ChangesetSubmitter, metering: Metering) -> None:
+    def __init__(self, submitter: ChangesetSubmitter, metering: Metering, store: Store) -> None:
         self._submitter = submitter
+        self._store = store
         self._metering = metering
 
     @operation(
@@ -74,6 +78,7 @@ class SaveOperations:
             read_state_vector(vector)
         else:
             await trio.to_thread.run_sync(read_state_vector, vector)
+        await self._reserve(call, workspace_id, file_id)
         save = SaveNote(file_id, Epoch(body.epoch), body.update)
         receipt = await self._submitter.push(call, workspace_id, (save,), body.mutation_id)
         missing_update = await self._submitter.missing_update(
@@ -88,3 +93,12 @@ class SaveOperations:
                 self._metering.add(call, amount)
         tag = (b"etag", entity_tag(outcome.head.revision_id))
         return Reply(note_save(outcome, missing_update), headers=(tag,))
+
+    async def _reserve(self, call: Call, workspace_id: WorkspaceId, file_id: FileId) -> None:
+        """Reserve memory for all of a long note, which the device may lack: before it changes."""
+        head = self._submitter.workspaces.answer(workspace_id, HeadOf(file_id), None)
+        if head is None:
+            size = await self._store.read(sizes(workspace_id, [file_id], full=False))
+        else:
+            size = head.size
+        await call.expect(memory_of(size))

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from octavo.http.contract.memory_budget import COUNTED
-from octavo.http.contract.reservation import reservation_of, reserved
+from octavo.http.contract.reservation import reservation_of
 
 if TYPE_CHECKING:
     from octavo.http.contract.memory_budget import Hold, MemoryBudget
@@ -68,12 +68,16 @@ class Call:
         principal: the caller; None under `Security.NONE`.
         client: the client's address; None without one (a Unix socket).
         holder: whose memory it uses: the account's, or that of the client's address without one.
+        body: the memory of the body; None if it is small.
+        changed: whether a message that reads at most was found to change something.
         hold: the memory that is reserved, released when the response was sent; None if small.
         has_long_texts: whether some of it is for long texts, which are encoded in slices.
     """
 
     __slots__ = (
         "_memory",
+        "body",
+        "changed",
         "client",
         "has_long_texts",
         "hold",
@@ -98,8 +102,9 @@ class Call:
         self.scope = scope
         self.principal: Principal | None = None
         self.client = self.holder = client
+        self.body: Hold | None = None
         self.hold: Hold | None = None
-        self.has_long_texts = False
+        self.changed = self.has_long_texts = False
 
     def authenticated_as(self, principal: Principal) -> None:
         """Set the caller."""
@@ -109,14 +114,13 @@ class Call:
     async def expect(self, size: int) -> None:
         """Reserve ``size`` bytes in all for a response that may be as large as others were.
 
-        Waits for room for a moment, unless memory is reserved already; raises `ServerBusy` without
-        room. Cancelling reserves nothing.
+        Waits for room for a moment, unless memory is reserved already: those that hold some could
+        wait for each other. Raises `ServerBusy` without room. Cancelling reserves nothing.
         """
-        if self.hold is not None:
-            self.hold.grow(max(self.hold.size, size))
+        if self.hold is not None or self._own():
+            self._take(size)
         elif size >= COUNTED:
-            outer = reservation_of(self.scope)
-            self.hold = await reserved(self._memory, self.holder, size, outer)
+            self.hold = await self._memory.wait_briefly(self.holder, size)
 
     async def reserve(self, size: int) -> None:
         """Reserve ``size`` bytes in all for long texts, before they are read; few are not counted.
@@ -132,10 +136,19 @@ class Call:
         Raises `ServerBusy` without room: what would wait with it uses memory, too.
         """
         self.has_long_texts |= size >= COUNTED
+        self._take(size)
+
+    def _take(self, size: int) -> None:
         if self.hold is not None:
-            self.hold.grow(max(self.hold.size, size))
+            self.hold.grow(max(self.hold.size, size), own=self._own())
         elif size >= COUNTED:
-            self.hold = self._memory.hold(self.holder, size)
+            self.hold = self._memory.hold(self.holder, size, own=self._own())
+
+    def _own(self) -> int:
+        """Return the bytes that the request has reserved besides: its body, and those of a page."""
+        outer = reservation_of(self.scope)
+        body = 0 if self.body is None else self.body.size
+        return body if outer is None else body + outer.size
 
     def keep(self, size: int) -> None:
         """Keep ``size`` bytes of what is reserved; few are not counted."""

@@ -72,6 +72,7 @@ class Endpoint:
     __slots__ = (
         "_authenticator",
         "_body",
+        "_changes",
         "_declared",
         "_elapsed",
         "_expected",
@@ -128,7 +129,8 @@ class Endpoint:
         # A stream that could only wait for memory is not started.
         self._room = STEP if operation.streams else 0
         # A large response that is expected may be refused.
-        self._may_be_refused = operation.body is None and not operation.must_respond
+        self._changes = operation.method != "GET" and not operation.reads
+        self._may_be_refused = operation.body is None and not self._changes
         self._parameters = Parameters(operation)
         self._has_parameters = any(
             (operation.path_model, operation.query_model, operation.header_model)
@@ -216,11 +218,12 @@ class Endpoint:
         """
         self._expected = max(size, self._expected - self._expected // _FORGOTTEN)
         counted = size if size >= COUNTED else 0
+        must_respond = self._changes or call.changed
         if call.hold is not None:
-            resize = call.hold.resize if self.operation.must_respond else call.hold.grow
+            resize = call.hold.resize if must_respond else call.hold.grow
             resize(counted)
         elif counted:
-            held = self._memory.count if self.operation.must_respond else self._memory.hold
+            held = self._memory.count if must_respond else self._memory.hold
             call.hold = held(call.holder, counted)
 
     async def perform(
@@ -298,6 +301,7 @@ class Endpoint:
                 if size >= COUNTED:
                     self._memory.require_room(call.holder, size)
                     with CountedBody(self._memory, call.holder) as counted:
+                        call.body = counted.hold
                         arguments["body"] = await counted.read(body, scope["headers"], receive)
                         if self._elapsed() - authenticated > AUTHENTICATED_SECONDS:
                             await self._authenticate_again(call)

@@ -30,6 +30,11 @@ repeated, would keep the event loop busy.
 """
 REFUSAL_SECONDS = 0.01
 """Seconds between two refusals of those of one client that wait together."""
+TURN_SECONDS = 0.5
+"""How long the first that waits keeps others from what becomes free; then they pass it as long.
+
+Otherwise one that needs most of all would keep everybody waiting, and the next like it as well.
+"""
 _LEFT = 8
 """The part of all, an eighth, that a reservation leaves free at most."""
 TOTAL = 160 * 1024 * 1024
@@ -63,11 +68,14 @@ class Hold:
         if more:
             self._budget._change(self._network, more)
 
-    def grow(self, size: int) -> None:
-        """Change the reservation to ``size`` bytes. Raises `ServerBusy` without room for more."""
+    def grow(self, size: int, *, own: int = 0) -> None:
+        """Change the reservation to ``size`` bytes. Raises `ServerBusy` without room for more.
+
+        ``own`` is what the same request has reserved besides.
+        """
         more = size - self.size
         budget = self._budget
-        room = more <= 0 or budget._make_room(self._network, more, own=self.size)
+        room = more <= 0 or budget._make_room(self._network, more, own=self.size + own)
         if self.evicted or not room:
             raise ServerBusy
         self.resize(size)
@@ -230,12 +238,14 @@ class MemoryBudget:
                 return self._take(network, size)
         waiter = _Waiter(size, refused_at)
         self._waiting.setdefault(network, OrderedDict())[waiter] = None
+        self.evict_for_waiting()
         try:
             while not waiter.admitted.is_set():
-                with trio.move_on_after(STALLED_SECONDS) as soon:
+                with trio.move_on_at(_next_turn()) as soon:
                     await waiter.admitted.wait()
                 if soon.cancelled_caught:
-                    # What has made no progress since then may be evicted now.
+                    # Others may pass now, and what has made no progress may be evicted.
+                    self._admit()
                     self.evict_for_waiting()
         except BaseException:
             # It may have been admitted between its cancellation and its next run.
@@ -338,32 +348,38 @@ class MemoryBudget:
             self._waiting[network] = queue
             size = next(iter(queue)).size
             waits = self._may_have(network, size) and not self._has_room_in_all(size, keep)
-            if waits and self._fits(size):
+            if waits and self._fits(size) and _is_kept():
                 # Its turn remains: otherwise smaller requests would keep it waiting.
                 self._waiting.move_to_end(network, last=False)
                 return
 
     def evict_for_waiting(self) -> None:
-        """Make room for the first of those that wait, as far as holds may be evicted."""
-        first = None if self._evicting else self._first()
-        if first is not None and self._make_room(*first):
-            self._admit()
+        """Make room for those whose turn it is, as far as holds may be evicted."""
+        if self._evicting:
+            return
+        for network, size in self._whose_turn():
+            if network in self._waiting and self._make_room(network, size):
+                self._admit()
 
-    def _first(self) -> tuple[str, int] | None:
-        """Return the first that waits for others, with the bytes that it needs.
+    def _whose_turn(self) -> list[tuple[str, int]]:
+        """Return those that wait for others, with the bytes that they need.
 
-        One that waits for what it holds itself is none of them.
+        The first alone while it keeps its turn. One that waits for what it holds itself is none of
+        them.
         """
+        found: list[tuple[str, int]] = []
         for network, queue in self._waiting.items():
             size = next(iter(queue)).size
             if self._may_have(network, size) and (self._fits(size) or len(self._waiting) == 1):
-                return network, size
-        return None
+                found.append((network, size))
+                if _is_kept():
+                    break
+        return found
 
     def _first_size(self) -> int:
-        """Return the bytes that the first of those that wait for others needs; 0 without any."""
-        first = self._first()
-        return first[1] if first is not None and self._fits(first[1]) else 0
+        """Return the bytes that the first of those that wait for others needs, in its turn."""
+        first = self._whose_turn()[:1] if _is_kept() else []
+        return sum(size for _, size in first if self._fits(size))
 
     def _forget(self, network: str, waiter: _Waiter) -> None:
         queue = self._waiting[network]
@@ -372,6 +388,16 @@ class MemoryBudget:
             del self._waiting[network]
         # The next waiter may need less.
         self._admit()
+
+
+def _is_kept() -> bool:
+    """Return whether the first that waits keeps its turn now."""
+    return int(trio.current_time() / TURN_SECONDS) % 2 == 0
+
+
+def _next_turn() -> float:
+    """Return when that changes."""
+    return (int(trio.current_time() / TURN_SECONDS) + 1) * TURN_SECONDS
 
 
 def _stalled(holds: dict[Hold, None], now: float) -> Hold | None:

@@ -92,8 +92,8 @@ class Declaration:
         media_types: the media types of a `Stream`.
         page_headers: the security headers of an `HtmlPage`.
         errors: the format of refusals; None for problem details.
-        must_respond: the response is sent even when memory is short. Any other response of at least
-            `memory_budget.COUNTED` bytes may be refused, so its handler must not change anything.
+        reads: an operation with a body that changes nothing, as those without a body by GET. When
+            memory is short, its response may be refused; that of any other is sent.
     """
 
     id: str
@@ -118,7 +118,7 @@ class Declaration:
     media_types: tuple[str, ...] = ()
     page_headers: Headers = PAGE_HEADERS
     errors: ErrorFormat | None = None
-    must_respond: bool = False
+    reads: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -179,7 +179,7 @@ def operation(
     media_types: tuple[str, ...] = (),
     page_headers: Headers = PAGE_HEADERS,
     errors: ErrorFormat | None = None,
-    must_respond: bool = False,
+    reads: bool = False,
 ) -> Callable[[Handler[S, P, R]], Handler[S, P, R]]:
     """Declare an operation at its handler; the arguments are those of `Declaration`.
 
@@ -209,7 +209,7 @@ def operation(
         media_types=media_types,
         page_headers=page_headers,
         errors=errors,
-        must_respond=must_respond,
+        reads=reads,
     )
 
     def declare(handler: Handler[S, P, R]) -> Handler[S, P, R]:

@@ -42,10 +42,15 @@ class Reservation:
     async def reserve(self, size: int) -> None:
         """Reserve ``size`` more bytes; few are not counted. Raises `ServerBusy` without room.
 
-        Cancelling reserves nothing.
+        Waits for room for a moment, unless it has reserved some already: those that hold memory
+        could wait for each other. Cancelling reserves nothing.
         """
-        if size >= COUNTED:
-            self.keep(await reserved(self._memory, self.holder, size, self))
+        if size < COUNTED:
+            return
+        if own := self.size:
+            self.keep(self._memory.hold(self.holder, size, own=own))
+        else:
+            self.keep(await self._memory.wait_briefly(self.holder, size))
 
     async def read(self, body: BodyKind[T], headers: Headers, receive: Receive) -> T:
         """Return a body, whose bytes are reserved as they arrive; raises as `CountedBody.read`."""
@@ -89,16 +94,3 @@ def reservation_of(scope: Scope) -> Reservation | None:
     """Return the reservation of the request that ``scope`` is part of; None for an operation."""
     found: Reservation | None = scope.get(_MEMBER)
     return found
-
-
-async def reserved(
-    memory: MemoryBudget, holder: str | None, size: int, outer: Reservation | None
-) -> Hold:
-    """Reserve ``size`` bytes, for a request that has reserved ``outer``.
-
-    It waits for room for a moment. One that holds memory already does not: those that hold some
-    could wait for each other. Raises `ServerBusy` without room. Cancelling reserves nothing.
-    """
-    if outer is not None and outer.size:
-        return memory.hold(holder, size, own=outer.size)
-    return await memory.wait_briefly(holder, size)

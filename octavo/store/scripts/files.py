@@ -254,6 +254,32 @@ def sizes_of(
     return read_sizes
 
 
+def sizes(
+    workspace_id: WorkspaceId,
+    file_ids: Sequence[FileId],
+    revision_ids: Sequence[RevisionId] = (),
+    *,
+    full: bool = True,
+) -> Script[int]:
+    """Return the bytes of the texts of live files and revisions, if ``full`` with the documents."""
+    named: list[tuple[str, Sequence[str]]] = [
+        (_SIZES_OF_HEADS, file_ids),
+        (_SIZES_OF_REVISIONS, revision_ids),
+    ]
+    if full:
+        named.append((_SIZES_OF_DOCUMENTS, file_ids))
+
+    async def read_sizes(transaction: Transaction) -> int:
+        return sum(
+            [
+                sum([row[1] for row in await select_in(transaction, sql, workspace_id, names)])
+                for sql, names in named
+            ]
+        )
+
+    return read_sizes
+
+
 def whole_files(
     workspace_id: WorkspaceId,
     file_ids: Sequence[FileId],

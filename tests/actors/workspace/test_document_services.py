@@ -2,20 +2,31 @@
 
 import threading
 import weakref
+from contextlib import closing
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import pytest
 import trio
 
-from octavo.actors.workspace.document_services import FOLLOWED_AT_ONCE, Threads, read_current
+from octavo.actors.workspace.document_services import (
+    FOLLOWED_AT_ONCE,
+    LOADED_AT_ONCE,
+    Threads,
+    read_current,
+)
 from octavo.actors.workspace.messages import FollowTexts, MissingUpdate
-from octavo.actors.workspace.planning import Planner
+from octavo.actors.workspace.planning import INLINE_BYTES, Planner
 from octavo.model.documents.document import MergeUpdates
 from octavo.model.identity import Epoch, FileId, WorkspaceId
+from octavo.store import Script
 from octavo.store.fair_turns import working_for
 from octavo.store.scripts.files import StoredFile, WholeFile
+from octavo.store.sqlite import open_inline
 from tests.fakes.restored_workspace import revision
-from tests.fakes.workspace_rig import VAULT, note, serving
+from tests.fakes.workspace_rig import VAULT, create_workspace, note, serving
+
+T = TypeVar("T")
 
 
 async def test_workspace_with_much_work_leaves_a_thread_to_another() -> None:
@@ -115,6 +126,37 @@ async def test_texts_are_freed_while_documents_follow() -> None:
     found = await read_current(current, lambda each: each, follow)
     assert len(found) == 1
     assert folder.followed == [3]
+
+
+async def test_few_actors_have_long_documents_in_memory_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    vaults = [WorkspaceId(f"vault-{number}") for number in range(6)]
+    with closing(open_inline()) as store:
+        for each in vaults:
+            await create_workspace(store, each)
+        async with serving(store) as rig:
+            for each in vaults:
+                await rig.push(note(each, "a.md", "x" * INLINE_BYTES * 2), workspace_id=each)
+            loading: set[WorkspaceId] = set()
+            most: list[int] = []
+            read_much = store.read_much
+
+            async def read(script: Script[T]) -> T:
+                mine = WorkspaceId(working_for.get())
+                loading.add(mine)
+                most.append(len(loading))
+                await trio.testing.wait_all_tasks_blocked()
+                loading.discard(mine)
+                return await read_much(script)
+
+            monkeypatch.setattr(store, "read_much", read)
+            async with trio.open_nursery() as nursery:
+                for each in vaults:
+                    missing = MissingUpdate(FileId(each), Epoch(""), b"\0")
+                    nursery.start_soon(rig.directory.ask, each, missing)
+    assert most.count(LOADED_AT_ONCE) > 0
+    assert max(most) == LOADED_AT_ONCE
 
 
 async def test_actor_brings_few_documents_up_to_date_at_once(

@@ -7,7 +7,8 @@ from pycrdt import Doc, Map, Text
 
 from octavo.http.api import reading
 from octavo.http.api.metering import memory_of
-from octavo.http.contract.memory_budget import COUNTED
+from octavo.http.contract.memory_budget import COUNTED, Hold, MemoryBudget
+from octavo.http.contract.problems import ServerBusy
 from octavo.model.accounts.access_limits import READ
 from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import NOBODYS, Json, Note, NotesApi, refusal
@@ -207,6 +208,34 @@ async def test_memory_for_a_text_is_reserved_before_it_is_restored(
     assert (await restore()).status == 200
     assert reserved == [memory_of(len(long))] * 2
     assert await text_of(note) == long
+
+
+@pytest.mark.parametrize("awake", [True, False])
+async def test_memory_for_a_long_note_is_reserved_before_it_is_saved(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch, awake: bool
+) -> None:
+    long = "x" * COUNTED
+    note = await api.note("a.md", long)
+    device = await device_of(note)
+    device.insert(0, "zero\n")
+    if not awake:
+        monkeypatch.setattr(type(api.directory), "answer", lambda *_: None)
+    wait = MemoryBudget.wait_briefly
+    reserved: list[int] = []
+
+    async def reserve(budget: MemoryBudget, client: str | None, size: int) -> Hold:
+        reserved.append(size)
+        if len(reserved) == 1:
+            raise ServerBusy
+        return await wait(budget, client, size)
+
+    monkeypatch.setattr(MemoryBudget, "wait_briefly", reserve)
+    assert refusal(await save(note, device)) == (503, "server_busy")
+    monkeypatch.setattr(MemoryBudget, "hold", MemoryBudget.count)
+    assert await text_of(note) == long
+    assert (await save(note, device)).status == 200
+    assert reserved[0] == memory_of(len(long))
+    assert await text_of(note) == "zero\n" + long
 
 
 async def test_deleted_note_is_restored_to_an_earlier_revision(api: NotesApi) -> None:

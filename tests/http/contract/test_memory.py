@@ -42,6 +42,7 @@ class Texts:
     go_on: trio.Event = field(default_factory=trio.Event)
     waits: bool = False
     taken: int = 0
+    changes: bool = False
 
     @operation(
         id="take",
@@ -74,13 +75,40 @@ class Texts:
         tag="t",
         summary="Change",
         security=Security.NONE,
-        must_respond=True,
     )
     async def change(self, call: Call) -> Text:
         call.take(self.taken)
         self.held.append(self.budget.held)
         await self.go_on.wait()
         return Text(text=TEXT)
+
+    @operation(
+        id="look",
+        method="POST",
+        path="/api/look",
+        tag="t",
+        summary="Look",
+        security=Security.NONE,
+        reads=True,
+    )
+    async def look(self, call: Call) -> Text:
+        call.changed = self.changes
+        await self.go_on.wait()
+        return Text(text=TEXT)
+
+    @operation(
+        id="add",
+        method="POST",
+        path="/api/add",
+        tag="t",
+        summary="Add",
+        security=Security.NONE,
+        status=204,
+        body=json_body(TextInput, limit=LIMIT),
+    )
+    async def add(self, call: Call, body: TextInput) -> None:
+        call.take(self.taken)
+        self.held.append(self.budget.held)
 
     @operation(
         id="weigh",
@@ -303,6 +331,41 @@ async def test_response_to_a_committed_change_is_sent_without_memory(taken: int)
             await change()
     assert [each.status for each in responses] == [200, 200]
     assert texts.budget.held == 0
+
+
+@pytest.mark.parametrize("changes", [True, False])
+async def test_response_of_an_operation_that_reads_is_refused_unless_it_changed_something(
+    changes: bool,
+) -> None:
+    texts = Texts(changes=changes)
+    responses: list[Response] = []
+
+    async def look() -> None:
+        responses.append(await ask(texts.application(), "POST", "/api/look"))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(look)
+        await trio.testing.wait_all_tasks_blocked()
+        with texts.budget.count(CLIENT, STEP):
+            texts.go_on.set()
+            await trio.testing.wait_all_tasks_blocked()
+    assert [each.status for each in responses] == [200 if changes else 503]
+    assert texts.budget.held == 0
+
+
+async def test_request_that_is_alone_may_need_more_than_its_client_beside_its_body() -> None:
+    texts = Texts(taken=STEP)
+    body = b'{"text":"%b"}' % (b"x" * COUNTED)
+    headers = [(b"content-type", b"application/json")]
+
+    async def add() -> Response:
+        return await ask(texts.application(), "POST", "/api/add", headers=headers, body=[body])
+
+    assert (await add()).status == 204
+    assert texts.held == [STEP + len(body)]
+    # Another one of the client is in its way.
+    with texts.budget.hold(CLIENT, COUNTED):
+        assert (await add()).status == 503
 
 
 async def test_stream_without_memory_is_not_started() -> None:

@@ -14,6 +14,7 @@ from octavo.http.contract.memory_budget import (
     ROOM_SECONDS,
     STALLED_SECONDS,
     STEP,
+    TURN_SECONDS,
     Hold,
     MemoryBudget,
 )
@@ -170,7 +171,9 @@ async def test_those_of_one_client_that_wait_together_are_refused_one_after_anot
     assert budget.held == 0
 
 
-async def test_waiters_are_served_in_order_as_memory_is_released() -> None:
+async def test_waiters_are_served_in_order_as_memory_is_released(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     budget = MemoryBudget(TOTAL, PER_CLIENT)
     order: list[str] = []
 
@@ -194,7 +197,9 @@ async def test_waiters_are_served_in_order_as_memory_is_released() -> None:
     assert budget.held == 0
 
 
-async def test_cancelled_waiter_holds_nothing_and_admits_the_next() -> None:
+async def test_cancelled_waiter_holds_nothing_and_admits_the_next(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     budget = MemoryBudget(TOTAL, PER_CLIENT)
     admitted = trio.Event()
 
@@ -221,7 +226,9 @@ async def test_cancelled_waiter_holds_nothing_and_admits_the_next() -> None:
     assert budget.held == 0
 
 
-async def test_waiter_cancelled_during_a_release_holds_nothing() -> None:
+async def test_waiter_cancelled_during_a_release_holds_nothing(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     budget = MemoryBudget(TOTAL, PER_CLIENT)
 
     async def wait() -> None:
@@ -243,7 +250,7 @@ async def test_waiter_cancelled_during_a_release_holds_nothing() -> None:
             assert budget.held == TOTAL
 
 
-async def test_newcomer_does_not_overtake_waiters() -> None:
+async def test_newcomer_does_not_overtake_waiters(autojump_clock: trio.testing.MockClock) -> None:
     budget = MemoryBudget(10 * STEP, 10 * STEP)
     full = [budget.count(CLIENTS[0], STEP) for _ in range(10)]
     async with trio.open_nursery() as nursery:
@@ -334,7 +341,9 @@ async def test_hold_that_may_no_longer_be_evicted_is_kept(
     assert there.evicted == []
 
 
-async def test_what_is_evicted_goes_to_the_one_it_was_evicted_for_not_to_waiters() -> None:
+async def test_what_is_evicted_goes_to_the_one_it_was_evicted_for_not_to_waiters(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     there = Evictable()
     for client in ("a", "b"):
         there.hold(client, client, 40, trio.current_time())
@@ -379,7 +388,9 @@ async def test_one_that_waits_has_what_stalls_meanwhile(
     assert stalled.evicted
 
 
-async def test_growth_without_room_is_refused_and_changes_nothing() -> None:
+async def test_growth_without_room_is_refused_and_changes_nothing(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     budget = MemoryBudget(TOTAL, PER_CLIENT)
     with budget.hold("a", 30) as hold, budget.hold("b", 20), budget.hold("c", 20):
         with pytest.raises(ServerBusy):
@@ -389,7 +400,9 @@ async def test_growth_without_room_is_refused_and_changes_nothing() -> None:
     assert budget.held == 0
 
 
-async def test_hold_that_may_be_evicted_later_makes_room_for_one_that_waits() -> None:
+async def test_hold_that_may_be_evicted_later_makes_room_for_one_that_waits(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     budget = MemoryBudget(TOTAL, TOTAL)
     held = budget.hold(CLIENTS[0], TOTAL)
     admitted: list[Hold] = []
@@ -407,7 +420,9 @@ async def test_hold_that_may_be_evicted_later_makes_room_for_one_that_waits() ->
     assert admitted[0].size == 10
 
 
-async def test_large_request_that_waits_is_not_passed_by_others_for_good() -> None:
+async def test_large_request_that_waits_is_not_passed_by_others_for_good(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     budget = MemoryBudget(TOTAL, TOTAL)
     small = [budget.count(f"192.0.2.{number}", 20) for number in range(5)]
     order: list[str] = []
@@ -432,7 +447,59 @@ async def test_large_request_that_waits_is_not_passed_by_others_for_good() -> No
     assert len(order) == 11
 
 
-async def test_body_that_has_just_begun_is_no_victim() -> None:
+@pytest.mark.parametrize("size", [8, LEFT])
+async def test_large_requests_that_wait_keep_others_waiting_for_a_moment_only(
+    size: int, autojump_clock: trio.testing.MockClock
+) -> None:
+    budget = MemoryBudget(TOTAL, PER_CLIENT)
+    served: list[float] = []
+    with budget.hold("192.0.2.1", 38) as others:
+        # It makes progress, and is not more than those want that wait.
+        others.permit_eviction(others.release, trio.current_time)
+
+        async def ask_for_most() -> None:
+            with suppress(ServerBusy):
+                (await budget.wait_briefly("192.0.2.2", 80)).release()
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(20):
+                nursery.start_soon(ask_for_most)
+            await trio.testing.wait_all_tasks_blocked()
+            for number in range(20):
+                began = trio.current_time()
+                with await budget.wait_briefly(f"198.51.100.{number}", size):
+                    served.append(trio.current_time() - began)
+                await trio.sleep(0.13)
+            nursery.cancel_scope.cancel()
+        assert others.size == 38
+    assert max(served) <= TURN_SECONDS
+    assert budget.held == 0
+
+
+async def test_one_behind_a_large_request_may_evict_for_itself(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    budget = MemoryBudget(TOTAL, PER_CLIENT)
+    others = [budget.count("192.0.2.1", 30) for _ in range(3)]
+    for each in others:
+        each.permit_eviction(each.release, trio.current_time)
+
+    async def ask_for_all() -> None:
+        with suppress(ServerBusy):
+            (await budget.wait_briefly("192.0.2.2", 100)).release()
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(ask_for_all)
+        await trio.testing.wait_all_tasks_blocked()
+        with await budget.wait_briefly("198.51.100.1", 20):
+            assert trio.current_time() <= TURN_SECONDS
+        nursery.cancel_scope.cancel()
+
+
+async def test_body_that_has_just_begun_is_no_victim(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     budget = MemoryBudget(TOTAL, TOTAL)
     empty = budget.hold("192.0.2.9", 0)
     empty.permit_eviction(lambda: None, trio.current_time)
@@ -456,7 +523,9 @@ async def test_body_that_has_just_begun_is_no_victim() -> None:
     assert admitted[0].size == TOTAL
 
 
-async def test_one_that_waits_for_what_it_holds_itself_keeps_nobody_waiting() -> None:
+async def test_one_that_waits_for_what_it_holds_itself_keeps_nobody_waiting(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     budget = MemoryBudget(TOTAL, 64)
     mine = budget.hold("192.0.2.1", 60)
     moving = budget.hold("192.0.2.2", 5)
@@ -474,7 +543,9 @@ async def test_one_that_waits_for_what_it_holds_itself_keeps_nobody_waiting() ->
         mine.release()
 
 
-async def test_request_that_is_alone_may_grow_beyond_the_limit_of_one() -> None:
+async def test_request_that_is_alone_may_grow_beyond_the_limit_of_one(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     budget = MemoryBudget(8 * STEP, STEP)
     with budget.hold("192.0.2.1", STEP) as hold:
         hold.grow(3 * STEP)
