@@ -9,17 +9,19 @@ from octavo.http.api.attachments import AttachmentUploadResult
 from octavo.http.api.file_schemas import FileChangeSchema
 from octavo.http.api.reading import FileList
 from octavo.http.contract.in_process import typed
-from octavo.http.contract.problems import Problem
+from octavo.http.contract.problems import BodyTooLarge, Problem
 from octavo.http.pages.forms import SentFile
 from octavo.http.pages.notes.frame import NotePages
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import LIST
+from octavo.images.facts import MAX_BYTES
 from octavo.model.files.naming import name_from_text, numbered_paths
 from octavo.model.files.path import ATTACHMENTS
 
 IMAGE = "image"
 """The field with an image."""
+_TOO_LARGE = f"The image is larger than {MAX_BYTES >> 20} MB. Choose a smaller one."
 _TRIES = 50
 _CONFLICTS = 10
 _OTHERS = re.compile(r"[^a-z0-9]")
@@ -36,6 +38,8 @@ async def add_image(
         return Trouble(400, "", {IMAGE: "Choose an image first."})
     try:
         return await _uploaded(pages, visitor, workspace_id, image, image_name(image.name))
+    except BodyTooLarge:
+        return Trouble(BodyTooLarge.status, "", {IMAGE: _TOO_LARGE}, code=BodyTooLarge.code)
     except Problem as problem:
         found = trouble_of(problem)
         text = " ".join((found.text, *found.fields.values())).strip()

@@ -5,6 +5,7 @@ from html import unescape
 
 import pytest
 
+from octavo.images.facts import MAX_BYTES
 from octavo.model.identity import WorkspaceId
 from octavo.publishing.member_notes import MemberNotes
 from octavo.publishing.renderings import RenderingPostponed, Renderings
@@ -542,6 +543,25 @@ async def test_image_of_the_form_is_inserted_and_the_page_says_so(
     await ann.upload("Create the note", "cup.png", png, path="Tea", action="image")
     assert ann.page.alerts == ["The image is at the end of your text. The note is not saved yet."]
     assert "![cup](attachments/cup.png)" in ann.text
+
+
+async def test_image_that_is_too_large_is_refused_in_words(ann: PageReader, vault: Vault) -> None:
+    png = encoded(picture((20, 10)), "PNG") + bytes(MAX_BYTES)
+    await ann.open(f"{vault.base}/new?text=Look")
+    await ann.upload("Create the note", "cup.png", png, path="Tea", action="image")
+    assert ann.status == 413
+    assert "The image is larger than 32 MB. Choose a smaller one." in ann.text
+    assert "Look</textarea>" in ann.text
+
+
+async def test_form_that_cannot_be_read_says_that_nothing_was_saved(
+    ann: PageReader, vault: Vault
+) -> None:
+    form = await ann.form_at(f"{vault.base}/new", "Create the note")
+    await ann.send_form(form, **{f"more-{number}": "" for number in range(200)})
+    assert (ann.status, ann.page.headings) == (400, ["The form could not be read"])
+    assert "Nothing was saved." in ann.text
+    assert await vault.texts() == {}
 
 
 async def test_text_that_is_too_long_is_refused_before_it_is_merged(
