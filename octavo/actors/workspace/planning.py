@@ -288,9 +288,8 @@ class Planner:
             operations = pending.push.changeset.operations
             saves += [each for each in operations if isinstance(each, SaveNote)]
         texts = await self._texts_to_relink(state, waiting) if moving else {}
-        wanted = self._wanted(state, [each.file_id for each in saves])
-        async with self._turn_for(wanted):
-            loading = await self._load(state, wanted)
+
+        async def planned(loading: _Loading) -> PlannedBatch:
             documents = loading.batch
 
             def relink(changeset: Changeset) -> Changeset:
@@ -309,6 +308,13 @@ class Planner:
             long = written > INLINE_TEXT_BYTES or bool(texts)
             much = work_on > INLINE_BYTES or updates > INLINE_UPDATE_BYTES or long
             return await self._documents.offload(work) if much else work()
+
+        if not saves:
+            documents = self._documents.document_batch(self._id)
+            return await planned(_Loading(documents, {}, {}, read=False))
+        wanted = self._wanted(state, [each.file_id for each in saves])
+        async with self._turn_for(wanted):
+            return await planned(await self._load(state, wanted))
 
     async def documents(
         self, state: WorkspaceState, queries: Sequence[MissingUpdate | FollowTexts]
@@ -360,8 +366,6 @@ class Planner:
     def _wanted(self, state: WorkspaceState, file_ids: Sequence[FileId]) -> _Wanted:
         """Return what work on the documents of notes needs."""
         documents = self._documents.document_batch(self._id)
-        if not file_ids:
-            return _Wanted(documents, {}, [], [], 0)
         heads = state.tree.heads
         contents = {
             file_id: heads[file_id].content_id
