@@ -226,7 +226,8 @@ class ReadingOperations:
             _live(current.head, within)
             await self._metering.read(call, current.value.amount)
             return current.value.reply
-        await _reserve(call, await self._store.read(files.sizes(workspace_id, [file_id])))
+        script = files.text_size(workspace_id, [file_id], within=within, documents=True)
+        await _reserve(call, await self._store.read(script))
         whole = await read_current(
             lambda merge: self._store.read_much(files.whole_file(workspace_id, file_id, merge)),
             lambda found: _seen(found, within),
@@ -347,9 +348,8 @@ class ReadingOperations:
         workspace_id, within = await self._access.visible(call, path.workspace_id)
         await self._metering.admit(call)
         named = [path.revision_id]
-        await _reserve(
-            call, await self._store.read(files.sizes(workspace_id, [], named, full=False))
-        )
+        size = files.text_size(workspace_id, [], named, within)
+        await _reserve(call, await self._store.read(size))
         script = files.revision(workspace_id, path.file_id, path.revision_id, within)
         stored = await self._store.read_much(script)
         if stored is None:
@@ -386,8 +386,9 @@ class ReadingOperations:
             [RevisionId(each) for each in body.revision_ids],
             MAX_BYTES,
         )
-        size = await self._store.read(files.sizes(*named[:3], full=body.content == "full"))
-        await _reserve(call, min(size, MAX_BYTES))
+        documents = body.content == "full"
+        size = files.text_size(*named[:3], within, documents=documents)
+        await _reserve(call, min(await self._store.read(size), MAX_BYTES))
         if body.content == "full":
             whole, revisions = await read_current(
                 lambda merge: self._store.read_much(files.whole_files(*named, merge, within)),

@@ -23,7 +23,7 @@ from octavo.model.identity import Epoch, FileId, WorkspaceId
 from octavo.model.refusal import InvalidContent, MutationReused
 from octavo.model.usage import Amount, StorageLimitReached
 from octavo.store import Store
-from octavo.store.scripts.files import sizes
+from octavo.store.scripts.files import text_size
 
 
 class SaveNoteInput(ContractModel):
@@ -95,10 +95,15 @@ class SaveOperations:
         return Reply(note_save(outcome, missing_update), headers=(tag,))
 
     async def _reserve(self, call: Call, workspace_id: WorkspaceId, file_id: FileId) -> None:
-        """Reserve memory for all of a long note, which the device may lack: before it changes."""
+        """Reserve memory for all of a long note, which the device may lack: before it changes.
+
+        Raises `NotFound` or `Forbidden` for who may not change it, and `ServerBusy`.
+        """
+        caller = await self._submitter.access.require(call, workspace_id, "write")
+        within = caller.confinement
         head = self._submitter.workspaces.answer(workspace_id, HeadOf(file_id), None)
         if head is None:
-            size = await self._store.read(sizes(workspace_id, [file_id], full=False))
+            size = await self._store.read(text_size(workspace_id, [file_id], within=within))
         else:
-            size = head.size
+            size = head.size if within is None or within.covers(head.path) else 0
         await call.expect(memory_of(size))

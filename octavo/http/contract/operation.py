@@ -92,8 +92,8 @@ class Declaration:
         media_types: the media types of a `Stream`.
         page_headers: the security headers of an `HtmlPage`.
         errors: the format of refusals; None for problem details.
-        reads: an operation with a body that changes nothing, as those without a body by GET. When
-            memory is short, its response may be refused; that of any other is sent.
+        reads: an operation by POST changes nothing, as one by GET. When memory is short, its
+            response may be refused; that of an operation that may have changed something is sent.
     """
 
     id: str

@@ -254,30 +254,32 @@ def sizes_of(
     return read_sizes
 
 
-def sizes(
+def text_size(
     workspace_id: WorkspaceId,
     file_ids: Sequence[FileId],
     revision_ids: Sequence[RevisionId] = (),
+    within: Confinement | None = None,
     *,
-    full: bool = True,
+    documents: bool = False,
 ) -> Script[int]:
-    """Return the bytes of the texts of live files and revisions, if ``full`` with the documents."""
-    named: list[tuple[str, Sequence[str]]] = [
-        (_SIZES_OF_HEADS, file_ids),
-        (_SIZES_OF_REVISIONS, revision_ids),
-    ]
-    if full:
-        named.append((_SIZES_OF_DOCUMENTS, file_ids))
+    """Return the bytes of the texts of those live files and revisions in all.
 
-    async def read_sizes(transaction: Transaction) -> int:
-        return sum(
-            [
-                sum([row[1] for row in await select_in(transaction, sql, workspace_id, names)])
-                for sql, names in named
-            ]
-        )
+    What is not visible ``within`` a folder has none: nobody learns of it by what is refused.
+    ``documents`` adds those of the files.
+    """
 
-    return read_sizes
+    async def read_size(transaction: Transaction) -> int:
+        seen, named = file_ids, revision_ids
+        if within is not None:
+            seen = await _visible_files(transaction, workspace_id, seen, within)
+            named = await _visible_revisions(transaction, workspace_id, named, within)
+        rows = await select_in(transaction, _SIZES_OF_HEADS, workspace_id, seen)
+        rows += await select_in(transaction, _SIZES_OF_REVISIONS, workspace_id, named)
+        if documents:
+            rows += await select_in(transaction, _SIZES_OF_DOCUMENTS, workspace_id, seen)
+        return sum([row[1] for row in rows])
+
+    return read_size
 
 
 def whole_files(

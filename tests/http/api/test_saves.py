@@ -9,7 +9,7 @@ from octavo.http.api import reading
 from octavo.http.api.metering import memory_of
 from octavo.http.contract.memory_budget import COUNTED, Hold, MemoryBudget
 from octavo.http.contract.problems import ServerBusy
-from octavo.model.accounts.access_limits import READ
+from octavo.model.accounts.access_limits import READ, WRITE
 from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import NOBODYS, Json, Note, NotesApi, refusal
 from tests.fakes.refused_memory import refuse_first
@@ -236,6 +236,37 @@ async def test_memory_for_a_long_note_is_reserved_before_it_is_saved(
     assert (await save(note, device)).status == 200
     assert reserved[0] == memory_of(len(long))
     assert await text_of(note) == "zero\n" + long
+
+
+@pytest.mark.parametrize("awake", [True, False])
+@pytest.mark.parametrize("way", ["save", "full", "many", "revision"])
+async def test_no_memory_is_reserved_for_what_the_caller_does_not_see(
+    api: NotesApi, monkeypatch: pytest.MonkeyPatch, way: str, awake: bool
+) -> None:
+    async def reserve(budget: MemoryBudget, client: str | None, size: int) -> Hold:
+        raise AssertionError(size)
+
+    note = await api.note("secret/a.md", "x" * COUNTED)
+    # What was read before is expected again, whoever reads it.
+    device = Device({"epoch": note.revision, "state": b64encode(b"\0\0").decode()}, 7)
+    if not awake:
+        monkeypatch.setattr(type(api.directory), "answer", lambda *_: None)
+    monkeypatch.setattr(MemoryBudget, "wait_briefly", reserve)
+    confined = api.key(READ, WRITE, folder="open")
+    for who in (api.client("stranger"), confined):
+        if way == "save":
+            response = await who.post(f"{note.place}/saves", device.save())
+        elif way == "full":
+            response = await who.get(f"{note.place}?content=full")
+        elif way == "many":
+            body = {"fileIds": [note.id], "revisionIds": [note.revision], "content": "full"}
+            response = await who.post(f"{api.files}/read", body)
+        else:
+            response = await who.get(f"{note.place}/revisions/{note.revision}")
+        if way == "many" and who is confined:
+            assert response.json()["items"] == []
+        else:
+            assert refusal(response) == (404, "not_found")
 
 
 async def test_deleted_note_is_restored_to_an_earlier_revision(api: NotesApi) -> None:
