@@ -34,7 +34,7 @@ from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
 from octavo.model.refusal import FilePurged, InvalidContent
 from octavo.store import Store
 from octavo.store.fair_turns import FairThreads
-from octavo.store.scripts.files import StoredFile, file, revision, revisions_of, sizes_of
+from octavo.store.scripts.files import StoredFile, file, revision, revisions_of, text_size
 
 MAX_THREADS = 2
 MOST_LISTED = 10_000
@@ -161,11 +161,12 @@ class HistoryOperations:
     async def _size(self, seen: _SeenFile, query: DiffQuery) -> int:
         """Return about how many bytes both texts have together."""
         named = [RevisionId(each) for each in (query.old, query.new) if each is not None]
-        found = await self._store.read(sizes_of(seen.workspace_id, named)) if named else {}
+        size = text_size(seen.workspace_id, [], named, seen.within)
+        total = await self._store.read(size) if named else 0
         others = revisions_of(seen.workspace_id, seen.file_id, _NEWEST, 2, seen.within)
         newest = await self._store.read(others) if len(named) < 2 else []
         texts = [each.size for each in newest[: 2 - len(named)] if each.kind == "note"]
-        return sum(found.values()) + sum(texts)
+        return total + sum(texts)
 
     async def _revision(self, seen: _SeenFile, revision_id: str | None) -> StoredFile:
         if revision_id is None:

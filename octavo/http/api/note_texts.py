@@ -99,9 +99,9 @@ class RevisionTexts(NamedTuple):
         if not named:
             return {}
         within = (await self.access.require(call, workspace_id, "write")).confinement
-        sizes = await self.store.read(files.sizes_of(workspace_id, [*named.values()]))
+        size = await self.store.read(files.text_size(workspace_id, [], [*named.values()], within))
         # Without waiting: the request may hold the memory of its body. More is refused below.
-        call.take(memory_of(min(sum(sizes.values()), MAX_BYTES)))
+        call.take(memory_of(min(size, MAX_BYTES)))
         script = files.files(workspace_id, [], [*named.values()], MAX_BYTES, within)
         _, found = await self.store.read_much(script)
         texts = {

@@ -242,18 +242,6 @@ def files(
     return read_files
 
 
-def sizes_of(
-    workspace_id: WorkspaceId, revision_ids: Sequence[RevisionId]
-) -> Script[dict[RevisionId, int]]:
-    """Return the bytes of the texts of those revisions that exist."""
-
-    async def read_sizes(transaction: Transaction) -> dict[RevisionId, int]:
-        rows = await select_in(transaction, _SIZES_OF_REVISIONS, workspace_id, revision_ids)
-        return {RevisionId(row[0]): row[1] for row in rows}
-
-    return read_sizes
-
-
 def text_size(
     workspace_id: WorkspaceId,
     file_ids: Sequence[FileId],

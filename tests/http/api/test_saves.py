@@ -239,7 +239,7 @@ async def test_memory_for_a_long_note_is_reserved_before_it_is_saved(
 
 
 @pytest.mark.parametrize("awake", [True, False])
-@pytest.mark.parametrize("way", ["save", "full", "many", "revision"])
+@pytest.mark.parametrize("way", ["save", "full", "many", "revision", "difference", "restore"])
 async def test_no_memory_is_reserved_for_what_the_caller_does_not_see(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch, way: str, awake: bool
 ) -> None:
@@ -252,6 +252,7 @@ async def test_no_memory_is_reserved_for_what_the_caller_does_not_see(
     if not awake:
         monkeypatch.setattr(type(api.directory), "answer", lambda *_: None)
     monkeypatch.setattr(MemoryBudget, "wait_briefly", reserve)
+    monkeypatch.setattr(MemoryBudget, "hold", lambda *given: pytest.fail(f"{given} is reserved"))
     confined = api.key(READ, WRITE, folder="open")
     for who in (api.client("stranger"), confined):
         if way == "save":
@@ -261,10 +262,18 @@ async def test_no_memory_is_reserved_for_what_the_caller_does_not_see(
         elif way == "many":
             body = {"fileIds": [note.id], "revisionIds": [note.revision], "content": "full"}
             response = await who.post(f"{api.files}/read", body)
+        elif way == "difference":
+            names = f"old={note.revision}&new={note.revision}"
+            response = await who.get(f"{note.place}/diff?{names}")
+        elif way == "restore":
+            body = {"revisionId": note.revision}
+            response = await who.post(f"{note.place}/restore", body, if_match=note.tag)
         else:
             response = await who.get(f"{note.place}/revisions/{note.revision}")
         if way == "many" and who is confined:
             assert response.json()["items"] == []
+        elif way == "restore" and who is confined:
+            assert refusal(response) == (400, "invalid_request")
         else:
             assert refusal(response) == (404, "not_found")
 
