@@ -379,7 +379,7 @@ class MemoryBudget:
     def _first_size(self) -> int:
         """Return the bytes that the first of those that wait for others needs, in its turn."""
         first = self._whose_turn()[:1] if _is_kept() else []
-        return sum(size for _, size in first if self._fits(size))
+        return first[0][1] if first and self._fits(first[0][1]) else 0
 
     def _forget(self, network: str, waiter: _Waiter) -> None:
         queue = self._waiting[network]

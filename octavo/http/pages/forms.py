@@ -46,6 +46,10 @@ MOST_DISCARDED = 1024 * 1024 * 1024
 _BODY = "octavo.body"
 
 
+class FormUnreadable(InvalidRequest):
+    """A form that is malformed, incomplete, or has more parts than forms have."""
+
+
 class FormConnection(TrioASGIHTTPConnection):
     """Serves a request of the pages; the body of a form is left to its handler."""
 
@@ -167,8 +171,9 @@ class SentForm:
     async def read(self, reservation: Reservation, *, large: bool) -> Form:
         """Return the form, whose memory is reserved. A ``large`` one has time while it progresses.
 
-        Raises as `octavo.http.contract.bodies.BodyKind.read`, `InvalidRequest` for a form that does
-        not arrive completely, and `ServerBusy` without memory.
+        Raises as `octavo.http.contract.bodies.BodyKind.read`, with `FormUnreadable` for
+        `InvalidRequest` and for a form that does not arrive completely, and `ServerBusy` without
+        memory.
         """
         try:
             if not large:
@@ -176,7 +181,9 @@ class SentForm:
             self.allow_time()
             form = await reservation.read(_LARGE, self.headers, self.receive)
         except ClientLeft:
-            raise InvalidRequest("The form did not arrive completely.") from None
+            raise FormUnreadable("The form did not arrive completely.") from None
+        except InvalidRequest as problem:
+            raise FormUnreadable(problem.detail) from None
         # One character beyond Latin-1 makes a text two or four times as large in memory.
         await reservation.reserve(sum(map(getsizeof, form.fields.values())))
         return form

@@ -24,6 +24,7 @@ from octavo.http.contract.problems import (
     Problem,
     UnsupportedMediaType,
 )
+from octavo.http.pages.forms import FormUnreadable
 from octavo.http.pages.preferences import prefers_document
 from octavo.http.pages.responses import HOME, page_of_form, show
 from octavo.http.pages.trouble import text_of
@@ -118,7 +119,7 @@ async def refusal(problem: Problem, public_url: str, perform: Perform) -> Respon
             refused_with=problem.status,
             heading=_heading_of(problem),
             detail=text_of(problem),
-            unread=is_form and problem.code == InvalidRequest.code,
+            unread=isinstance(problem, FormUnreadable),
             of_program=problem.code in _OF_PROGRAMS,
             workspace=await _workspace(problem, perform),
             page=page_of_form() if is_form and problem.code != BodyTooLarge.code else "/",
@@ -134,7 +135,7 @@ def _heading_of(problem: Problem) -> str:
     """Return the heading of the page of a problem."""
     if problem.code in _OF_PROGRAMS:
         return "This program can't be connected"
-    if request.method == "POST" and problem.code == InvalidRequest.code:
+    if isinstance(problem, FormUnreadable):
         return "The form could not be read"
     otherwise = _HEADINGS.get(problem.status, HTTPStatus(problem.status).phrase)
     return _HEADINGS_OF_CODES.get(problem.code, otherwise)
