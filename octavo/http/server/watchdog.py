@@ -137,6 +137,8 @@ class Watchdog:
     def remove(self, connection: Watched) -> None:
         """Stop watching ``connection``."""
         self._watched.discard(connection)
+        # The request refers to its connection.
+        connection.seen_request = None
 
     def connections(self) -> tuple[Watched, ...]:
         """Return the watched connections."""

@@ -7,6 +7,7 @@ import sys
 import weakref
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 
 import h2.config
 import h2.connection
@@ -17,7 +18,11 @@ import trio.testing
 
 from octavo.http.server.asgi import Receive, Scope, Send
 from octavo.http.server.error_boundary import contained
+from octavo.http.server.http1.connection import Http1Connection
+from octavo.http.server.http2.connection import Http2Connection
+from octavo.ws import WebSockets
 from tests.fakes.http_server import QUICK, Client, Server, respond, routed, serving
+from tests.fakes.websocket_peer import echo
 
 UPGRADE = (
     b"GET /ws HTTP/1.1\r\nhost: a\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
@@ -374,3 +379,62 @@ async def test_texts_of_a_request_that_ends_in_any_way_are_freed_at_once(
     finally:
         logging.disable(logging.NOTSET)
         gc.enable()
+
+
+async def accept_socket(scope: Scope, receive: Receive, send: Send) -> None:
+    exchange = scope["extensions"]["octavo"]
+    sockets = WebSockets(max_message_size=100, close_time=0.3)
+    exchange.upgrade(partial(sockets.serve, handler=echo, stopping=exchange.stopping), None)
+
+
+async def answer_after_a_tick(scope: Scope, receive: Receive, send: Send) -> None:
+    await trio.sleep(5 * QUICK.tick)
+    await respond(send, b"late")
+
+
+async def hold_the_request(scope: Scope, receive: Receive, send: Send) -> None:
+    await trio.sleep_forever()
+
+
+@pytest.mark.parametrize("kind", ["answered", "left", "timed out", "rejected", "http2", "upgraded"])
+async def test_connection_that_ended_is_freed_at_once(kind: str) -> None:
+    late, held = ("/late", answer_after_a_tick), ("/held", hold_the_request)
+    application = routed(dict((late, held, ("/ws", accept_socket))))
+    asked = {
+        "answered": b"POST /late HTTP/1.1\r\nhost: a\r\ncontent-length: 60000\r\n\r\n"
+        + bytes(50_000),
+        "left": b"GET /held HTTP/1.1\r\nhost: a\r\n\r\n",
+        "timed out": b"GET /held HTTP/1.1\r\nhost: a\r\n\r\n",
+        "rejected": b"GET / HTTP/1.1\r\n\r\n",
+        "upgraded": UPGRADE,
+    }
+    gc.collect()
+    gc.disable()
+    try:
+        async with serving(application, replace(QUICK, request_time=0.3)) as server:
+            async with server.client() as client:
+                if kind == "http2":
+                    connection = await http2_client(server, client)
+                    request(connection, "/late")
+                    await client.send(connection.data_to_send())
+                else:
+                    await client.send(asked[kind])
+                await trio.sleep(QUICK.tick)
+                assert connections()
+                # The watchdog sees the request.
+                await trio.sleep(9 * QUICK.tick)
+                if kind != "left":
+                    await client.stream.receive_some()
+            for _ in range(100):
+                await trio.sleep(QUICK.tick)
+                if not connections():
+                    break
+            assert connections() == []
+    finally:
+        gc.enable()
+
+
+def connections() -> list[object]:
+    """The connections in memory."""
+    kinds = (Http1Connection, Http2Connection)
+    return [each for each in gc.get_objects() if isinstance(each, kinds)]

@@ -144,6 +144,8 @@ class Http1Connection:
         if self._scope.cancelled_caught and self._close_reason is not None:
             with trio.move_on_after(self.limits.linger_time):
                 await self._send_close_reason(self._close_reason)
+        # What refers to this would keep it in memory, with what the client has sent last.
+        self.request = self._upgrade = None
 
     # Called by the watchdog.
 

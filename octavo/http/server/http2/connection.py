@@ -99,6 +99,12 @@ class Http2Connection:
             with trio.move_on_after(self.limits.linger_time):
                 await self._send_goaway()
 
+    def release(self) -> None:
+        """Let go of what refers to this, which would keep it in memory; it has ended."""
+        self.output.release()
+        del self.protocol
+        self._nursery = None
+
     async def _serve(self, received: bytes) -> None:
         reader = FrameReader()
         try:

@@ -71,6 +71,7 @@ class Http2Connections:
                     await connection.run(received)
             finally:
                 self._open.discard(connection)
+                connection.release()
         finally:
             self.pacer.leave(share)
 

@@ -42,6 +42,11 @@ class Http2Output:
         self._drained: trio.Event | None = None
         self.deadline = math.inf
 
+    def release(self) -> None:
+        """Drop what was not sent, and call nobody any more."""
+        self._at_rest = _nobody
+        self._waiting.clear()
+
     @property
     def empty(self) -> bool:
         """True when every byte was passed to the kernel."""
@@ -141,3 +146,7 @@ class Http2Output:
             self._drained = None
         if not self._waiting and not self._writing:
             self._at_rest()
+
+
+def _nobody() -> None:
+    """Do nothing."""
