@@ -25,7 +25,7 @@ _USUAL_PORTS = {"http": 80, "https": 443}
 _HIDDEN = "***"
 _PASSWORDS = frozenset(("password", "sslpassword"))
 _NO_DATABASE = (
-    "is not an address of a database: give postgresql://user:password@host:port/name, "
+    "is not an address of a database: give postgresql://user@host:port/name, "
     "or leave it out for SQLite in the data folder"
 )
 

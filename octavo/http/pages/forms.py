@@ -22,7 +22,7 @@ from octavo.http.contract.bodies.media_type import parse_media_type
 from octavo.http.contract.bodies.multipart import Part
 from octavo.http.contract.bodies.part_cutter import PartBounds
 from octavo.http.contract.memory_budget import COUNTED
-from octavo.http.contract.problems import InvalidRequest
+from octavo.http.contract.problems import Forbidden, InvalidRequest
 from octavo.http.contract.renewed_time import RenewedTime
 from octavo.http.contract.reservation import Reservation
 from octavo.http.server.asgi import Event, Receive, Scope, extension_of
@@ -48,6 +48,10 @@ _BODY = "octavo.body"
 
 class FormUnreadable(InvalidRequest):
     """A form that is malformed, incomplete, or has more parts than forms have."""
+
+
+class OldForm(Forbidden):
+    """A form that a page of another session made."""
 
 
 class FormConnection(TrioASGIHTTPConnection):

@@ -73,7 +73,7 @@ def add_frame(app: QuartTrio, now: Clock) -> None:
 
 def for_everybody() -> dict[str, object]:
     """Return the names of the frame for a page that is the same for everybody."""
-    return {"account": None, "theme": None, "message": "", "same_for_all": True}
+    return {"account": None, "theme": None, "message": None, "same_for_all": True}
 
 
 def _headers() -> Sequence[Header]:

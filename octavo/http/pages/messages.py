@@ -5,6 +5,7 @@ set by a response to a form.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from octavo.http.api.session_cookie import cookie_values
 from octavo.http.contract.problems import Header
@@ -70,6 +71,16 @@ MESSAGES: Mapping[str, str] = {
 }
 """The texts by their codes."""
 
+REFUSALS = frozenset({"not-saved", "note-changed", "image-changed", "report-closed"})
+"""The codes of messages that say why nothing was changed."""
+
+
+class Message(NamedTuple):
+    """What a page shows of a message."""
+
+    text: str
+    refused: bool
+
 
 def message_cookie(code: str) -> Header:
     """Return the header that has the next page show the message ``code``."""
@@ -83,10 +94,10 @@ def cleared_message() -> Header:
     return _set_cookie("", 0)
 
 
-def message_of(headers: Sequence[Header]) -> str:
-    """Return the text that the cookie in ``headers`` names; empty without one."""
-    code = next(cookie_values(headers, _NAME.encode()), b"")
-    return MESSAGES.get(code.decode("latin-1"), "")
+def message_of(headers: Sequence[Header]) -> Message | None:
+    """Return the message that the cookie in ``headers`` names; ``None`` without one."""
+    code = next(cookie_values(headers, _NAME.encode()), b"").decode("latin-1")
+    return Message(MESSAGES[code], code in REFUSALS) if code in MESSAGES else None
 
 
 def has_message(headers: Sequence[Header]) -> bool:

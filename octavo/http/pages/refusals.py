@@ -24,7 +24,7 @@ from octavo.http.contract.problems import (
     Problem,
     UnsupportedMediaType,
 )
-from octavo.http.pages.forms import FormUnreadable
+from octavo.http.pages.forms import FormUnreadable, OldForm
 from octavo.http.pages.preferences import prefers_document
 from octavo.http.pages.responses import HOME, page_of_form, show
 from octavo.http.pages.trouble import text_of
@@ -137,5 +137,7 @@ def _heading_of(problem: Problem) -> str:
         return "This program can't be connected"
     if isinstance(problem, FormUnreadable):
         return "The form could not be read"
+    if isinstance(problem, OldForm):
+        return "This form is out of date"
     otherwise = _HEADINGS.get(problem.status, HTTPStatus(problem.status).phrase)
     return _HEADINGS_OF_CODES.get(problem.code, otherwise)

@@ -31,13 +31,12 @@ from octavo.http.contract.problems import (
     BodyTooLarge,
     ConsentRequired,
     Forbidden,
-    InvalidRequest,
     NotSignedIn,
     Problem,
     WrongOrigin,
 )
 from octavo.http.pages.form_stamps import FormStamps
-from octavo.http.pages.forms import NO_FORM, Form, SentFile, SentForm
+from octavo.http.pages.forms import NO_FORM, Form, FormUnreadable, OldForm, SentFile, SentForm
 from octavo.http.pages.kept_forms import STAMP, go_on, not_saved, sign_in_again
 from octavo.http.pages.long_texts import is_long, reservation
 from octavo.http.pages.resubmission import Resubmissions
@@ -237,7 +236,7 @@ class Site:
                     if keeps_text:
                         following = request.full_path.rstrip("?")
                         return await go_on(form.fields, following, form_token())
-                    raise Forbidden(_OLD_FORM)
+                    raise OldForm(_OLD_FORM)
                 perform = partial(handler, visitor, **values)
                 if not once or not visitor.given.get(ONCE):
                     return await perform()
@@ -294,7 +293,7 @@ class Site:
                 upload = await open_upload(body)
                 visitor = replace(visitor, given=upload.fields)
                 if not self._is_own_form(visitor, Audience.ACCOUNT):
-                    raise Forbidden(_OLD_FORM)
+                    raise OldForm(_OLD_FORM)
                 perform = partial(handler, visitor, upload, **values)
                 return await self._perform_once(visitor, Audience.ACCOUNT, perform)
 
@@ -321,7 +320,7 @@ class Site:
                 self._require_own_origin()
                 return await answer(body, values)
             except ClientLeft:
-                raise InvalidRequest("The form did not arrive completely.") from None
+                raise FormUnreadable("The form did not arrive completely.") from None
             except Problem:
                 # A refused form needs no memory while the rest of it is read.
                 reservation().release()

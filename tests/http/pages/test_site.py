@@ -63,7 +63,7 @@ async def test_form_must_come_from_a_page_of_the_session(
     await ann.open("/account")
     given = {"token-of-form": token, "displayName": "Mallory"}
     await ann.submit("Change the name", **given)
-    assert (ann.status, ann.page.headings) == (403, ["You may not do this"])
+    assert (ann.status, ann.page.headings) == (403, ["This form is out of date"])
     assert (await ann.open("/account")).headings == ["Ann"]
 
 
