@@ -32,7 +32,7 @@ from tests.http.server.http1.test_strictness import REFUSED, TAKEN
 from tests.http.server.http2.test_conformance import CASES as CASES_BY_SECTION
 from tests.http.server.test_error_boundary import UPGRADE
 
-CASES = int(os.environ.get("OCTAVO_FUZZ_CASES", "12000"))
+CASES = int(os.environ.get("OCTAVO_FUZZ_CASES", "10000"))
 AT_ONCE = 50
 # No client here is slow on purpose: each ends its sending side immediately.
 LIMITS = replace(
