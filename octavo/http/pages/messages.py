@@ -75,7 +75,7 @@ REFUSALS = frozenset({"not-saved", "note-changed", "image-changed", "report-clos
 """The codes of messages that say why nothing was changed."""
 
 
-class Message(NamedTuple):
+class PageMessage(NamedTuple):
     """What a page shows of a message."""
 
     text: str
@@ -94,10 +94,10 @@ def cleared_message() -> Header:
     return _set_cookie("", 0)
 
 
-def message_of(headers: Sequence[Header]) -> Message | None:
+def message_of(headers: Sequence[Header]) -> PageMessage | None:
     """Return the message that the cookie in ``headers`` names; ``None`` without one."""
     code = next(cookie_values(headers, _NAME.encode()), b"").decode("latin-1")
-    return Message(MESSAGES[code], code in REFUSALS) if code in MESSAGES else None
+    return PageMessage(MESSAGES[code], code in REFUSALS) if code in MESSAGES else None
 
 
 def has_message(headers: Sequence[Header]) -> bool:
