@@ -65,6 +65,11 @@ def command(
     except Interrupted:
         raise Failed("interrupted: nothing was written") from None
     say(f"{done.file}: {size_text(done.size)}, {described(done.contents)}")
+    if done.contents.index_damaged:
+        say(
+            "the search index of the database is damaged, and left out: the service makes it anew"
+            " after a restart, or after the backup was restored"
+        )
     if in_object_store:
         say("the images are in an object store, and not in the backup (docs/operation.md)")
     blobs = done.blobs

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
-from octavo.actors.jobs.indexing import catch_up
+from octavo.actors.jobs.indexing import catch_up, renew_damaged_words
 from octavo.model.files.confinement import Confinement
 from octavo.model.identity import WorkspaceId
 from octavo.model.search import ANY_HEAD, HeadFilter, Query, Ranked, finders_of, ranked
 from octavo.search.searched_texts import SearchedTexts
-from octavo.store import Store, StoreUnavailable
+from octavo.store import IndexDamaged, Store, StoreUnavailable
 from octavo.store.scripts.index_backlog import WORDS
 from octavo.store.scripts.searching import candidates
 
@@ -75,7 +75,12 @@ class NoteSearch:
         script = candidates(
             where.workspaces, query, where.folder, where.within, where.heads, self._texts.contents
         )
-        found = await self._store.read_much(script)
+        try:
+            found = await self._store.read_much(script)
+        except IndexDamaged as error:
+            await renew_damaged_words(self._store, error)
+            complete = await catch_up(self._store, WORDS, where.workspaces)
+            found = await self._store.read_much(script)
 
         def rank() -> tuple[list[Ranked], R]:
             best = ranked(found.candidates, finders_of(query))

@@ -127,8 +127,10 @@ def add_components(
     audit = server_audit(store, log_audit)
     life = SessionLife(settings.session_idle_days * DAY, settings.session_absolute_days * DAY)
 
-    def collect_blobs() -> None:
+    def swept() -> None:
         attachments.collection.wake()
+        # The index of words may have been emptied.
+        indexer.look()
 
     shared = engine.postgres is not None
     # Another process would not learn what this one deletes.
@@ -138,7 +140,7 @@ def add_components(
         searched.clear()
         texts.forget()
 
-    sweeper = SweepingJob(store, swept=collect_blobs, forget=forget)
+    sweeper = SweepingJob(store, swept=swept, forget=forget)
     # Another process may revoke a credential, and the next request must be refused.
     fresh = 0.0 if shared else CACHE_SECONDS
     meter, storage = add_usage(root, settings, store, shared=shared)

@@ -5,6 +5,7 @@ Scripts are written once. What differs between SQLite and PostgreSQL is in their
 
 from octavo.store.errors import (
     ConstraintViolated,
+    IndexDamaged,
     StatementInvalid,
     StoreError,
     StoreFull,
@@ -18,6 +19,7 @@ from octavo.store.transaction import Row, Script, Transaction, Value
 
 __all__ = [
     "ConstraintViolated",
+    "IndexDamaged",
     "Row",
     "Script",
     "StatementInvalid",

@@ -5,7 +5,8 @@
     StoreError
      ├ StoreUnavailable    it can't be reached, failed, or is too busy; it may recover
      │  ├ StoreFull        it is out of space
-     │  └ TextDamaged      a stored text can't be read
+     │  ├ TextDamaged      a stored text can't be read
+     │  └ IndexDamaged     the full text index can't be used until it is made anew
      ├ StoreUnusable       it can't be opened until an administrator has acted
      │  └ StoreOutdated    its schema is older than this version of Octavo
      ├ ConstraintViolated  a row would have broken a rule of the schema
@@ -44,6 +45,14 @@ class TextDamaged(StoreUnavailable):
     def __init__(self, file_id: str, detail: str) -> None:
         super().__init__(f"the text of the file {file_id} is damaged: {detail}")
         self.file_id = file_id
+
+
+class IndexDamaged(StoreUnavailable):
+    """The full text index can't be used; everything else can.
+
+    It holds nothing that the texts don't: `octavo.store.scripts.fulltext_index.renew_words` makes
+    it anew.
+    """
 
 
 class StoreUnusable(StoreError):

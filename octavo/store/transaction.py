@@ -97,6 +97,15 @@ MATCHED = """
 """The columns of a `MatchedNote`, and the order in which notes were indexed."""
 
 
+FORGET_WORDS = (
+    "DELETE FROM fulltext_notes",
+    "DELETE FROM fulltext_beginnings",
+    "DELETE FROM fulltext_removals",
+    "DELETE FROM index_cursors WHERE name = 'words'",
+)
+"""Forget what is in the full text index, as it is empty: all notes are indexed anew."""
+
+
 class TextSaves(NamedTuple):
     """New texts of live notes that stay at their paths; each note has one of them.
 
@@ -185,8 +194,24 @@ class Transaction(Protocol):
         With ``begin``, start over with the whole index. Returns whether there may be more to do.
         """
 
+    async def settle_words(self) -> None:
+        """Have changes of the full text index fail now, not with the commit.
+
+        Raises `IndexDamaged`. A script that changes the index ends with it, so that it fails no
+        other one of its batch.
+        """
+
+    async def words_are_worn_out(self) -> bool:
+        """Return whether the full text index can't take many more changes."""
+
+    async def clear_words(self) -> None:
+        """Empty the full text index, even if it is damaged."""
+
     async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[MatchedNote]:
-        """Return the live notes that match, those first that were indexed last."""
+        """Return the live notes that match, those first that were indexed last.
+
+        Raises `IndexDamaged`.
+        """
 
 
 Script = Callable[[Transaction], Awaitable[T]]

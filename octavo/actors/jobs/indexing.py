@@ -15,8 +15,13 @@ import trio
 from octavo.actors.jobs.debounce import Debounce
 from octavo.actors.jobs.step_loop import StepLoop
 from octavo.model.identity import WorkspaceId
-from octavo.store import Script, Store, StoreError, StoreUnavailable
-from octavo.store.scripts.fulltext_index import remove_some_words, words_are_left
+from octavo.store import IndexDamaged, Script, Store, StoreError, StoreUnavailable
+from octavo.store.scripts.fulltext_index import (
+    remove_some_words,
+    renew_words,
+    words_are_left,
+    words_are_worn_out,
+)
 from octavo.store.scripts.index_backlog import (
     LINKS,
     SLICE_BYTES,
@@ -84,6 +89,15 @@ async def catch_up(store: Store, index: FileIndex[E], workspace_ids: Sequence[Wo
         await _index_all(store, index, waiting)
         return True
     return False
+
+
+async def renew_damaged_words(store: Store, error: IndexDamaged) -> None:
+    """Empty the index of words after ``error``, so that it is made anew.
+
+    Raises `StoreUnavailable`. Cancelling leaves it empty or as it is.
+    """
+    _log.warning("%s; it is made anew", error)
+    await store.write(renew_words)
 
 
 async def read_links(store: Store, workspace_id: WorkspaceId, query: Script[T]) -> T:
@@ -186,6 +200,11 @@ class IndexingJob:
         self._changed[workspace_id] = self._changed_at
         self._wake.set()
 
+    def look(self) -> None:
+        """Search for what is not indexed, as after the index of words was emptied."""
+        self._next_look = -math.inf
+        self._wake.set()
+
     async def run(self) -> None:
         """Index until cancelled; a step that is cancelled is committed entirely or not at all."""
         async with trio.open_nursery() as nursery:
@@ -196,22 +215,33 @@ class IndexingJob:
         if not await self._store.read(words_are_left):
             return False
         began = trio.current_time()
-        more = await self._store.write(remove_some_words())
+        try:
+            more = await self._store.write(remove_some_words())
+        except IndexDamaged as error:
+            await renew_damaged_words(self._store, error)
+            self.look()
+            return False
         await trio.sleep(trio.current_time() - began)
         return more
 
     async def _index(self) -> None:
         while True:
             try:
-                if trio.current_time() >= self._next_look:
-                    await self._look()
-                await self._step()
+                try:
+                    if trio.current_time() >= self._next_look:
+                        await self._look()
+                    await self._step()
+                except IndexDamaged as error:
+                    await renew_damaged_words(self._store, error)
+                    self.look()
             except StoreError as error:
                 _log.info("indexing is postponed: %s", error)
                 await trio.sleep(RETRY_SECONDS)
             await self._wait()
 
     async def _look(self) -> None:
+        if await self._store.read(words_are_worn_out):
+            await self._store.write(renew_words)
         for backlog in self._backlogs:
             found = await self._store.read_much(workspaces_to_index(backlog.index))
             self._receive()

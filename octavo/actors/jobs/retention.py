@@ -60,8 +60,13 @@ class RetentionJob:
     async def round(self) -> None:
         """Run every step and prune every file once; raises `StoreError`."""
         now = int(self._now() * 1000)
+        failed: StoreError | None = None
         for step in self._steps:
-            await self._finish(partial(step, now))
+            try:
+                await self._finish(partial(step, now))
+            except StoreError as error:
+                # What can't be removed keeps nothing else from being removed.
+                failed = failed or error
         after: FileKey | None = FIRST
         while after is not None:
             found = await self._store.read_much(files_to_prune(after, self._retention, now))
@@ -69,6 +74,8 @@ class RetentionJob:
                 await self._prune(key, now)
             after = found.following
             await trio.sleep(PAUSE)
+        if failed is not None:
+            raise failed
 
     async def _prune(self, key: FileKey, now: int) -> None:
         after: Position | None = Position(0)

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
+from octavo.actors.jobs.indexing import renew_damaged_words
 from octavo.actors.jobs.step_loop import StepLoop
-from octavo.store import Store
+from octavo.store import IndexDamaged, Script, Store, StoreError
 from octavo.store.scripts.audit import erase_clients
 from octavo.store.scripts.fulltext_index import erase_removed_words
 from octavo.store.scripts.sweeping import sweep
@@ -36,9 +37,22 @@ class SweepingJob:
         await self._loop.run()
 
     async def _step(self) -> bool:
-        more = await self._store.write(sweep())
-        more = more or await self._store.write(erase_removed_words())
-        more = more or await self._store.write(erase_clients())
-        if not more:
-            self._swept()
-        return more
+        failed: StoreError | None = None
+        for script in (sweep, erase_removed_words, erase_clients):
+            try:
+                if await self._write(script()):
+                    return True
+            except StoreError as error:
+                # What can't be removed keeps nothing else from being removed.
+                failed = failed or error
+        if failed is not None:
+            raise failed
+        self._swept()
+        return False
+
+    async def _write(self, script: Script[bool]) -> bool:
+        try:
+            return await self._store.write(script)
+        except IndexDamaged as error:
+            await renew_damaged_words(self._store, error)
+            return True

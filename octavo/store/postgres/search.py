@@ -24,6 +24,7 @@ PUT_NAME = """
     UPDATE search SET tokens = CAST(CAST($3 AS TEXT) AS TSVECTOR)
     WHERE workspace_id = $1::uuid AND number = $2 AND piece = 0
 """
+CLEAR = "DELETE FROM search"
 REMOVE = "DELETE FROM search WHERE workspace_id = $1::uuid AND number = $2"
 TEXT = "SELECT compressed FROM contents WHERE number = $1"
 CONTENTS = "SELECT nextval('content_numbers') FROM generate_series(1, CAST($1 AS INTEGER))"

@@ -11,6 +11,7 @@ from octavo.store.postgres.failures import FAILURES, commit_failure, failure
 from octavo.store.postgres.saves import SAVE, arguments_of
 from octavo.store.postgres.search import (
     BY_INDEX,
+    CLEAR,
     CONTENTS,
     NUMBERS,
     PUT,
@@ -162,6 +163,17 @@ class PostgresTransaction:
     async def merge_words(self, *, begin: bool) -> bool:
         """Do nothing: the server overwrites deleted rows when it vacuums."""
         return False
+
+    async def settle_words(self) -> None:
+        """Do nothing: changes fail at once."""
+
+    async def words_are_worn_out(self) -> bool:
+        """Return False: the index is an ordinary table."""
+        return False
+
+    async def clear_words(self) -> None:
+        """Empty the full text index."""
+        await self.execute(CLEAR)
 
     async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[MatchedNote]:
         """Return the live notes that match, those first that were indexed last."""

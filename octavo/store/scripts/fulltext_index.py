@@ -20,7 +20,15 @@ from octavo.store.compression import undamaged
 from octavo.store.scripts.head_texts import texts_of
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import execute_each, select_in
-from octavo.store.transaction import IndexedNote, NewNote, Script, Transaction, Value, indexed_title
+from octavo.store.transaction import (
+    FORGET_WORDS,
+    IndexedNote,
+    NewNote,
+    Script,
+    Transaction,
+    Value,
+    indexed_title,
+)
 
 _INDEXED = f"""
     SELECT files.file_id, files.content, fulltext_notes.number, fulltext_notes.content,
@@ -185,6 +193,7 @@ async def index_words(
     gone += [entry.note for file_id, entry in indexed.items() if file_id in replaced]
     await _remove(transaction, workspace_id, gone)
     await execute_each(transaction, _PUT, added)
+    await transaction.settle_words()
     return finished
 
 
@@ -261,10 +270,12 @@ def remove_some_words() -> Script[bool]:
         used = 0
         text: str | None = None
         of: int | None = None
+        more = False
         while used < STEP_TOKENS:
             row = await transaction.fetch_one(_NEXT_REMOVAL)
+            more = row is not None
             if row is None:
-                return False
+                break
             note, portion = IndexedNote(*row[:4]), row[4]
             if of != note.number:
                 # The words of a damaged text remain under a number that no note has.
@@ -279,7 +290,8 @@ def remove_some_words() -> Script[bool]:
             else:
                 await transaction.execute(_CONTINUE_REMOVAL, note.number, portion + 1)
             used += max(_LEAST_TOKENS, removed or 0)
-        return True
+        await transaction.settle_words()
+        return more
 
     return remove_some
 
@@ -353,8 +365,27 @@ def erase_removed_words() -> Script[bool]:
         found = await transaction.fetch_one("SELECT state FROM fulltext_erasure")
         if found is None or not found[0]:
             return False
+        if found[0] == 1 and await transaction.words_are_worn_out():
+            await renew_words(transaction)
+            return True
         more = await transaction.merge_words(begin=found[0] == 1)
         await transaction.execute("UPDATE fulltext_erasure SET state = $1", 2 if more else 0)
+        await transaction.settle_words()
         return more
 
     return erase_some
+
+
+async def words_are_worn_out(transaction: Transaction) -> bool:
+    """Return whether the index is to be made anew with `renew_words`."""
+    return await transaction.words_are_worn_out()
+
+
+async def renew_words(transaction: Transaction) -> None:
+    """Empty the index, even if it is damaged, and have all notes indexed anew.
+
+    Until then, searches index what they need, or say that they are incomplete.
+    """
+    await transaction.clear_words()
+    for sql in FORGET_WORDS:
+        await transaction.execute(sql)

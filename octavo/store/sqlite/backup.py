@@ -16,6 +16,7 @@ from octavo.store.errors import StoreUnavailable, StoreUnusable
 from octavo.store.migrations import APPLIED, pending, shipped
 from octavo.store.sqlite.failures import failure, primary_code
 from octavo.store.sqlite.file_connection import connect_file
+from octavo.store.sqlite.search import RENEW
 
 LOGS = ("-journal", "-wal")
 """What SQLite appends to the name of a database for its logs.
@@ -37,12 +38,15 @@ class Contents:
 
     Attributes:
         schema: the version of its schema.
+        index_damaged: whether its full text index was damaged, and is empty now: the service makes
+            it anew.
     """
 
     schema: int
     accounts: int
     workspaces: int
     files: int
+    index_damaged: bool = False
 
 
 class DatabaseSnapshot:
@@ -120,6 +124,7 @@ class Verification:
                     accounts=self._count("accounts"),
                     workspaces=self._count("workspaces"),
                     files=self._count("files"),
+                    index_damaged=self._empties_damaged_index({row[0] for row in tables}),
                 )
         except sqlite3.Error as error:
             raise failure(error) from error
@@ -142,6 +147,25 @@ class Verification:
                 self._connection.commit()
         except sqlite3.Error as error:
             raise failure(error) from error
+
+    def _empties_damaged_index(self, tables: set[str]) -> bool:
+        """Empty the full text index if it is damaged; return whether it was."""
+        try:
+            # PRAGMA integrity_check looks into it since SQLite 3.44 only.
+            self._connection.execute("INSERT INTO search (search) VALUES ('integrity-check')")
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_CORRUPT_VTAB:
+                raise
+        else:
+            return False
+        finally:
+            self._connection.rollback()
+        for sql in RENEW:
+            # A backup of an earlier version may lack a table.
+            if sql.split()[2] in tables:
+                self._connection.execute(sql)
+        self._connection.commit()
+        return True
 
     def _applied(self) -> dict[int, str]:
         return dict(self._connection.execute(APPLIED).fetchall())

@@ -7,7 +7,7 @@ from typing import Any
 
 from outcome import Error, Outcome, Value
 
-from octavo.store.errors import StoreError, StoreUnavailable
+from octavo.store.errors import IndexDamaged, StoreError, StoreUnavailable
 from octavo.store.sqlite.failures import STATEMENT_ERRORS, commit_failure, failure
 from octavo.store.sqlite.statement import Statements
 from octavo.store.sqlite.transaction import SqliteTransaction
@@ -95,8 +95,10 @@ def _run(
     try:
         result = transaction.drive(script)
     except Exception as error:
-        if isinstance(transaction.failure, StoreUnavailable):
-            raise copy(transaction.failure) from None
+        failed = transaction.failure
+        # The others of the batch don't use the index.
+        if isinstance(failed, StoreUnavailable) and not isinstance(failed, IndexDamaged):
+            raise copy(failed) from None
         if not connection.in_transaction:
             raise StoreUnavailable("the database rolled the transaction back") from error
         return Error(error)

@@ -4,6 +4,7 @@ import sqlite3
 
 from octavo.store.errors import (
     ConstraintViolated,
+    IndexDamaged,
     StatementInvalid,
     StoreError,
     StoreFull,
@@ -39,7 +40,10 @@ def failure(error: BaseException, *, reading: bool = False) -> StoreError:
     """
     code = primary_code(error)
     result: StoreError
-    if code == sqlite3.SQLITE_CONSTRAINT:
+    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_CORRUPT_VTAB:
+        # The full text index is the only virtual table.
+        result = IndexDamaged(f"the search index is damaged: {error}")
+    elif code == sqlite3.SQLITE_CONSTRAINT:
         result = ConstraintViolated(str(error))
     elif code == sqlite3.SQLITE_FULL:
         result = StoreFull(f"the database has no room: {error}")

@@ -18,7 +18,14 @@ from octavo.model.search import Clause
 from octavo.model.search.portions import overlapping, portion, portions_of
 from octavo.model.search.tokens import name_tokens, tag_of, tagged, tokens_of
 from octavo.store.head_conditions import head_conditions
-from octavo.store.transaction import MATCHED, IndexedNote, Matching, Value, indexed_title
+from octavo.store.transaction import (
+    FORGET_WORDS,
+    MATCHED,
+    IndexedNote,
+    Matching,
+    Value,
+    indexed_title,
+)
 
 NUMBER = "UPDATE search_numbers SET last = last + $1 RETURNING last"
 PUT = "INSERT INTO search (rowid, body, name) VALUES ($1, $2, $3)"
@@ -34,6 +41,30 @@ MERGE = "INSERT INTO search (search, rank) VALUES ('merge', $1)"
 MERGED_PAGES = 64
 LEAST_CHANGES = 2
 """How many rows change, at least, when there was something to merge."""
+
+STRUCTURE = "SELECT block FROM search_data WHERE id = 10"
+CLEAR = (
+    "DELETE FROM search_data",
+    "DELETE FROM search_idx",
+    "INSERT INTO search_data (id, block) VALUES (1, x''), (10, x'00000000000000')",
+    "INSERT INTO search (search) VALUES ('delete-all')",
+)
+"""Empty the index in any state.
+
+A new connection can't load one that is damaged, for the last statement either: so its tables get
+the rows of a new index before.
+"""
+RENEW = (*CLEAR, *FORGET_WORDS)
+"""Empty the index, even if it is damaged, and have all notes indexed anew."""
+MOST_LEVELS = 1_000
+"""Levels of the index after which it is made anew.
+
+Before SQLite 3.41, each merge that begins with all segments leaves two empty levels, and an index
+with more than 2,000 counts as damaged.
+"""
+_COOKIE = 4
+# Follows the cookie in a structure of the second version.
+_VERSION_2 = b"\xff\x00\x00\x01"
 
 # From the index to the files: in the other order, the index would be searched for each file.
 _MATCH = f"""
@@ -154,3 +185,21 @@ def match_long(workspace_id: str, matching: Matching) -> tuple[str, tuple[Value,
 def _phrase(tag: str, clause: Clause) -> str:
     # Tokens contain no quotes: they consist of letters and digits.
     return f'"{tagged(tag, clause.tokens)}"{" *" if clause.prefix else ""}'
+
+
+def is_worn_out(structure: bytes | None) -> bool:
+    """Return whether an index with this record of its structure is to be made anew.
+
+    The record has a cookie of 4 bytes, the mark of its version if that is the second, and the
+    number of levels as a variable-length integer (SQLite, ext/fts5/fts5_index.c, "Structure
+    record"; https://www.sqlite.org/fileformat2.html#varint). Without one, the index is damaged.
+    """
+    if structure is None:
+        return True
+    rest = structure[_COOKIE:].removeprefix(_VERSION_2)
+    levels = 0
+    for byte in rest[:9]:
+        levels = levels << 7 | byte & 0x7F
+        if byte < 0x80:
+            return levels > MOST_LEVELS
+    return True

@@ -11,6 +11,7 @@ from octavo.store.errors import StatementInvalid, StoreError
 from octavo.store.identifiers import with_text, with_texts
 from octavo.store.sqlite.failures import STATEMENT_ERRORS, failure
 from octavo.store.sqlite.search import (
+    CLEAR,
     HAS_LONG,
     LEAST_CHANGES,
     MERGE,
@@ -18,8 +19,10 @@ from octavo.store.sqlite.search import (
     NUMBER,
     PUT,
     REMOVE,
+    STRUCTURE,
     TEXT,
     index_row,
+    is_worn_out,
     match,
     match_long,
     name_row,
@@ -201,6 +204,22 @@ class SqliteTransaction:
         before = self._connection.total_changes
         await self.execute(MERGE, -MERGED_PAGES if begin else MERGED_PAGES)
         return self._connection.total_changes - before >= LEAST_CHANGES
+
+    async def settle_words(self) -> None:
+        """Have changes of the full text index fail now, not with the commit."""
+        # FTS5 keeps them in memory until a savepoint begins.
+        await self.execute("SAVEPOINT settled")
+        await self.execute("RELEASE settled")
+
+    async def words_are_worn_out(self) -> bool:
+        """Return whether the full text index can't take many more changes."""
+        row = await self.fetch_one(STRUCTURE)
+        return is_worn_out(None if row is None else row[0])
+
+    async def clear_words(self) -> None:
+        """Empty the full text index, even if it is damaged."""
+        for sql in CLEAR:
+            await self.execute(sql)
 
     async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[MatchedNote]:
         """Return the live notes that match, those first that were indexed last."""

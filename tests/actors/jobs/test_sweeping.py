@@ -103,7 +103,8 @@ async def test_failures_in_a_row_put_it_off_for_longer_each_time(
 ) -> None:
     await delete_workspace(engine)
     store = FaultyStore(engine)
-    store.failures = 12
+    # Of three writes each.
+    store.failures = 3 * 12
     nursery.start_soon(sweeping(store).run)
     # 1, 2, 4, ... 512 seconds, then the maximum.
     await trio.sleep(1023 + 2 * POLL_SECONDS - 1)

@@ -163,6 +163,15 @@ class _Counted:
         self._counting.statements += 1
         return await self._transaction.merge_words(begin=begin)
 
+    async def settle_words(self) -> None:
+        await self._transaction.settle_words()
+
+    async def words_are_worn_out(self) -> bool:
+        return await self._transaction.words_are_worn_out()
+
+    async def clear_words(self) -> None:
+        await self._transaction.clear_words()
+
     async def match_words(self, workspace_id: str, matching: Matching) -> Sequence[MatchedNote]:
         self._counting.statements += 1
         return await self._transaction.match_words(workspace_id, matching)

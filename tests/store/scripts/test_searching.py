@@ -10,12 +10,14 @@ import pytest
 from octavo.model.files.confinement import Confinement
 from octavo.model.identity import AccountId, FileId, WorkspaceId
 from octavo.model.search import MAX_TOKENS, HeadFilter, parse_query
+from octavo.model.search.portions import PORTION
 from octavo.store import TextDamaged, Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.postgres import search as postgres_search
 from octavo.store.postgres.search import MAX_POSITIONS, PIECE, pieces_of
 from octavo.store.scripts import files, searching, workspaces
-from octavo.store.scripts.fulltext_index import erase_removed_words
+from octavo.store.scripts.fulltext_index import erase_removed_words, renew_words, words_are_worn_out
+from octavo.store.scripts.index_backlog import LINKS, WORDS, workspaces_to_index
 from octavo.store.scripts.searching import MAX_FOUND, candidates, workspaces_of
 from octavo.store.scripts.sweeping import sweep
 from octavo.store.sqlite import open_inline
@@ -333,6 +335,24 @@ class Searches:
         while await notebook.store.write(sweep()):
             pass
         assert not await notebook.store.write(erase_removed_words())
+
+    async def test_words_are_found_after_the_index_was_emptied(self, notebook: Notebook) -> None:
+        for file in "abc":
+            await notebook.write(file, f"tide {file}")
+        await notebook.write("long", "tide " * PORTION)
+        await notebook.catch_up()
+        await notebook.write("b", "ebb")
+        await notebook.delete("c")
+        await notebook.purge("c")
+        await notebook.catch_up(LINKS)
+        assert not await notebook.store.read(words_are_worn_out)
+        await notebook.store.write(renew_words)
+        for table in ("fulltext_notes", "fulltext_removals", "fulltext_beginnings"):
+            assert await rows_of(notebook.store, table, "1") == set()
+        assert await notebook.store.read(workspaces_to_index(WORDS)) == [VAULT]
+        assert await notebook.store.read(workspaces_to_index(LINKS)) == []
+        assert sorted(await notebook.search("tide")) == ["a", "long"]
+        assert await notebook.search("ebb") == ["b"]
 
     async def test_deleted_workspace_with_a_damaged_text_is_removed(
         self, notebook: Notebook
