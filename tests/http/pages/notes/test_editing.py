@@ -324,6 +324,30 @@ async def test_long_text_survives_the_end_of_the_session(ann: PageReader, vault:
     assert ann.form("Save").fields["text"] == LONG
 
 
+@pytest.mark.parametrize("password", [PASSWORD, "wrong"])
+@pytest.mark.parametrize(
+    "following",
+    ["https://elsewhere.example/", "//elsewhere.example", "/\\elsewhere.example", "javascript:x"],
+)
+async def test_form_of_an_ended_session_goes_on_to_no_other_site(
+    ann: PageReader, vault: Vault, following: str, password: str
+) -> None:
+    note = await vault.write(ann, "Tea", "Green.\n")
+    await ann.open(f"{note}/edit")
+    ann.cookies.clear()
+    await ann.submit("Save", text=LONG)
+    form = ann.form("Sign in and go on")
+    assert form.fields["following"].startswith(note)
+    form.fields["following"] = following
+    await ann.send_form(form, address="ann@example.org", password=password)
+    assert ann.page.headings == [
+        "You are signed in again" if password == PASSWORD else "Sign in again"
+    ]
+    [sent] = [each for each in ann.page.forms if LONG in each.fields.values()]
+    assert "/workspaces" in (sent.action, sent.fields.get("following"))
+    assert following not in (sent.action, sent.fields.get("following"))
+
+
 @pytest.mark.parametrize(("days", "status"), [(0, 401), (91, 401), (92, 413)])
 async def test_long_text_is_admitted_for_a_day_after_the_longest_session(
     ann: PageReader, vault: Vault, days: int, status: int
