@@ -231,6 +231,20 @@ async def test_changes_of_other_programs_and_accounts_stay(
     assert await paths(api) == {"b.md": ""}
 
 
+async def test_file_that_the_program_changed_for_others_since_is_left(
+    api: NotesApi, assistant: Client
+) -> None:
+    same = await api.program(ASSISTANT, "An assistant", "editor")
+    note = await api.note("a.md", "1")
+    await write(api, assistant, note.id, text="2")
+    await write(api, same, note.id, text="3")
+    response = await undo(api)
+    assert (outcomes(response), kept(response)) == ([], [("a.md", "changed_since")])
+    editors = str(account_id("editor"))
+    assert outcomes(await undo(api, accountId=editors)) == [("a.md", "restored")]
+    assert await paths(api) == {"a.md": "2"}
+
+
 async def test_program_that_was_renamed_is_undone_as_one(api: NotesApi, assistant: Client) -> None:
     renamed = await api.program(ASSISTANT, "Another name")
     for who, name in ((assistant, "a"), (renamed, "b")):

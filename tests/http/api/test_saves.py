@@ -319,6 +319,20 @@ async def test_revision_of_another_file_is_not_restored(api: NotesApi) -> None:
     assert response.json()["errors"][0]["pointer"] == "/revisionId"
 
 
+async def test_revisions_of_each_others_files_are_refused_together(api: NotesApi) -> None:
+    first, second = await api.note("a.md", "1"), await api.note("b.md", "2")
+    for note in (first, second):
+        await note.update(text="later")
+    operations = [
+        {"op": "restore", "fileId": of.id, "ifMatch": of.tag.strip('"'), "revisionId": revision}
+        for of, revision in ((first, second.revision), (second, first.revision))
+    ]
+    response = await api.push(*operations)
+    assert refusal(response) == (400, "invalid_request")
+    for note in (first, second):
+        assert (await note.read()).json()["text"] == "later"
+
+
 async def test_live_file_without_a_revision_is_not_restored(api: NotesApi) -> None:
     note = await api.note("a.md")
     response = await note.restore()
