@@ -78,6 +78,11 @@ def orientation_of(tiff: bytes) -> int:
     return 1
 
 
+def turns(orientation: int) -> bool:
+    """Return whether an orientation exchanges width and height."""
+    return orientation >= 5
+
+
 def without_personal_tags(tiff: bytes) -> bytes:
     """Return EXIF data with nothing but orientation, density, dimensions and colour space.
 

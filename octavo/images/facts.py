@@ -10,15 +10,15 @@ MAX_BYTES = 32 * 1024 * 1024
 MAX_SIDE = 16_384
 """The largest width and height, in pixels."""
 MAX_PIXELS = 50_000_000
-"""The most pixels of an image: width times height times the number of frames."""
+"""The most pixels of an image: width times height. The frames of an animation share one canvas."""
 MAX_WEBP_PIXELS = 24_000_000
 """The most pixels of one frame of a WebP image.
 
 Pillow decodes WebP by libwebp's decoder of animations, which needs 16 bytes for each pixel of the
 canvas: 24 million fit into 512 MB, and 50 million do not.
 """
-MAX_FRAMES = 10_000
-"""The most frames of an animation."""
+MAX_FRAMES = 2_000
+"""The most frames of an animation; nothing decodes all of them."""
 MAX_PARTS = 100_000
 """The most chunks, segments or blocks of a file; a file of 32 MiB in usual chunks has 4,000."""
 
@@ -40,8 +40,9 @@ class ImageFacts:
 
     Attributes:
         media_type: ``image/png``, ``image/jpeg``, ``image/gif`` or ``image/webp``.
-        width: width in pixels, as stored: the EXIF orientation is not applied.
-        height: height in pixels, as stored.
+        width: width in pixels. Of `inspect_image` it is that of the picture as it is shown, after
+            the EXIF orientation; elsewhere as stored.
+        height: height in pixels, likewise.
         frames: number of pictures of an animation, 1 for a still image. The default picture of an
             animated PNG counts also where it is not part of the animation. A JPEG has one: further
             pictures that follow its end (MPO) are ignored.
@@ -75,10 +76,9 @@ def check_bounds(facts: ImageFacts) -> None:
         raise InvalidImage(
             f"The image has {facts.frames:,} frames. At most {MAX_FRAMES:,} are accepted."
         )
-    if facts.width * facts.height * facts.frames > MAX_PIXELS:
-        frames = f" in each of {facts.frames:,} frames" if facts.frames > 1 else ""
+    if facts.width * facts.height > MAX_PIXELS:
         raise InvalidImage(
-            f"The image has {size}{frames}. At most {MAX_PIXELS:,} pixels are accepted in total."
+            f"The image has {size}. At most {MAX_PIXELS:,} pixels are accepted in total."
         )
     if facts.media_type == "image/webp" and facts.width * facts.height > MAX_WEBP_PIXELS:
         raise InvalidImage(

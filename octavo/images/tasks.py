@@ -26,7 +26,7 @@ _CHUNK = 1024 * 1024
 
 
 def inspect_file(path: str) -> Facts:
-    """Return the facts of an image file, after decoding all of it.
+    """Return the facts of an image file, after decoding it.
 
     Raises `InvalidImage` and OSError.
     """

@@ -4,7 +4,7 @@ import io
 
 from PIL import Image, ImageCms
 
-from octavo.images.exif import orientation_of
+from octavo.images.exif import orientation_of, turns
 from octavo.images.facts import ImageFacts
 from octavo.images.reading import opened, read_container
 
@@ -54,7 +54,7 @@ def write_thumbnail(path: str, width: int, out: str) -> ImageFacts:
     del container
     with opened(facts, picture) as image:
         stored = (width, width * MAX_HEIGHT)
-        if orientation >= 5:  # these exchange width and height
+        if turns(orientation):
             stored = stored[1], stored[0]
         thumbnail = _in_srgb(_shrunk(image, stored), profile)
         if orientation in _TRANSPOSITIONS:

@@ -5,6 +5,7 @@ import random
 import struct
 import subprocess
 import sys
+import time
 import warnings
 import zlib
 from collections import Counter
@@ -13,16 +14,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, ImageOps
 
 from octavo.images.facts import MAX_BYTES
 from octavo.images.inspection import ImageFacts, InvalidImage, inspect_image
 from tests.fakes.image_files import (
+    Sample,
     animation,
     encoded,
     gif_extension,
     grey_png,
     jpeg_segment,
+    personal_exif,
     picture,
     png_chunk,
     png_file,
@@ -56,11 +59,17 @@ def refusal(folder: Path, data: bytes) -> str:
     return str(refused.value)
 
 
+def shown(sample: Sample) -> tuple[int, int]:
+    """The size of the picture after its orientation."""
+    with Image.open(io.BytesIO(sample.data)) as image:
+        return ImageOps.exif_transpose(image).size
+
+
 @pytest.mark.parametrize("name", samples())
 def test_facts_agree_with_what_pillow_made(folder: Path, name: str) -> None:
     sample = samples()[name]
     facts = inspected(folder, sample.data)
-    assert facts == ImageFacts(sample.media_type, *sample.size, sample.frames)
+    assert facts == ImageFacts(sample.media_type, *shown(sample), sample.frames)
     with Image.open(io.BytesIO(sample.data)) as image:
         assert (image.size, getattr(image, "n_frames", 1)) == (sample.size, sample.frames)
 
@@ -127,7 +136,7 @@ def test_file_cut_at_any_place_is_refused(folder: Path, name: str) -> None:
 @pytest.mark.parametrize("name", samples())
 def test_bytes_after_the_end_are_ignored(folder: Path, name: str) -> None:
     sample = samples()[name]
-    facts = ImageFacts(sample.media_type, *sample.size, sample.frames)
+    facts = ImageFacts(sample.media_type, *shown(sample), sample.frames)
     assert inspected(folder, sample.data + b"PK\x03\x04 another file") == facts
 
 
@@ -191,8 +200,26 @@ def test_bomb_is_refused(folder: Path, name: str) -> None:
 def test_animation_with_too_many_frames_is_refused_before_decoding(folder: Path) -> None:
     data = samples()["gif"].data
     frame = data[data.index(b",", 13 + 3 * 64) : -1]
-    tiny = b"GIF89a" + struct.pack("<HHBBB", 37, 23, 0, 0, 0) + frame * 10_001 + b";"
-    assert "At most 10,000 are accepted" in refusal(folder, tiny)
+    tiny = b"GIF89a" + struct.pack("<HHBBB", 37, 23, 0, 0, 0) + frame * 2_001 + b";"
+    assert "At most 2,000 are accepted" in refusal(folder, tiny)
+
+
+def test_recording_of_a_screen_is_accepted_without_decoding_its_frames(folder: Path) -> None:
+    # All of them would be 226 million pixels.
+    still = encoded(Image.new("P", (1425, 818)), "GIF")
+    begin = still.index(b",", 13 + 3 * (2 << (still[10] & 7)))
+    data = still[:begin] + still[begin:-1] * 194 + b";"
+    begun = time.thread_time()
+    assert inspected(folder, data) == ImageFacts("image/gif", 1425, 818, 194)
+    assert time.thread_time() - begun < 1
+
+
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_dimensions_are_those_that_are_shown(folder: Path, form: str, orientation: int) -> None:
+    data = encoded(Image.new("RGB", (40, 30)), form, exif=personal_exif(orientation))
+    size = (30, 40) if orientation >= 5 else (40, 30)
+    assert inspected(folder, data) == ImageFacts(f"image/{form.lower()}", *size, 1)
 
 
 def test_data_that_expands_past_the_picture_is_not_expanded(folder: Path) -> None:

@@ -16,7 +16,7 @@ from octavo.images.tasks import (
 )
 from tests.fakes.image_files import encoded, personal_exif, picture
 
-FACTS = {"media_type": "image/jpeg", "width": 40, "height": 30, "frames": 1}
+FACTS = {"media_type": "image/jpeg", "width": 30, "height": 40, "frames": 1}
 
 
 @pytest.fixture

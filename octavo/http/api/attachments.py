@@ -139,8 +139,8 @@ class AttachmentOperations:
         tag="attachments",
         summary="Upload an image",
         description="Accepted are PNG, JPEG, GIF and WebP images of at most 32 MiB, 16,384 pixels "
-        "a side, and 50 million pixels in all frames together. The image is temporary until it is "
-        "attached to a file.",
+        "a side, 50 million pixels, and 2,000 frames. Width and height are those that are shown, "
+        "after the EXIF orientation. The image is temporary until it is attached to a file.",
         security=Security.SESSION_OR_KEY,
         scope=WRITE,
         status=201,

@@ -20,11 +20,6 @@ IMAGE_NAMES: Mapping[str, str] = {
 MEDIA_TYPES = tuple(IMAGE_NAMES)
 """The accepted images."""
 
-LARGEST_SIDE = 16_384
-"""Maximum number of pixels of a side."""
-MOST_PIXELS = 50_000_000
-"""Maximum number of pixels of all frames together."""
-
 _ENDINGS = {
     ".png": "image/png",
     ".jpg": "image/jpeg",
