@@ -43,7 +43,6 @@ from octavo.restoration.undo import (
 from octavo.store import Store
 from octavo.store.scripts import accounts
 from octavo.store.scripts.changesets import receipts
-from octavo.store.scripts.feed import position_of
 from octavo.store.scripts.oauth_programs import ProgramChanges, changes_of
 from octavo.store.scripts.program_changes import ChangesOfProgram, ProgramOfAccount, programs_undone
 
@@ -242,8 +241,7 @@ class ClientChangeOperations:
             call.take(memory_of(min(outlook.size, MAX_BYTES)))
             try:
                 operations = await self._undo.operations(workspace_id, outlook)
-                if not operations:
-                    return await self._nothing(workspace_id, body, outlook)
+                # Without any, the receipt still tells a repetition that there was nothing to undo.
                 receipt = await self._submitter.push(
                     call,
                     workspace_id,
@@ -283,17 +281,6 @@ class ClientChangeOperations:
         if found is not None and found.fingerprint != requested:
             raise MutationReused
         return found
-
-    async def _nothing(
-        self, workspace_id: WorkspaceId, body: UndoInput, outlook: UndoOutlook
-    ) -> UndoResult:
-        mutation = self._submitter.new_id() if body.mutation_id is MISSING else body.mutation_id
-        position = await self._store.read(position_of(workspace_id))
-        if position is None:
-            raise NotFound
-        return UndoResult(
-            mutation_id=mutation, position=position, changes=[], kept=_kept(outlook.kept)
-        )
 
 
 def _changes(call: Call, asked: UndoQuery) -> ChangesOfProgram:
