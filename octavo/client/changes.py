@@ -63,12 +63,14 @@ class Restore:
     Attributes:
         path: the path to restore to; None for the previous path.
         revision_id: the revision whose text is restored; None for the head.
+        rewrite_links: whether the links of a note keep their targets at another path.
     """
 
     file_id: FileId
     if_match: RevisionId
     path: str | None = None
     revision_id: RevisionId | None = None
+    rewrite_links: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +117,8 @@ def _encoded(each: Operation) -> dict[str, Any]:
             return {"op": "save", "fileId": file_id, "epoch": epoch, "update": sent}
         case Delete(_, if_match):
             return {"op": "delete", "fileId": file_id, "ifMatch": if_match}
-        case Restore(_, if_match, path, revision_id):
-            more = present_members(path=path, revisionId=revision_id)
+        case Restore(_, if_match, path, revision_id, rewrite):
+            more = present_members(path=path, revisionId=revision_id, rewriteLinks=rewrite or None)
             return {"op": "restore", "fileId": file_id, "ifMatch": if_match, **more}
         case Attach(_, object_id, path, if_match):
             more = present_members(ifMatch=if_match)

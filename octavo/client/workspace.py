@@ -115,13 +115,17 @@ class WorkspaceClient(WorkspaceReader):
         *,
         path: str | None = None,
         revision_id: RevisionId | None = None,
+        rewrite_links: bool = False,
         mutation_id: MutationId | None = None,
     ) -> FileChange:
         """Restore a deleted file, or the text of a revision (restoreFile).
 
-        Raises `HeadMovedError`; the head of a deleted file is the revision that deleted it.
+        Raises `HeadMovedError`; the head of a deleted file is the revision that deleted it. With
+        ``rewrite_links``, the links of a note keep their targets at another path.
         """
-        body = present_members(path=path, revisionId=revision_id)
+        body = present_members(
+            path=path, revisionId=revision_id, rewriteLinks=rewrite_links or None
+        )
         target = f"/files/{file_id}/restore"
         return await self._ask(FileChange, "POST", target, body, mutation_id, if_match)
 

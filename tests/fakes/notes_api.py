@@ -386,7 +386,7 @@ class Note:
     async def delete(self) -> Response:
         return self._seen(await self.api.owner.delete(self.place, if_match=self.tag))
 
-    async def restore(self, **document: str) -> Response:
+    async def restore(self, **document: object) -> Response:
         return self._seen(
             await self.api.owner.post(f"{self.place}/restore", document, if_match=self.tag)
         )

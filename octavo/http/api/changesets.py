@@ -102,6 +102,8 @@ class RestoreOperation(_Guarded):
 
     op: Literal["restore"]
     path: PathText | MISSING = MISSING
+    rewrite_links: bool = False
+    """With a path: also update the links of a note, so that they keep their targets."""
     revision_id: Identifier | MISSING = MISSING
     """A revision of the file whose text becomes the new text; also possible for a live note."""
 
@@ -208,7 +210,9 @@ class ChangesetOperations:
         idle += [
             (f"/operations/{index}/rewriteLinks", LINKS_WITHOUT_PATH)
             for index, each in enumerate(body.operations)
-            if isinstance(each, UpdateOperation) and each.rewrite_links and each.path is MISSING
+            if isinstance(each, UpdateOperation | RestoreOperation)
+            and each.rewrite_links
+            and each.path is MISSING
         ]
         if idle:
             raise InvalidRequest(errors=idle)
@@ -310,7 +314,8 @@ def _operation(
             path = None if given.path is MISSING else given.path
             revision_id = None if given.revision_id is MISSING else RevisionId(given.revision_id)
             heads, content = frozenset({given.if_match}), texts.get(file_id)
-            return RestoreFile(file_id, heads, path, content, revision_id)
+            restore = RestoreFile(file_id, heads, path, content, revision_id)
+            return replace(restore, rewrite_links=True) if given.rewrite_links else restore
         case AttachOperation():
             object_id = ObjectId(given.object_id)
             image = images.get(object_id) or unknown_image(object_id)

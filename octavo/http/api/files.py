@@ -107,6 +107,8 @@ class RestoreFileInput(ContractModel):
 
     path: PathText | MISSING = MISSING
     """If omitted, its path before it was deleted."""
+    rewrite_links: bool = False
+    """With a path: also update the links of a note, so that they keep their targets."""
     revision_id: Identifier | MISSING = MISSING
     """A revision of the file whose text becomes the new text; also possible for a live note."""
     mutation_id: Identifier | MISSING = MISSING
@@ -239,14 +241,15 @@ class FileOperations:
     ) -> Reply[FileChangeSchema]:
         """Restore a file; ``if-match`` names its head, which may be the one that deleted it."""
         file_id, heads = path.file_id, expected_heads(headers.if_match)
+        if body.rewrite_links and body.path is MISSING:
+            raise InvalidRequest(errors=[("/rewriteLinks", LINKS_WITHOUT_PATH)])
         target = None if body.path is MISSING else body.path
+        restore = RestoreFile(file_id, heads, target, rewrite_links=body.rewrite_links)
         if body.revision_id is MISSING:
-            return await self._push(
-                call, path, RestoreFile(file_id, heads, target), body.mutation_id
-            )
+            return await self._push(call, path, restore, body.mutation_id)
         workspace_id = path.workspace_id
         revision_id = RevisionId(body.revision_id)
-        restore = RestoreFile(file_id, heads, target, revision_id=revision_id)
+        restore = replace(restore, revision_id=revision_id)
         try:
             texts = await self._texts.contents(call, workspace_id, {file_id: revision_id})
         except (FilePurged, InvalidRequest):

@@ -36,7 +36,8 @@ class CreateFile:
 class UpdateFile:
     """Change the text or the path of a live file, or both; None keeps the present one.
 
-    With ``rewrite_links``, links to the file and links in it keep their targets after a move.
+    With ``rewrite_links``, links to the file and links in it keep their targets after a move. Those
+    of a new text are understood from the path that the file has before.
     """
 
     file_id: FileId
@@ -81,7 +82,8 @@ class RestoreFile:
     """Restore a deleted file, at ``path`` or at its previous path.
 
     ``content`` is the text of the earlier ``revision_id``, which a live note can get as well.
-    ``image`` is an earlier revision of an image, which gets its bytes.
+    ``image`` is an earlier revision of an image, which gets its bytes. With ``rewrite_links``, the
+    links in a note keep their targets at another path.
     """
 
     file_id: FileId
@@ -90,6 +92,7 @@ class RestoreFile:
     content: NoteText | None = None
     revision_id: RevisionId | None = None
     image: Revision | None = None
+    rewrite_links: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +156,10 @@ def _members(operation: ChangeOperation) -> list[object]:
             return ["attach", file_id, heads, path, image.object_id]
         case DeleteFile(file_id, if_match):
             return ["delete", file_id, sorted(if_match)]
-        case RestoreFile(file_id, if_match, path, _, revision_id, _):
+        case RestoreFile(file_id, if_match, path, _, revision_id, _, rewrite_links):
             # The text may no longer exist when the request is repeated.
-            return ["restore", file_id, sorted(if_match), path, revision_id]
+            members = ["restore", file_id, sorted(if_match), path, revision_id]
+            return [*members, "rewrite"] if rewrite_links else members
         case PurgeFile(file_id):
             return ["purge", file_id]
         case _:

@@ -17,7 +17,7 @@ from octavo.model.files.changeset import (
     SaveNote,
     UpdateFile,
 )
-from octavo.model.files.content import note_text
+from octavo.model.files.content import NoteText, note_text
 from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId
@@ -125,7 +125,9 @@ def file_moves(operations: Sequence[ChangeOperation]) -> dict[FileId, str]:
     return {
         each.file_id: each.path
         for each in operations
-        if isinstance(each, UpdateFile) and each.rewrite_links and each.path is not None
+        if isinstance(each, UpdateFile | RestoreFile)
+        and each.rewrite_links
+        and each.path is not None
     }
 
 
@@ -134,14 +136,15 @@ def relinked(
 ) -> Changeset:
     """Return ``changeset`` with updates of the notes whose links its moves would break.
 
-    A note that the changeset gives a new text, or saves, is not rewritten. Updates of other notes
-    follow its operations in the order of their ids, and are unconditional: ``texts`` are those
-    of the heads.
+    The links of a note that moves are understood from the path that it has before, also those of a
+    text that the changeset gives it. Another note that the changeset gives a text, or saves, is not
+    rewritten. Updates of other notes follow its operations in the order of their ids, and are
+    unconditional: ``texts`` are those of the heads.
 
     Args:
         changeset: a changeset that moves files with ``rewrite_links``.
         heads: the heads of all files before it.
-        texts: the texts of the live notes whose links may change, including moved ones.
+        texts: the texts of the notes whose links may change, including moved ones.
     """
     paths_before = {each.file_id: each.path for each in heads.values() if each.state == "live"}
     paths_after = _paths_after(heads, paths_before, changeset.operations)
@@ -152,23 +155,25 @@ def relinked(
     operations = list(changeset.operations)
     for file_id in sorted(texts):
         operation = operations[own[file_id]] if file_id in own else None
-        if file_id not in paths_after or file_id not in paths_before or _sets_text(operation):
+        head = heads[file_id]
+        given = _text_after(operation, head, texts[file_id])
+        if given is None or file_id not in paths_after:
             continue
         text = rewrite_links(
-            texts[file_id],
-            was_at=paths_before[file_id],
+            given,
+            was_at=head.path,
             now_at=paths_after[file_id],
             moved=lambda path: moved.get(path, path),
             before=before.get,
             after=after.get,
         )
-        if text == texts[file_id]:
+        if text == given:
             continue
-        if isinstance(operation, UpdateFile):
+        if isinstance(operation, UpdateFile | RestoreFile):
             operations[own[file_id]] = replace(operation, content=note_text(text))
         else:
-            head = heads[file_id].revision_id
-            operations.append(UpdateFile(file_id, frozenset({head}), note_text(text)))
+            known = frozenset({head.revision_id})
+            operations.append(UpdateFile(file_id, known, note_text(text)))
     return replace(changeset, operations=tuple(operations))
 
 
@@ -193,11 +198,23 @@ def relinked_within(
     return found
 
 
-def _sets_text(operation: ChangeOperation | None) -> bool:
-    """Return whether an operation sets the text of its note, or removes the note."""
-    return operation is not None and not (
-        isinstance(operation, UpdateFile) and operation.content is None
-    )
+def _text_after(operation: ChangeOperation | None, head: Revision, stored: str) -> str | None:
+    """Return the text that a note with the ``stored`` one has after its operation, if any.
+
+    Returns None for one that is not to be rewritten.
+    """
+    match operation:
+        case None | UpdateFile(content=None):
+            return stored
+        case (
+            UpdateFile(content=NoteText(text=text), path=str(), rewrite_links=True)
+            | RestoreFile(content=NoteText(text=text), path=str(), rewrite_links=True)
+        ):
+            return text
+        case RestoreFile(content=None, path=str(), rewrite_links=True) if head.state == "deleted":
+            return stored
+        case _:
+            return None
 
 
 def _paths_after(

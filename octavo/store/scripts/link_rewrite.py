@@ -8,7 +8,7 @@ from typing import NamedTuple
 from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.model.refusal import TooManyFiles
 from octavo.store.scripts.feed import position_of
-from octavo.store.scripts.files import files
+from octavo.store.scripts.files import StoredFile, file, files
 from octavo.store.scripts.link_queries import linking_to
 from octavo.store.transaction import Script, Transaction
 
@@ -18,8 +18,14 @@ MAX_BYTES = 16 * 1024 * 1024
 """Of their texts."""
 
 
+_TOO_MANY = (
+    f"More than {MAX_NOTES} notes, or {MAX_BYTES >> 20} MiB of them, link to what moves: move it in"
+    " parts, or without rewriteLinks."
+)
+
+
 class NotesToRewrite(NamedTuple):
-    """Texts of live notes at a position, the moved ones included."""
+    """Texts of notes at a position, the moved ones included."""
 
     position: Position
     texts: dict[FileId, str]
@@ -38,17 +44,32 @@ def notes_to_rewrite(
         position = await position_of(workspace_id)(transaction)
         if position is None:
             return None
-        moved, _ = await files(workspace_id, [*moving], [], MAX_BYTES)(transaction)
+        moved = await _heads(transaction, workspace_id, moving)
         linking, more = await linking_to(
             workspace_id, [*moving], [*moving.values()], FileId(""), MAX_BYTES
         )(transaction)
         if more is not None or len(linking) > MAX_NOTES:
-            raise TooManyFiles(
-                f"More than {MAX_NOTES} notes, or {MAX_BYTES >> 20} MiB of them, link to what"
-                " moves: move it in parts, or without rewriteLinks."
-            )
+            raise TooManyFiles(_TOO_MANY)
         texts = {each.revision.file_id: each.text for each in moved if each.text is not None}
         texts |= {each.file_id: each.text for each in linking}
         return NotesToRewrite(position, texts)
 
     return read_notes
+
+
+async def _heads(
+    transaction: Transaction, workspace_id: WorkspaceId, moving: Mapping[FileId, str]
+) -> list[StoredFile]:
+    """Return the heads of files that move, also of those that are deleted and come back."""
+    found, _ = await files(workspace_id, [*moving], [], MAX_BYTES)(transaction)
+    live = {each.revision.file_id for each in found}
+    left = MAX_BYTES - sum(each.revision.size for each in found if each.text is not None)
+    for file_id in moving.keys() - live:
+        head = await file(workspace_id, file_id, left)(transaction)
+        if head is None or head.revision.kind != "note":
+            continue
+        left -= head.revision.size
+        if left < 0:
+            raise TooManyFiles(_TOO_MANY)
+        found.append(head)
+    return found

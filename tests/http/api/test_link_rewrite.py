@@ -79,6 +79,71 @@ async def test_moved_note_with_a_new_text_has_that_text(api: NotesApi) -> None:
     assert await text_of(target) == "[up](home.md)"
 
 
+@pytest.mark.parametrize("door", ["operation", "changeset"])
+async def test_links_of_a_text_that_is_sent_with_a_new_path_keep_their_targets(
+    api: NotesApi, door: str
+) -> None:
+    note = await api.note("tea/green.md", "Green.")
+    await api.note("tea/black.md")
+    home = await api.note("home.md", "[green](tea/green.md)")
+    text = "[black](black.md) [[black]] [none](gone.md) [self](green.md)\n"
+    if door == "operation":
+        assert (await note.update(text=text, path="a/b/c.md", rewriteLinks=True)).status == 200
+    else:
+        assert (await api.push(move(note, "a/b/c.md", text=text))).status == 200
+    assert await text_of(note) == (
+        "[black](../../tea/black.md) [[black]] [none](gone.md) [self](c.md)\n"
+    )
+    assert await text_of(home) == "[green](a/b/c.md)"
+
+
+async def test_links_of_a_text_stay_as_they_are_where_another_note_moves(api: NotesApi) -> None:
+    target, links = await api.note("topic.md"), await api.note("a.md", "[it](topic.md)")
+    given = {"op": "update", "fileId": links.id, "ifMatch": links.revision}
+    response = await api.push(move(target, "theme.md"), {**given, "text": "New: [it](topic.md)"})
+    assert response.status == 200
+    assert await text_of(links) == "New: [it](topic.md)"
+
+
+@pytest.mark.parametrize("door", ["operation", "changeset", "earlier text"])
+async def test_links_of_a_note_that_is_restored_elsewhere_keep_their_targets(
+    api: NotesApi, door: str
+) -> None:
+    await api.note("tea/black.md")
+    note = await api.note("tea/green.md", "[black](black.md)")
+    first = note.revision
+    if door == "earlier text":
+        await note.update(text="Green.")
+    await note.delete()
+    how: dict[str, object] = {"path": "a/b/c.md", "rewriteLinks": True}
+    if door == "earlier text":
+        how["revisionId"] = first
+    if door == "operation":
+        assert (await note.restore(**how)).status == 200
+    else:
+        operation = {"op": "restore", "fileId": note.id, "ifMatch": note.revision, **how}
+        assert (await api.push(operation)).status == 200
+    assert await text_of(note) == "[black](../../tea/black.md)"
+
+
+async def test_note_that_is_restored_elsewhere_without_the_option_has_its_text(
+    api: NotesApi,
+) -> None:
+    await api.note("tea/black.md")
+    note = await api.note("tea/green.md", "[black](black.md)")
+    await note.delete()
+    assert (await note.restore(path="a/b/c.md")).status == 200
+    assert await text_of(note) == "[black](black.md)"
+
+
+async def test_live_note_is_not_restored_by_its_links(api: NotesApi) -> None:
+    await api.note("tea/black.md")
+    note = await api.note("tea/green.md", "[black](black.md)")
+    response = await note.restore(path="a/b/c.md", rewriteLinks=True)
+    assert refusal(response) == (409, "file_live")
+    assert await text_of(note) == "[black](black.md)"
+
+
 async def test_refused_move_changes_no_link(api: NotesApi) -> None:
     target = await api.note("topic.md")
     await api.note("taken.md")
@@ -157,4 +222,10 @@ async def test_links_without_a_move_are_a_mistake(api: NotesApi) -> None:
     assert response.json()["errors"][0]["pointer"] == "/rewriteLinks"
     operation = {"op": "update", "fileId": note.id, "ifMatch": note.revision, **given}
     response = await api.push(operation)
+    assert response.json()["errors"][0]["pointer"] == "/operations/0/rewriteLinks"
+    await note.delete()
+    response = await note.restore(rewriteLinks=True)
+    assert response.json()["errors"][0]["pointer"] == "/rewriteLinks"
+    operation = {"op": "restore", "fileId": note.id, "ifMatch": note.revision}
+    response = await api.push({**operation, "rewriteLinks": True})
     assert response.json()["errors"][0]["pointer"] == "/operations/0/rewriteLinks"

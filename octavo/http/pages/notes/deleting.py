@@ -123,7 +123,11 @@ def add_deletion_pages(pages: NotePages) -> None:
         head = await _deleted(visitor, workspace_id, file_id)
         headers = [(b"if-match", entity_tag(RevisionId(head.id)))]
         path = visitor.given.get("path", "")
-        body = {"path": written_path(path) if head.kind == "note" else path} if path else {}
+        body: dict[str, object] = {}
+        # One that nobody touched stays as it is.
+        if path and path != head.path:
+            body["path"] = written_path(path) if head.kind == "note" else path.strip()
+            body["rewriteLinks"] = True
         place = f"{file_path(workspace.id, file_id)}/restore"
         try:
             await visitor.api.call("POST", place, body, headers=headers)

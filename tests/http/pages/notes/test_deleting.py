@@ -85,14 +85,19 @@ async def test_image_is_called_so_while_it_is_deleted_restored_and_erased(
 async def test_note_whose_place_is_taken_is_restored_elsewhere(
     ann: PageReader, vault: Vault
 ) -> None:
-    note = await vault.write(ann, "Tea", "Green.")
+    await vault.write(ann, "Kitchen/Cups", "Cups.")
+    note = await vault.write(ann, "Kitchen/Tea", "Green. [Cups](Cups.md)")
     await vault.delete(ann, note)
-    await vault.write(ann, "Tea", "Black.")
+    await vault.write(ann, "Kitchen/Tea", "Black.")
     await ann.open(f"{note}/restore")
     await ann.submit("Restore the note")
     assert ann.page.focused == ["path"]
     await ann.submit("Restore the note", path="Green tea")
-    assert await vault.texts() == {"Tea.md": "Black.", "Green tea.md": "Green."}
+    assert await vault.texts() == {
+        "Kitchen/Cups.md": "Cups.",
+        "Kitchen/Tea.md": "Black.",
+        "Green tea.md": "Green. [Cups](Kitchen/Cups.md)",
+    }
 
 
 async def test_note_that_changed_since_it_was_seen_is_not_deleted(
