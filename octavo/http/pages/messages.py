@@ -42,6 +42,8 @@ MESSAGES: Mapping[str, str] = {
     "note-created": "The note is created.",
     "note-saved": "Saved.",
     "note-unchanged": "There was nothing to save.",
+    "note-changed-meanwhile": "You changed nothing. The note was saved meanwhile: this is its "
+    "current text.",
     "copy-saved": "Your text is saved as a note of its own.",
     "theirs-kept": "The saved text is kept, and yours is dropped.",
     "note-moved": "The note is moved.",

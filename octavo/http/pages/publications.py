@@ -248,7 +248,12 @@ async def _target(
 ) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the target of the request, and what is wrong with its fields."""
     kind = visitor.given.get("kind", "")
-    path = normalize("NFC", visitor.given.get("path", "").strip().strip("/"))
+    given = visitor.given.get("path", "").strip("/")
+    path = normalize("NFC", given.strip().strip("/"))
+    listed = f"{LIST}/{workspace_id}/files"
+    if given != path and (await visitor.api.get(FileList, listed, prefix=given, limit="1")).items:
+        # It is as it stands in the form.
+        path = given
     if kind == "whole":
         # The form may have come with the path of what the person looked at.
         return {"kind": "folder", "path": ""}, {}
@@ -257,7 +262,6 @@ async def _target(
     if not path:
         return {}, {"path": f"Give the path of the {kind}."}
     for each in dict.fromkeys((path, path.removesuffix(NOTE_SUFFIX) + NOTE_SUFFIX)):
-        listed = f"{LIST}/{workspace_id}/files"
         # The path itself sorts before all that begin with it.
         files = await visitor.api.get(FileList, listed, prefix=each, limit="1")
         found = files.items[0] if files.items and files.items[0].path == each else None
@@ -270,7 +274,6 @@ async def _target(
         if kind == "note":
             return {"kind": "note", "fileId": found.id}, {}
     if kind == "note":
-        listed = f"{LIST}/{workspace_id}/files"
         files = await visitor.api.get(FileList, listed, prefix=f"{path}/", limit="1")
         if files.items:
             return {}, {"path": "This is a folder. Choose “A folder…”, or give a note."}

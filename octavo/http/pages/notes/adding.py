@@ -33,8 +33,8 @@ async def add_image(
     pages: NotePages, visitor: Visitor, workspace_id: str
 ) -> FileChangeSchema | Trouble:
     """Add the image of a form to a workspace; return its file, or why it was refused."""
-    image = visitor.files.get(IMAGE)
-    if image is None or not image.name:
+    image = chosen_image(visitor)
+    if image is None:
         return Trouble(400, "", {IMAGE: "Choose an image first."})
     try:
         return await _uploaded(pages, visitor, workspace_id, image, image_name(image.name))
@@ -44,6 +44,12 @@ async def add_image(
         found = trouble_of(problem)
         text = " ".join((found.text, *found.fields.values())).strip()
         return Trouble(found.status, "", {IMAGE: text}, found.headers, found.code)
+
+
+def chosen_image(visitor: Visitor) -> SentFile | None:
+    """Return the image of a form; None if the person has chosen none."""
+    image = visitor.files.get(IMAGE)
+    return image if image is not None and image.name else None
 
 
 async def _uploaded(

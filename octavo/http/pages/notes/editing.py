@@ -19,7 +19,7 @@ from octavo.http.api.workspaces import WorkspaceDocument, WorkspaceList
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import BodyTooLarge, NotFound, Problem
 from octavo.http.pages.long_texts import reservation
-from octavo.http.pages.notes.adding import add_image, at_free_path
+from octavo.http.pages.notes.adding import add_image, at_free_path, chosen_image
 from octavo.http.pages.notes.differences import meanwhile
 from octavo.http.pages.notes.frame import (
     NotePages,
@@ -34,6 +34,7 @@ from octavo.http.pages.notes.note_form import (
     MIXED,
     fields_of,
     line_end_of,
+    path_after,
     path_of_new,
     relative_link,
 )
@@ -115,12 +116,14 @@ class NoteEditing:
         workspace = await writable(visitor, workspace_id)
         given = fields_of(visitor, self._pages.new_id)
         path, is_named = path_of_new(given)
-        if given["action"] == "preview":
-            return await self._new(visitor, workspace, given, preview=path)
-        if given["action"] == "image":
+        action, notice = given["action"], ""
+        if action == "image" or chosen_image(visitor) is not None:
             given, trouble = await self._with_image(visitor, workspace.id, given, path)
             notice = "" if trouble else _INSERTED
-            return await self._new(visitor, workspace, given, trouble, notice=notice)
+            if trouble or action == "image":
+                return await self._new(visitor, workspace, given, trouble, notice=notice)
+        if action == "preview":
+            return await self._new(visitor, workspace, given, preview=path, notice=notice)
         return await self._create(
             visitor, workspace, given, path, "note-created", is_named=is_named
         )
@@ -179,15 +182,19 @@ class NoteEditing:
         """Save a note, or show its preview, or what somebody else saved meanwhile."""
         workspace, file_id = await writable(visitor, workspace_id), str(file_id)
         given = fields_of(visitor, self._pages.new_id)
-        if given["action"] == "preview":
-            return await self._edit(visitor, workspace, file_id, given, preview=given["path"])
-        if given["action"] == "image":
-            given, trouble = await self._with_image(visitor, workspace.id, given, given["path"])
-            notice = "" if trouble else _INSERTED
-            return await self._edit(visitor, workspace, file_id, given, trouble, notice=notice)
-        if given["action"] == "keep":
+        action, notice = given["action"], ""
+        if action == "keep":
             return redirect(f"{path_of(workspace.id)}/notes/{file_id}", "theirs-kept")
-        if given["action"] == "copy":
+        # Its links are understood from there.
+        at = given["path-before"] if "rewrite" in visitor.given else given["path"]
+        if action == "image" or chosen_image(visitor) is not None:
+            given, trouble = await self._with_image(visitor, workspace.id, given, at)
+            notice = "" if trouble else _INSERTED
+            if trouble or action == "image":
+                return await self._edit(visitor, workspace, file_id, given, trouble, notice=notice)
+        if action == "preview":
+            return await self._edit(visitor, workspace, file_id, given, preview=at, notice=notice)
+        if action == "copy":
             stem = written_path(given["path"]).removesuffix(NOTE_SUFFIX)
             path = f"{stem} (copy){NOTE_SUFFIX}"
             return await self._create(visitor, workspace, given, path, "copy-saved", is_named=False)
@@ -224,7 +231,7 @@ class NoteEditing:
             before = await _text_of(visitor, workspace_id, file_id, given["head"])
             text = before if before is not None and with_line_feeds(before) == text else text
         body: dict[str, object] = {"text": text, "mutationId": given["mutation"]}
-        path = written_path(given["path"])
+        path = path_after(given["path"], given["path-before"])
         if path != given["path-before"]:
             body.update(path=path, rewriteLinks="rewrite" in visitor.given)
         headers = [(b"if-match", entity_tag(RevisionId(given["head"])))]
@@ -264,17 +271,20 @@ class NoteEditing:
             if problem.code not in ("not_found", "file_purged"):
                 raise
             return await self._deleted(visitor, workspace, given)
+        path = path_after(given["path"], given["path-before"])
+        base = await _text_of(visitor, workspace.id, file_id, given["head"])
+        same = base is not None and with_line_feeds(base) == with_line_feeds(given["text"])
+        if same and path == given["path-before"]:
+            return redirect(f"{path_of(workspace.id)}/notes/{file_id}", "note-changed-meanwhile")
         try:
             with refusals_as_problems():
                 await self._pages.texts.content(given["text"])
         except Problem as problem:
             return await self._edit(visitor, workspace, file_id, given, _trouble(problem))
-        base = await _text_of(visitor, workspace.id, file_id, given["head"])
         compare = partial(meanwhile, file, base, given["text"])
         texts = (base or "", given["text"], file.text or "")
         await reservation().reserve(_OF_A_MERGE * sum(map(getsizeof, texts)))
         found = await self._merges.run(compare)
-        path = written_path(given["path"])
         return await self._pages.show(
             "notes/meanwhile.html",
             workspace,
@@ -350,8 +360,9 @@ class NoteEditing:
         preview: str | None = None,
         notice: str = "",
     ) -> Response:
-        folder = folder_of(given["path-before"])
-        shown = await self._previewed(workspace.id, preview, given["text"])
+        before = given["path-before"]
+        folder = folder_of(before)
+        shown = await self._previewed(workspace.id, preview, given["text"], before)
         trouble = trouble or shown.trouble
         return await self._pages.show(
             "notes/edit.html",
@@ -364,18 +375,20 @@ class NoteEditing:
             labels=_LABELS,
             rewrite="rewrite" in visitor.given or not visitor.given,
             crumbs=crumbs_of(workspace, folder),
-            title=await self._pages.known_title(workspace.id, file_id, given["path-before"]),
+            title=await self._pages.known_title(workspace.id, file_id, before),
             notice=notice,
             is_preview=shown.asked,
             preview=shown.body,
         )
 
-    async def _previewed(self, workspace_id: str, path: str | None, text: str) -> _Preview:
-        """Return the preview of a text, or why there is none."""
+    async def _previewed(
+        self, workspace_id: str, path: str | None, text: str, before: str = ""
+    ) -> _Preview:
+        """Return the preview of a text at ``path``, or why there is none."""
         if path is None:
             return _Preview(asked=False)
         try:
-            at = written_path(path)
+            at = path_after(path, before)
             with refusals_as_problems():
                 check_path(at, kept=at)
             return _Preview(await self._pages.preview(workspace_id, at, text))

@@ -62,8 +62,8 @@ def add_move_pages(pages: NotePages) -> None:
     async def move(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
         workspace = await writable(visitor, workspace_id)
         given = visitor.given
-        path = given.get("path", "").strip()
-        if not path.strip("/"):
+        path = given.get("path", "")
+        if not path.strip().strip("/"):
             return await form(
                 visitor, workspace_id, file_id, Trouble(400, "", {"path": "Give a path."})
             )
@@ -71,8 +71,8 @@ def add_move_pages(pages: NotePages) -> None:
         file = await live_file(pages, visitor, workspace, file_id)
         if isinstance(file, Response):
             return file
-        if file.kind == "note":
-            path = written_path(path)
+        if path != file.path:
+            path = written_path(path) if file.kind == "note" else path.strip()
         body = {"path": path, "rewriteLinks": "rewrite" in given}
         headers = [(b"if-match", entity_tag(RevisionId(file.head.id)))]
         try:

@@ -39,6 +39,11 @@ def path_of_new(given: Mapping[str, str]) -> tuple[str, bool]:
     return f"{folder}/{name}{NOTE_SUFFIX}".lstrip("/"), False
 
 
+def path_after(given: str, before: str) -> str:
+    """Return the path that a form gives a note; one that nobody touched stays as it is."""
+    return before if given == before else written_path(given)
+
+
 def relative_link(path: str, target: str) -> str:
     """Return the address of a file for a link in the note at ``path``."""
     return "../" * path.count("/") + quote(target)

@@ -1,6 +1,7 @@
 """A workspace whose notes are read and written on pages."""
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -64,6 +65,12 @@ class Vault:
         """Operations that create empty notes."""
         new_id = self.house.users.identity.sources.new_id
         return [CreateFile(FileId(new_id()), path, note_text("")) for path in paths]
+
+    async def create(self, path: str, text: str) -> str:
+        """Create a note as a device does, and return the path of its page."""
+        [made] = self.creations([path])
+        await self.house.users.push(self.workspace_id, replace(made, content=note_text(text)))
+        return f"{self.base}/notes/{made.file_id}"
 
     async def replace(self, note: str, text: str) -> None:
         """Replace the text of a note as a device does; ``note`` is the path of its page."""

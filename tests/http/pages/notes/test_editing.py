@@ -159,11 +159,66 @@ async def test_edit_moves_the_note_with_its_links(ann: PageReader, vault: Vault)
     tea = ann.path
     await vault.write(ann, "Kitchen", "See [tea](Tea.md).")
     await ann.open(f"{tea}/edit")
-    await ann.submit("Save", path="Drinks/Tea")
+    await ann.submit("Save", path="Drinks/Tea", text="Black, in the [kitchen](Kitchen.md).")
     assert await vault.texts() == {
-        "Drinks/Tea.md": "Green.",
+        "Drinks/Tea.md": "Black, in the [kitchen](../Kitchen.md).",
         "Kitchen.md": "See [tea](Drinks/Tea.md).",
     }
+
+
+async def test_preview_of_a_note_that_moves_shows_its_images(ann: PageReader, vault: Vault) -> None:
+    note = await vault.write(ann, "Tea", "Green.")
+    png = encoded(picture((20, 10)), "PNG")
+    await ann.open(f"{note}/edit")
+    await ann.upload("Save", "cup.png", png, path="Drinks/Hot/Tea", action="preview")
+    assert ann.page.alerts == ["The image is at the end of your text. The note is not saved yet."]
+    assert "![cup](attachments/cup.png)" in ann.text
+    assert 'alt="cup"' in ann.text
+    await ann.submit("Save")
+    assert await vault.texts() == {
+        "Drinks/Hot/Tea.md": "Green.\n\n![cup](../../attachments/cup.png)\n"
+    }
+
+
+@pytest.mark.parametrize("path", [" Tea.md", " Hot/ Tea.md"])
+async def test_path_that_nobody_touched_stays_as_it_is(
+    ann: PageReader, vault: Vault, path: str
+) -> None:
+    note = await vault.create(path, "Green.")
+    await ann.open(f"{note}/edit")
+    await ann.submit("Save", text="Black.")
+    assert ann.page.alerts == ["Saved."]
+    await ann.send_form(await ann.form_at(f"{note}/edit", "Save"), action="preview")
+    assert ann.page.alerts == []
+    assert await vault.texts() == {path: "Black."}
+    await ann.open(f"{note}/move")
+    await ann.submit("Move")
+    assert ann.page.alerts == ["There was nothing to save."]
+    await vault.delete(ann, note)
+    await ann.open(f"{note}/restore")
+    await ann.submit("Restore the note")
+    assert await vault.texts() == {path: "Black."}
+
+
+async def test_path_that_nobody_touched_stays_when_texts_are_merged(
+    ann: PageReader, vault: Vault
+) -> None:
+    note = await vault.create(" Tea.md", "Green.\n\nHot.\n")
+    form = await ann.form_at(f"{note}/edit", "Save")
+    await vault.edit(ann, note, "Green.\n\nCold.\n")
+    await ann.send_form(form, text="Black.\n\nHot.\n")
+    await ann.submit("Save the merged text")
+    assert await vault.texts() == {" Tea.md": "Black.\n\nCold.\n"}
+
+
+async def test_saving_what_nobody_changed_here_merges_nothing(
+    ann: PageReader, vault: Vault
+) -> None:
+    await save_late(ann, vault, "Green.\n", theirs="Black.\n", mine="Green.\n")
+    assert ann.page.alerts == [
+        "You changed nothing. The note was saved meanwhile: this is its current text."
+    ]
+    assert await vault.texts() == {"Tea.md": "Black.\n"}
 
 
 async def save_late(ann: PageReader, vault: Vault, text: str, theirs: str, mine: str) -> None:
@@ -585,6 +640,29 @@ async def test_form_that_cannot_be_read_says_that_nothing_was_saved(
     await ann.send_form(form, **{f"more-{number}": "" for number in range(200)})
     assert (ann.status, ann.page.headings) == (400, ["The form could not be read"])
     assert "Nothing was saved." in ann.text
+    assert await vault.texts() == {}
+
+
+async def test_image_that_was_chosen_is_saved_with_the_note(ann: PageReader, vault: Vault) -> None:
+    png = encoded(picture((20, 10)), "PNG")
+    await ann.open(f"{vault.base}/new?text=Look")
+    await ann.upload("Create the note", "cup.png", png, path="Tea")
+    assert ann.page.alerts == ["The note is created."]
+    note = ann.path
+    assert await vault.texts() == {"Tea.md": "Look\n\n![cup](attachments/cup.png)\n"}
+    await ann.open(f"{note}/edit")
+    await ann.upload("Save", "pot.png", png, text="Here")
+    assert ann.page.alerts == ["Saved."]
+    assert await vault.texts() == {"Tea.md": "Here\n\n![pot](attachments/pot.png)\n"}
+
+
+async def test_note_is_not_saved_without_the_image_that_was_chosen(
+    ann: PageReader, vault: Vault
+) -> None:
+    await ann.open(f"{vault.base}/new?text=Look")
+    await ann.upload("Create the note", "cup.png", b"no image", path="Tea")
+    assert ann.page.focused == ["image"]
+    assert "Look</textarea>" in ann.text
     assert await vault.texts() == {}
 
 
