@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, Self
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Literal, Self
 
 import trio
 
 from octavo.client.errors import ClientError, EpochMismatchError, ProblemError, UnexpectedResponse
+from octavo.client.response_model import Base64, ResponseModel, parse_response, to_json
 from octavo.client.responses import NoteSave, RevisionInfo, WorkspaceFileInfo
 from octavo.client.workspace import WorkspaceClient
 from octavo.documents.live_document import LiveDocument
@@ -15,7 +18,7 @@ from octavo.model.documents.edits import Edit, edits_between
 from octavo.model.documents.initial_document import NOTHING
 from octavo.model.documents.state_vector import read_state_vector
 from octavo.model.documents.structs import update_contents
-from octavo.model.identity import Epoch, FileId, MutationId
+from octavo.model.identity import Epoch, FileId, MutationId, Position, RevisionId
 from octavo.model.merge import merged, shared
 from octavo.model.refusal import DomainError
 
@@ -28,11 +31,35 @@ _ROUNDS = 4
 """Attempts of one save. A server that lost changes takes two, each new epoch one."""
 
 
-class _Save(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Save(ResponseModel):
     mutation_id: MutationId
     epoch: Epoch
-    update: bytes
-    vector: bytes
+    update: Base64
+    vector: Base64
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedDocument(ResponseModel):
+    """What `NoteDocument.dump` returns.
+
+    Attributes:
+        synced: the state that is known to be on the server, as an update.
+        edits: what it lacks.
+        digest: SHA-256 of the text, in hexadecimal digits.
+    """
+
+    version: Literal[1]
+    file_id: FileId
+    path: str | None
+    revision_id: RevisionId
+    position: Position
+    suspect: bool
+    epoch: Epoch
+    synced: Base64
+    edits: Base64
+    sent: _Save | None
+    digest: str
 
 
 class NoteDocument:
@@ -40,7 +67,7 @@ class NoteDocument:
 
     Several devices may edit the same note concurrently, and for any time offline: their edits are
     merged. Positions in the text are counted in code points. Each instance writes as a separate Yjs
-    client, so it must never be copied.
+    client, so it must never be copied. `dump` returns what a program stores to go on after it ends.
 
     Args:
         workspace: the workspace of the note.
@@ -55,22 +82,77 @@ class NoteDocument:
     def __init__(self, workspace: WorkspaceClient, file: WorkspaceFileInfo) -> None:
         if file.document is None:
             raise ValueError("read the file with its document")
-        self.file_id: FileId = file.id
+        self._begin(workspace, file.id)
+        self._set_head(file.path, file.head)
+        self._load(_stored(file))
+
+    def _begin(self, workspace: WorkspaceClient, file_id: FileId) -> None:
+        self.file_id = file_id
+        self.path: str | None
+        self.revision_id: RevisionId
+        self._position: Position
         self._workspace = workspace
         self._saving = trio.Lock()
-        self._set_head(file.path, file.head)
         # Whether the server may lack changes that it is known to have had.
         self._suspect = False
         # A save that was sent and whose outcome is unknown.
         self._sent: _Save | None = None
         self._synced: LiveDocument
         self._live: LiveDocument
-        self._load(_stored(file))
 
     @classmethod
     async def open(cls, workspace: WorkspaceClient, file_id: FileId) -> Self:
         """Read a note with its document. Raises `ClientError`; `NotFoundError` if it is deleted."""
         return cls(workspace, await workspace.file(file_id, document=True))
+
+    def dump(self) -> bytes:
+        """Return the document with its unsaved edits, and a save whose outcome is unknown.
+
+        Store it after each edit, or before the program ends, and `load` it when the program starts
+        again: edits after it are not in it. It has the text of the note and its history.
+        """
+        synced, live = self._synced, self._live
+        return to_json(
+            DumpedDocument(
+                version=1,
+                file_id=self.file_id,
+                path=self.path,
+                revision_id=self.revision_id,
+                position=self._position,
+                suspect=self._suspect,
+                epoch=live.epoch,
+                synced=synced.state(),
+                edits=live.update_since(synced.vector_bytes()),
+                sent=self._sent,
+                digest=_digest(live.text),
+            )
+        )
+
+    @classmethod
+    def load(cls, workspace: WorkspaceClient, dumped: bytes) -> Self:
+        """Return a document that was dumped, without asking the server.
+
+        It writes as another Yjs client, so an older one can be loaded as well: the next `save`
+        merges what was saved since. ``workspace`` is that of the note, perhaps of another `Client`.
+        Raises ValueError for bytes that `dump` did not return.
+        """
+        try:
+            found = parse_response(DumpedDocument, dumped)
+            document = cls.__new__(cls)
+            document._begin(workspace, found.file_id)  # of the same class
+            document._restore(found)  # of the same class
+        except UnexpectedResponse as error:
+            raise ValueError(f"this is no document that was dumped: {error}") from None
+        return document
+
+    def _restore(self, found: DumpedDocument) -> None:
+        self.path, self.revision_id = found.path, found.revision_id
+        self._position, self._suspect, self._sent = found.position, found.suspect, found.sent
+        self._load(StoredDocument(found.epoch, found.synced, b""))
+        with _validated():
+            self._live.apply(found.edits)
+        if _digest(self._live.text) != found.digest:
+            raise UnexpectedResponse("it is damaged")
 
     @property
     def text(self) -> str:
@@ -227,6 +309,10 @@ class NoteDocument:
                 stored, self._workspace.connection.entropy.getrandbits(_CLIENT_BITS)
             )
         self._synced, self._live = synced, live
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
 
 
 def _check_text(text: str) -> None:

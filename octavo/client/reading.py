@@ -65,13 +65,20 @@ class WorkspaceReader:
         return self._pages(FilePage, "/files", prefix=prefix or None, state=state)
 
     async def read(
-        self, file_ids: Sequence[FileId] = (), revision_ids: Sequence[RevisionId] = ()
+        self,
+        file_ids: Sequence[FileId] = (),
+        revision_ids: Sequence[RevisionId] = (),
+        *,
+        document: bool = False,
     ) -> ReadFiles:
         """Return those of the given files and revisions that exist (readFiles).
 
-        The limits are 500 of each and 8 MiB of text in total; more raises `ProblemError`.
+        With ``document``, the files have their documents, for `NoteDocument`. The limits are 500 of
+        each and 8 MiB of text and documents in total; more raises `ProblemError`.
         """
-        body = {"fileIds": list(file_ids), "revisionIds": list(revision_ids)}
+        body: dict[str, object] = {"fileIds": list(file_ids), "revisionIds": list(revision_ids)}
+        if document:
+            body["content"] = "full"
         return await self.connection.ask(
             ReadFiles, Request("POST", f"{self.path}/files/read", body)
         )

@@ -1,14 +1,14 @@
-"""Validation of the server's responses.
+"""Validation of the server's responses, and of what programs keep of them.
 
 Types are checked strictly; unknown members are ignored, so that newer servers may add some. Times
 are timezone-aware, in UTC.
 """
 
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from functools import cache
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, PlainSerializer, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
 from octavo.client.errors import UnexpectedResponse
@@ -30,13 +30,23 @@ def _decoded(value: object) -> object:
     return b64decode(value, validate=True) if isinstance(value, str) else value
 
 
-Base64 = Annotated[bytes, BeforeValidator(_decoded)]
+def _encoded(value: bytes) -> str:
+    return b64encode(value).decode()
+
+
+Base64 = Annotated[bytes, BeforeValidator(_decoded), PlainSerializer(_encoded)]
 """Bytes, represented in JSON as standard base64 (RFC 4648 section 4)."""
 
 
 @cache
 def _reader(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401  # any type
     return TypeAdapter(kind)
+
+
+def to_json(value: ResponseModel) -> bytes:
+    """Return ``value`` as JSON, which `parse_response` reads."""
+    encoded: bytes = TypeAdapter(type(value)).dump_json(value, by_alias=True)
+    return encoded
 
 
 def parse_response(kind: type[T], body: bytes | str) -> T:

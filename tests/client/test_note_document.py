@@ -215,6 +215,9 @@ async def test_devices_on_an_unreliable_network_keep_every_line_once(
         if rng.random() < 0.7:
             with suppress(ConnectionFailed):
                 await device.save()
+        if rng.random() < 0.3:
+            # Its program ends, and starts again.
+            devices[devices.index(device)] = NoteDocument.load(lossy, device.dump())
     lossy_transport.fates = []
     for device in [*devices, *devices]:
         await device.save()
@@ -223,6 +226,85 @@ async def test_devices_on_an_unreliable_network_keep_every_line_once(
     assert sorted(devices[0].text.splitlines(keepends=True)) == sorted(lines)
     for device in devices:
         assert device.state_vector == devices[0].state_vector
+
+
+async def test_stored_document_goes_on_in_another_program(workspace: WorkspaceClient) -> None:
+    file_id = await note(workspace)
+    document, other = [await NoteDocument.open(workspace, file_id) for _ in range(2)]
+    document.insert(0, "zero 🦉\n")
+    document.delete(7, 11)
+    other.insert(len(other.text), "four\n")
+    await other.save()
+    again = NoteDocument.load(workspace, document.dump())
+    assert (again.text, again.unsaved) == ("zero 🦉\ntwo\nthree\n", True)
+    members = ("file_id", "path", "revision_id", "epoch", "state_vector")
+    assert [getattr(again, each) for each in members] == [
+        getattr(document, each) for each in members
+    ]
+    again.insert(0, "and ")
+    await again.save()
+    assert await text_of(workspace, file_id) == again.text == "and zero 🦉\ntwo\nthree\nfour\n"
+    assert not NoteDocument.load(workspace, again.dump()).unsaved
+
+
+async def test_document_that_was_stored_before_later_saves_merges_them(
+    workspace: WorkspaceClient,
+) -> None:
+    file_id = await note(workspace)
+    document = await NoteDocument.open(workspace, file_id)
+    document.insert(0, "once\n")
+    stored = document.dump()
+    document.insert(0, "later\n")
+    await document.save()
+    again = NoteDocument.load(workspace, stored)
+    again.insert(len(again.text), "last\n")
+    await again.save()
+    assert await text_of(workspace, file_id) == again.text == f"later\nonce\n{START}last\n"
+
+
+async def test_stored_save_whose_response_was_lost_happens_once(
+    workspace: WorkspaceClient, lossy: WorkspaceClient, lossy_transport: LossyTransport
+) -> None:
+    file_id = await note(lossy)
+    document = await NoteDocument.open(lossy, file_id)
+    document.insert(0, "once\n")
+    lossy_transport.fates = ["response lost"]
+    with pytest.raises(ConnectionFailed):
+        await document.save()
+    again = NoteDocument.load(workspace, document.dump())
+    assert again.unsaved
+    saved = await again.save()
+    assert (saved.position, again.unsaved) == (2, False)
+    assert await text_of(workspace, file_id) == f"once\n{START}"
+
+
+@pytest.mark.parametrize("change", ["cut", "version", "text", "state", "nothing"])
+async def test_bytes_that_are_no_stored_document_are_refused(
+    workspace: WorkspaceClient, change: str
+) -> None:
+    document = await NoteDocument.open(workspace, await note(workspace))
+    document.insert(0, "mine\n")
+    stored = document.dump()
+    members = json.loads(stored)
+    empty = b64encode(NOTHING).decode()
+    bad = {
+        "cut": stored[:-10],
+        "version": json.dumps(members | {"version": 2}).encode(),
+        "text": json.dumps(members | {"edits": empty}).encode(),
+        "state": json.dumps(members | {"synced": "AAAA"}).encode(),
+        "nothing": b"",
+    }
+    with pytest.raises(ValueError, match="no document that was dumped"):
+        NoteDocument.load(workspace, bad[change])
+
+
+async def test_many_notes_are_read_with_their_documents(workspace: WorkspaceClient) -> None:
+    file_ids = [await note(workspace) for _ in range(2)]
+    found = await workspace.read(file_ids, document=True)
+    documents = [NoteDocument(workspace, each) for each in found.items]
+    assert [each.file_id for each in documents] == file_ids
+    with pytest.raises(ValueError, match="with its document"):
+        NoteDocument(workspace, (await workspace.read(file_ids)).items[0])
 
 
 async def test_refused_save_keeps_the_edits_locally(workspace: WorkspaceClient) -> None:
