@@ -1,5 +1,7 @@
 """``octavo serve``: run the service until SIGTERM or SIGINT."""
 
+from functools import partial
+
 import click
 import trio
 
@@ -34,9 +36,16 @@ EXPECTED = (
     help="Run the service until SIGTERM or SIGINT; a second one ends it immediately.",
     epilog=example("octavo serve --bind 0.0.0.0:8080 --public-url https://notes.example.org"),
 )
+@click.option(
+    "--new",
+    "new",
+    is_flag=True,
+    help="start a new installation although there are images of an earlier one, whose database is "
+    "missing",
+)
 @takes_settings()
 @click.pass_context
-def command(context: click.Context, /, **given: str | None) -> None:
+def command(context: click.Context, /, *, new: bool, **given: str | None) -> None:
     """Serve. Raises `Failed`: 1 it could not start or keep running, 2 settings."""
     settings = read(context, given).settings
     with loading():
@@ -44,7 +53,7 @@ def command(context: click.Context, /, **given: str | None) -> None:
     pause_rarely()
     reasons: tuple[BaseException, ...] = ()
     try:
-        trio.run(run, settings, start_log(settings))
+        trio.run(partial(run, settings, start_log(settings), new=new))
     except* EXPECTED as group:
         reasons = group.exceptions
     if reasons:

@@ -1,5 +1,6 @@
 """The database of the service: SQLite in the data folder, or PostgreSQL."""
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from octavo.control.folder import DataFolderError, holding
+from octavo.service.blobs import FOLDER
 from octavo.service.entropy import jitter
 from octavo.service.outages import Outages, ReportingStore
 from octavo.settings import Settings
@@ -71,17 +73,24 @@ class StoreEngine:
 
 
 @asynccontextmanager
-async def open_engine(settings: Settings, *, serving: bool) -> AsyncIterator[StoreEngine]:
+async def open_engine(
+    settings: Settings, *, serving: bool, new: bool = False
+) -> AsyncIterator[StoreEngine]:
     """Open the database that ``settings`` name, with the newest schema, for the block.
 
     ``serving`` is for the server that holds the data folder, and reads through an SQLite database
     for damage first; a command has False, works beside the server, and changes no schema under
-    it. Raises `StoreUnusable` and `StoreUnavailable`.
+    it. Images without their database are what is left of an installation: the server does not
+    start there with an empty one, unless it is to be ``new``. Raises `StoreUnusable` and
+    `StoreUnavailable`.
     """
     if settings.database is None:
         folder = settings.data_dir
         async with AsyncExitStack() as stack:
             if serving:
+                if not new and not await trio.Path(folder / DATABASE).exists():
+                    # Before an empty one is made, which would be in the way.
+                    await _require_no_blobs(folder)
                 sqlite = await stack.enter_async_context(open_sqlite(folder))
             else:
                 sqlite = await _open_beside(stack, folder)
@@ -89,7 +98,31 @@ async def open_engine(settings: Settings, *, serving: bool) -> AsyncIterator[Sto
     else:
         url, size = settings.database.secret, settings.pool_size
         async with postgres_engine.open_postgres(url, random=jitter, connections=size) as postgres:
+            if serving and not new and await postgres.read(_is_empty):
+                await _require_no_blobs(settings.data_dir)
             yield StoreEngine(postgres=postgres)
+
+
+async def _require_no_blobs(folder: Path) -> None:
+    """Raise `StoreUnusable` for a ``folder`` with images, which a new installation can't have.
+
+    Without their database, everybody's notes would seem to be gone.
+    """
+    blobs = folder / FOLDER
+    if await trio.to_thread.run_sync(lambda: any(files for _, _, files in os.walk(blobs))):
+        raise StoreUnusable(
+            f"{blobs} has images, but the database is missing, or is another, empty one: put it"
+            " back or restore a backup (docs/operation.md), or start an empty installation with"
+            " octavo serve --new"
+        )
+
+
+async def _is_empty(transaction: Transaction) -> bool:
+    """Return whether nothing has ever happened in a database."""
+    for table in ("accounts", "audit"):
+        if await transaction.fetch_one(f"SELECT 1 FROM {table} LIMIT 1") is not None:
+            return False
+    return True
 
 
 async def require_installation(folder: Path) -> None:

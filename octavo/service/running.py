@@ -84,8 +84,11 @@ def return_large_blocks() -> None:
         set_option(_M_ARENA_MAX, 1)
 
 
-async def run(settings: Settings, log: Log) -> None:
+async def run(settings: Settings, log: Log, *, new: bool = False) -> None:
     """Run the service until SIGTERM or SIGINT, then stop it within ``settings.grace`` seconds.
+
+    Images without a database are what is left of an installation: it is not started as an empty
+    one, unless it is meant to be ``new``.
 
     A signal during the start ends it immediately; a second one ends the process immediately.
     Raises, with nothing started: `ListenError` when the address can't be listened on,
@@ -118,7 +121,7 @@ async def run(settings: Settings, log: Log) -> None:
             await nursery.start(_stop_on_signal, settings, listener, phase)
             with phase.starting:
                 legal = await read_legal(settings)
-                async with open_engine(settings, serving=True) as engine:
+                async with open_engine(settings, serving=True, new=new) as engine:
                     folders = await open_blob_folders(settings)
                     if engine.postgres is None:
                         await free_slots_left(engine.store)

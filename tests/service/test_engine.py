@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from octavo.control.folder import holding
+from octavo.service.blobs import FOLDER
 from octavo.service.engine import open_engine
 from octavo.settings import Settings
 from octavo.store import StoreUnusable
@@ -58,3 +59,32 @@ async def test_command_next_to_the_server_of_an_older_version_changes_nothing(
             with pytest.raises(StoreUnusable, match="of another version of Octavo, or still"):
                 async with open_engine(settings, serving=False):
                     pass
+
+
+def left_image(settings: Settings) -> None:
+    """What is left of an installation without its database."""
+    folder = settings.data_dir / FOLDER / "ab"
+    folder.mkdir(parents=True)
+    (folder / "abcd").write_bytes(b"image")
+
+
+async def test_server_does_not_start_as_empty_where_a_database_is_missing(
+    settings: Settings,
+) -> None:
+    left_image(settings)
+    for _ in range(2):
+        with pytest.raises(StoreUnusable, match=r"the database is missing.* --new"):
+            async with open_engine(settings, serving=True):
+                pass
+    assert not (settings.data_dir / DATABASE).exists()
+    async with open_engine(settings, serving=True, new=True) as engine:
+        assert await engine.applied_version() == len(shipped())
+    # It has its database from then on.
+    async with open_engine(settings, serving=True):
+        pass
+
+
+async def test_empty_folders_of_images_are_no_installation(settings: Settings) -> None:
+    (settings.data_dir / FOLDER / "ab").mkdir(parents=True)
+    async with open_engine(settings, serving=True) as engine:
+        assert await engine.applied_version() == len(shipped())
