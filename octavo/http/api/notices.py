@@ -41,9 +41,12 @@ class NoticesUnavailable(Problem):
     status, code = 503, "notices_unavailable"
     summary = "The stream of notices cannot be opened here: poll the feed instead."
     remedy = (
-        "Continue without the stream: poll the feed of each workspace, and try the "
-        "stream again later. No change is lost."
+        "Continue without the stream: poll the feed of each workspace, and try the stream again "
+        "after the seconds in the header retry-after. No change is lost."
     )
+
+    def __init__(self) -> None:
+        super().__init__(headers=[(b"retry-after", b"60")])
 
 
 class StreamCaller(NamedTuple):

@@ -1,5 +1,6 @@
 """What readers of published links are told when a request is refused, in words for people."""
 
+import math
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 
@@ -32,10 +33,23 @@ _WORDS: Mapping[int, tuple[str, str]] = {
     ),
 }
 _MINUTE = 60
+_FEW = 10
 # What to do about a part of a form, where its form says it better than its type.
 _ADVICE: Mapping[str, str] = {
     "/reason": "Choose what is wrong with the page: go back, and send the form again.",
 }
+
+
+def wait_of(problem: Problem) -> str:
+    """Return when a person may try again, in words such as ``in a minute``."""
+    given = dict(problem.headers).get(b"retry-after", b"")
+    seconds = int(given) if given.isdigit() else _MINUTE
+    if seconds <= _FEW:
+        return "in a few seconds"
+    if seconds <= _MINUTE - _FEW:
+        return f"in {math.ceil(seconds / _FEW) * _FEW} seconds"
+    minutes = math.ceil(seconds / _MINUTE)
+    return f"in {minutes} minutes" if minutes > 1 else "in a minute"
 
 
 def reader_problems(pages: Callable[[], PublishedPages | None]) -> ProblemHtml:
@@ -53,9 +67,7 @@ def reader_problems(pages: Callable[[], PublishedPages | None]) -> ProblemHtml:
 
 def _words(problem: Problem) -> tuple[str, str]:
     if problem.status == HTTPStatus.TOO_MANY_REQUESTS:
-        seconds = int(dict(problem.headers).get(b"retry-after", b"60"))
-        wait = f"{seconds} seconds" if seconds <= 2 * _MINUTE else f"{-(-seconds // 60)} minutes"
-        return "Too many attempts", f"Nothing was done this time. Try again in {wait}."
+        return "Too many attempts", f"Nothing was done this time. Try again {wait_of(problem)}."
     if problem.status == HTTPStatus.NOT_FOUND:
         return "Page not found", problem.detail
     known = _WORDS.get(problem.status)

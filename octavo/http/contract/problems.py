@@ -287,9 +287,12 @@ class NotReady(Problem):
     status, code = 503, "not_ready"
     summary = "The service does not accept work at present."
     remedy = (
-        "Try again after the seconds in the header retry-after, or in a moment without "
-        "it. If it lasts, the readiness report says what is missing."
+        "Try again after the seconds in the header retry-after. If it lasts, the readiness report "
+        "says what is missing."
     )
+
+    def __init__(self, detail: str, *, members: Mapping[str, object]) -> None:
+        super().__init__(detail, members=members, headers=[(b"retry-after", b"5")])
 
 
 class ServerBusy(Problem):

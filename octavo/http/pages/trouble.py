@@ -1,13 +1,11 @@
 """Why a form was refused, as its page shows it."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from octavo.http.api.reader_problems import wait_of
 from octavo.http.contract.problems import Header, InvalidRequest, Problem, RateLimited
 
-_MINUTE = 60
-_FEW = 10
 _BUSY = "The server is checking many other passwords at the moment"
 _OF_THE_ACCOUNT = frozenset({"not_signed_in", "account_locked", "consent_required"})
 
@@ -67,16 +65,5 @@ def trouble_of(problem: Problem, names: Mapping[str, str] | None = None) -> Trou
     if problem.status == 429:
         busy = isinstance(problem, RateLimited) and problem.busy
         reason = _BUSY if busy else "There were too many attempts"
-        text = f"{reason}. Try again {_wait(problem)}."
+        text = f"{reason}. Try again {wait_of(problem)}."
     return Trouble(problem.status, text, fields, problem.headers, problem.code)
-
-
-def _wait(problem: Problem) -> str:
-    given = next((value for name, value in problem.headers if name == b"retry-after"), b"")
-    seconds = int(given) if given.isdigit() else _MINUTE
-    if seconds <= _FEW:
-        return "in a few seconds"
-    if seconds <= _MINUTE - _FEW:
-        return f"in {math.ceil(seconds / _FEW) * _FEW} seconds"
-    minutes = math.ceil(seconds / _MINUTE)
-    return f"in {minutes} minutes" if minutes > 1 else "in a minute"

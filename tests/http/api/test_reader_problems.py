@@ -39,6 +39,7 @@ async def test_browser_gets_a_page_and_a_program_a_problem(api: NotesApi) -> Non
 @pytest.mark.parametrize(
     ("problem", "words"),
     [
+        (RateLimited(retry_after=1), "Try again in a few seconds."),
         (RateLimited(retry_after=30), "Try again in 30 seconds."),
         (RateLimited(retry_after=121), "Try again in 3 minutes."),
         (BodyTooLarge(), "Shorten it"),

@@ -69,6 +69,7 @@ async def test_readiness_not_ready_is_a_problem_with_the_reason(
 ) -> None:
     response = await ask(application, "GET", path)
     assert (response.status, response.code) == (503, "not_ready")
+    assert response.header("retry-after") == "5"
     assert reason in response.json()["detail"]
 
 
