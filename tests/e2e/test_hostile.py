@@ -28,7 +28,7 @@ from tests.fakes.request_mutation import mutate
 from tests.fakes.strict_client import check_http2_frames, check_websocket_frames, read_responses
 from tests.fakes.yjs_device import Device
 
-CASES = int(os.environ.get("OCTAVO_HOSTILE_CASES", "5000"))
+CASES = int(os.environ.get("OCTAVO_HOSTILE_CASES", "6000"))
 BATCH = 250
 """Cases per workspace, whose note they change, delete and purge."""
 AT_ONCE = 16
