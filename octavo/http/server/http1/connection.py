@@ -145,7 +145,7 @@ class Http1Connection:
             with trio.move_on_after(self.limits.linger_time):
                 await self._send_close_reason(self._close_reason)
         # What refers to this would keep it in memory, with what the client has sent last.
-        self.request = self._upgrade = None
+        self.request = None
 
     # Called by the watchdog.
 
