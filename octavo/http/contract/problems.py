@@ -245,8 +245,9 @@ class AccountLocked(Problem):
     status, code = 423, "account_locked"
     summary = "The account is locked: nothing was changed."
     remedy = (
-        "Reading the account and signing out still work. Ask an administrator of the "
-        "installation why it is locked and how to unlock it."
+        "The account says why it is locked; ask an administrator of the installation how to unlock "
+        "it. Until then one can read the account, export the workspaces that one owns alone, "
+        "delete workspaces, end sessions, keys and the access of programs, and remove the account."
     )
 
 

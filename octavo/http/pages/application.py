@@ -56,6 +56,7 @@ from octavo.http.pages.reports import add_report_pages
 from octavo.http.pages.responses import (
     HOME,
     consent_first,
+    page_of_form,
     redirect,
     report,
     show,
@@ -275,7 +276,8 @@ def pages(
             return consent_first()
         if isinstance(problem, WrongOrigin):
             report(problem.code)
-            address = public_url + request.full_path.rstrip("?")
+            shown = app.url_map.bind("").test(request.path, "GET")
+            address = public_url + (request.full_path.rstrip("?") if shown else page_of_form())
             return await show("other_origin.html", status=problem.status, address=address)
         if isinstance(problem, AccountLocked):
             report(problem.code)

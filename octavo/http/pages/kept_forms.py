@@ -9,6 +9,7 @@ from urllib.parse import quote
 from quart import Response, request
 
 from octavo.http.contract.problems import ConsentRequired, Problem
+from octavo.http.pages.forms import Form
 from octavo.http.pages.responses import CONSENT, show
 from octavo.http.pages.trouble import Trouble
 from octavo.publishing.composition import name_of
@@ -18,6 +19,8 @@ STAMP = "stamp"
 AGAIN = "/sign-in/again"
 PREFIX = "kept-"
 """Of the names of the fields of the other form."""
+LOST = "image-lost"
+"""The field of a form that came with an image, which can't be kept."""
 _OWN = frozenset({"token-of-form", "once"})
 
 
@@ -37,7 +40,7 @@ async def sign_in_again(
         "sign_in_again.html",
         trouble=trouble,
         status=401,
-        kept=_kept(given),
+        kept=given,
         following=following,
         address=address,
         action=f"{AGAIN}?{STAMP}={quote(stamp)}" if stamp else AGAIN,
@@ -47,7 +50,7 @@ async def sign_in_again(
 async def go_on(given: Mapping[str, str], following: str, token: str) -> Response:
     """Return the page that sends the form again, for the session with the value ``token``."""
     name = name_of(given.get("path", ""))
-    return await show("go_on.html", kept=_kept(given), following=following, token=token, name=name)
+    return await show("go_on.html", kept=given, following=following, token=token, name=name)
 
 
 async def not_saved(
@@ -60,7 +63,7 @@ async def not_saved(
     return await show(
         "not_saved.html",
         trouble=Trouble(problem.status, problem.detail, headers=problem.headers, code=problem.code),
-        kept=_kept(given),
+        kept=given,
         following=following,
         token=token,
         remedy=remedy,
@@ -68,12 +71,22 @@ async def not_saved(
     )
 
 
+def fields_to_keep(form: Form) -> dict[str, str]:
+    """Return the fields of a form that is to be sent again, which saves its text.
+
+    An image that was chosen has to be chosen again.
+    """
+    fields = {name: value for name, value in form.fields.items() if name not in _OWN}
+    if fields.get("action") == "image":
+        fields["action"] = "save"
+    if any(file.name for file in form.files.values()):
+        fields[LOST] = "on"
+    return fields
+
+
 def kept_fields(given: Mapping[str, str]) -> dict[str, str]:
     """Return the fields of the other form, from those of the page that keeps them."""
-    return {
+    fields = {
         name.removeprefix(PREFIX): value for name, value in given.items() if name.startswith(PREFIX)
     }
-
-
-def _kept(given: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in given.items() if name not in _OWN}
+    return {name: value for name, value in fields.items() if name not in _OWN}

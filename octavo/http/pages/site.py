@@ -37,7 +37,7 @@ from octavo.http.contract.problems import (
 )
 from octavo.http.pages.form_stamps import FormStamps
 from octavo.http.pages.forms import NO_FORM, Form, FormUnreadable, OldForm, SentFile, SentForm
-from octavo.http.pages.kept_forms import STAMP, go_on, not_saved, sign_in_again
+from octavo.http.pages.kept_forms import STAMP, fields_to_keep, go_on, not_saved, sign_in_again
 from octavo.http.pages.long_texts import is_long, reservation
 from octavo.http.pages.resubmission import Resubmissions
 from octavo.http.pages.uploads import open_upload
@@ -226,16 +226,16 @@ class Site:
                 try:
                     return await checked(form, values)
                 except NotSignedIn:
-                    return await sign_in_again(form.fields, following)
+                    return await sign_in_again(fields_to_keep(form), following)
                 except Problem as problem:
-                    return await not_saved(form.fields, following, form_token(), problem)
+                    return await not_saved(fields_to_keep(form), following, form_token(), problem)
 
             async def checked(form: Form, values: Mapping[str, str]) -> Response:
                 visitor = self._visitor(audience, form)
                 if not self._is_own_form(visitor, audience):
                     if keeps_text:
                         following = request.full_path.rstrip("?")
-                        return await go_on(form.fields, following, form_token())
+                        return await go_on(fields_to_keep(form), following, form_token())
                     raise OldForm(_OLD_FORM)
                 perform = partial(handler, visitor, **values)
                 if not once or not visitor.given.get(ONCE):

@@ -357,6 +357,24 @@ async def test_text_survives_the_end_of_the_session(ann: PageReader, vault: Vaul
     assert await vault.texts() == {"Tea.md": "Black.\n"}
 
 
+@pytest.mark.parametrize("action", ["image", "save"])
+async def test_image_that_cannot_be_kept_is_named_and_the_text_is_saved_without_it(
+    ann: PageReader, vault: Vault, action: str
+) -> None:
+    note = await vault.write(ann, "Tea", "Green.\n")
+    await ann.open(f"{note}/edit")
+    ann.cookies.clear()
+    png = encoded(picture((20, 10)), "PNG")
+    await ann.upload("Save", "cup.png", png, text="Black.\n", action=action)
+    lost = "The image that you chose is not kept"
+    assert (ann.status, lost in ann.text) == (401, True)
+    await ann.submit("Sign in and go on", address="ann@example.org", password=PASSWORD)
+    assert lost in ann.text
+    await ann.submit("Save", text="Black.\n")
+    assert (ann.path, ann.page.alerts) == (note, ["Saved."])
+    assert await vault.texts() == {"Tea.md": "Black.\n"}
+
+
 LONG = 'Tea & <b>"milk"</b>\n' * 4_000
 
 
