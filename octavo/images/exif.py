@@ -94,11 +94,13 @@ def without_personal_tags(tiff: bytes) -> bytes:
     top = reader.top()
     kept: dict[int, _TiffEntry] = {}
     in_exif: dict[int, _TiffEntry] = {}
-    foreign = reader.count(top) > _MAX_ENTRIES
+    foreign, entered = reader.count(top) > _MAX_ENTRIES, False
     for entry in islice(reader.numbers(top), _MAX_ENTRIES):
         if entry and entry.kind in _KEPT_AT_TOP.get(entry.tag, ()):
             kept.setdefault(entry.tag, entry)
-        elif entry and (entry.tag, entry.kind) == (_EXIF_DIRECTORY, _LONG):
+        elif entry and not entered and (entry.tag, entry.kind) == (_EXIF_DIRECTORY, _LONG):
+            # Once: thousands of pointers to one directory would take seconds.
+            entered = True
             directory = struct.unpack(f"{reader.order}I", entry.value)[0]
             foreign |= reader.count(directory) > _MAX_ENTRIES
             for inner in islice(reader.numbers(directory), _MAX_ENTRIES):

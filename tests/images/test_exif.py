@@ -1,4 +1,5 @@
 import struct
+import time
 
 import pytest
 from hypothesis import given
@@ -96,3 +97,12 @@ def test_damaged_data_leaves_nothing_but_small_numbers(at: list[tuple[int, int]]
     assert len(cleaned) <= 8 + 2 * 6 + 9 * 12 + 2 * 8
     assert orientation_of(cleaned) == orientation_of(bytes(changed))
     assert without_personal_tags(cleaned) is cleaned
+
+
+def test_directory_that_a_thousand_entries_point_to_is_read_once() -> None:
+    pointer = struct.pack("<HHII", 0x8769, 4, 1, 8)
+    tiff = b"II*\0" + struct.pack("<IH", 8, 1000) + pointer * 1000
+    begun = time.perf_counter()
+    assert without_personal_tags(tiff) == b""
+    # A million entries take seconds.
+    assert time.perf_counter() - begun < 0.5
