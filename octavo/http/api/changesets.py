@@ -12,7 +12,7 @@ from octavo.http.api.changeset_submission import ChangesetSubmitter, visible_rec
 from octavo.http.api.fields import MarkdownText, PathText
 from octavo.http.api.file_schemas import ChangesetResultSchema, changeset_result
 from octavo.http.api.files import LINKS_WITHOUT_PATH, LONGEST_CHANGE
-from octavo.http.api.note_texts import LONG, NoteTexts, RevisionTexts, text_of
+from octavo.http.api.note_texts import LONG, EarlierText, NoteTexts, RevisionTexts, text_of
 from octavo.http.api.refusals import CHANGE_PROBLEMS, refused_with
 from octavo.http.api.sync import SyncProtocol, UnsupportedProtocol, check_protocol
 from octavo.http.api.uploaded_images import UploadedImages, unknown_image
@@ -42,7 +42,6 @@ from octavo.model.files.changeset import (
     UpdateFile,
     first_repeated,
 )
-from octavo.model.files.content import NoteText
 from octavo.model.files.image import ObjectId, UploadedImage, UploadMissing
 from octavo.model.identity import Epoch, FileId, MutationId, RevisionId
 from octavo.model.refusal import FilePurged, HeadNotNamed, TooManyFiles
@@ -249,7 +248,7 @@ class ChangesetOperations:
     async def _operations(
         self,
         body: ChangesetInput,
-        texts: Mapping[FileId, NoteText],
+        texts: Mapping[FileId, EarlierText],
         images: Mapping[ObjectId, UploadedImage],
     ) -> tuple[ChangeOperation, ...]:
         def make(given: AnyOperation) -> ChangeOperation:
@@ -295,7 +294,7 @@ def _size(given: AnyOperation) -> int:
 
 def _operation(
     given: AnyOperation,
-    texts: Mapping[FileId, NoteText],
+    texts: Mapping[FileId, EarlierText],
     images: Mapping[ObjectId, UploadedImage],
 ) -> ChangeOperation:
     file_id = FileId(given.file_id)
@@ -313,9 +312,15 @@ def _operation(
         case RestoreOperation():
             path = None if given.path is MISSING else given.path
             revision_id = None if given.revision_id is MISSING else RevisionId(given.revision_id)
-            heads, content = frozenset({given.if_match}), texts.get(file_id)
-            restore = RestoreFile(file_id, heads, path, content, revision_id)
-            return replace(restore, rewrite_links=True) if given.rewrite_links else restore
+            restore = RestoreFile(
+                file_id,
+                frozenset({given.if_match}),
+                path,
+                revision_id=revision_id,
+                rewrite_links=given.rewrite_links,
+            )
+            earlier = texts.get(file_id)
+            return restore if earlier is None else replace(restore, **earlier._asdict())
         case AttachOperation():
             object_id = ObjectId(given.object_id)
             image = images.get(object_id) or unknown_image(object_id)

@@ -259,7 +259,7 @@ class FileOperations:
             if before is None:
                 raise
             return changed(before)
-        restore = replace(restore, content=texts[file_id])
+        restore = replace(restore, **texts[file_id]._asdict())
         return await self._push(call, path, restore, body.mutation_id)
 
     @operation(

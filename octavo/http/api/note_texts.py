@@ -62,6 +62,13 @@ def text_of(text: str, file_id: FileId | None = None) -> NoteText:
         raise
 
 
+class EarlierText(NamedTuple):
+    """The text of a revision, and the path that the file had then."""
+
+    content: NoteText
+    was_at: str
+
+
 class RevisionTexts(NamedTuple):
     """Reads texts of revisions for members who may change the workspace."""
 
@@ -89,8 +96,8 @@ class RevisionTexts(NamedTuple):
 
     async def contents(
         self, call: Call, workspace_id: WorkspaceId, named: Mapping[FileId, RevisionId]
-    ) -> dict[FileId, NoteText]:
-        """Return the texts of revisions, by file and revision.
+    ) -> dict[FileId, EarlierText]:
+        """Return the texts of revisions by their files.
 
         Raises `NotFound` or `Forbidden` for callers that may not change the workspace,
         `FilePurged`, `TooManyFiles`, `ServerBusy` without memory for them, and `InvalidRequest`
@@ -105,7 +112,7 @@ class RevisionTexts(NamedTuple):
         script = files.files(workspace_id, [], [*named.values()], MAX_BYTES, within)
         _, found = await self.store.read_much(script)
         texts = {
-            each.revision.file_id: note_text(each.text)
+            each.revision.file_id: EarlierText(note_text(each.text), each.revision.path)
             for each in found
             if each.text is not None
             and named.get(each.revision.file_id) == each.revision.revision_id

@@ -83,7 +83,8 @@ class RestoreFile:
 
     ``content`` is the text of the earlier ``revision_id``, which a live note can get as well.
     ``image`` is an earlier revision of an image, which gets its bytes. With ``rewrite_links``, the
-    links in a note keep their targets at another path.
+    links in a note keep their targets at another path; those of an earlier text are understood from
+    ``was_at``, the path of its revision.
     """
 
     file_id: FileId
@@ -93,6 +94,7 @@ class RestoreFile:
     revision_id: RevisionId | None = None
     image: Revision | None = None
     rewrite_links: bool = False
+    was_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,9 +137,10 @@ def relinked(
     """Return ``changeset`` with updates of the notes whose links its moves would break.
 
     The links of a note that moves are understood from the path that it has before, also those of a
-    text that the changeset gives it. Another note that the changeset gives a text, or saves, is not
-    rewritten. Updates of other notes follow its operations in the order of their ids, and are
-    unconditional: ``texts`` are those of the heads.
+    text that the changeset gives it; those of an earlier text from the path of its revision.
+    Another note that the changeset gives a text, or saves, is not rewritten. Updates of other notes
+    follow its operations in the order of their ids, and are unconditional: ``texts`` are those of
+    the heads.
 
     Args:
         changeset: a changeset that moves files with ``rewrite_links``.
@@ -161,7 +162,7 @@ def relinked(
             continue
         text = rewrite_links(
             given,
-            was_at=head.path,
+            was_at=_path_of_text(operation, head),
             now_at=paths_after[file_id],
             moved=lambda path: moved.get(path, path),
             before=before.get,
@@ -215,6 +216,13 @@ def _text_after(operation: ChangeOperation | None, head: Revision, stored: str) 
             return stored
         case _:
             return None
+
+
+def _path_of_text(operation: ChangeOperation | None, head: Revision) -> str:
+    """Return the path from which the links of the text are understood."""
+    if isinstance(operation, RestoreFile) and operation.was_at is not None:
+        return operation.was_at
+    return head.path
 
 
 def _paths_after(

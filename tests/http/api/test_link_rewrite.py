@@ -126,6 +126,24 @@ async def test_links_of_a_note_that_is_restored_elsewhere_keep_their_targets(
     assert await text_of(note) == "[black](../../tea/black.md)"
 
 
+@pytest.mark.parametrize("door", ["operation", "changeset"])
+async def test_links_of_an_earlier_text_are_understood_from_the_path_of_its_revision(
+    api: NotesApi, door: str
+) -> None:
+    await api.note("n/t.md", "right")
+    await api.note("d/t.md", "wrong")
+    note = await api.note("n/x.md", "[t](t.md)")
+    first = note.revision
+    assert (await note.update(path="d/x.md", rewriteLinks=True)).status == 200
+    how = {"path": "n/x2.md", "rewriteLinks": True, "revisionId": first}
+    if door == "operation":
+        assert (await note.restore(**how)).status == 200
+    else:
+        operation = {"op": "restore", "fileId": note.id, "ifMatch": note.revision, **how}
+        assert (await api.push(operation)).status == 200
+    assert await text_of(note) == "[t](t.md)"
+
+
 async def test_note_that_is_restored_elsewhere_without_the_option_has_its_text(
     api: NotesApi,
 ) -> None:
