@@ -252,7 +252,7 @@ async def _target(
     path = normalize("NFC", given.strip().strip("/"))
     listed = f"{LIST}/{workspace_id}/files"
     if given != path and (await visitor.api.get(FileList, listed, prefix=given, limit="1")).items:
-        # It is as it stands in the form.
+        # It is as the form has it.
         path = given
     if kind == "whole":
         # The form may have come with the path of what the person looked at.
