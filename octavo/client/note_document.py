@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Literal, Self
 
@@ -46,7 +46,7 @@ class DumpedDocument(ResponseModel):
     Attributes:
         synced: the state that is known to be on the server, as an update.
         edits: what it lacks.
-        digest: SHA-256 of the text, in hexadecimal digits.
+        digest: SHA-256 of all else, in hexadecimal digits.
     """
 
     version: Literal[1]
@@ -112,21 +112,20 @@ class NoteDocument:
         again: edits after it are not in it. It has the text of the note and its history.
         """
         synced, live = self._synced, self._live
-        return to_json(
-            DumpedDocument(
-                version=1,
-                file_id=self.file_id,
-                path=self.path,
-                revision_id=self.revision_id,
-                position=self._position,
-                suspect=self._suspect,
-                epoch=live.epoch,
-                synced=synced.state(),
-                edits=live.update_since(synced.vector_bytes()),
-                sent=self._sent,
-                digest=_digest(live.text),
-            )
+        dumped = DumpedDocument(
+            version=1,
+            file_id=self.file_id,
+            path=self.path,
+            revision_id=self.revision_id,
+            position=self._position,
+            suspect=self._suspect,
+            epoch=live.epoch,
+            synced=synced.state(),
+            edits=live.update_since(synced.vector_bytes()),
+            sent=self._sent,
+            digest="",
         )
+        return to_json(replace(dumped, digest=_digest(dumped)))
 
     @classmethod
     def load(cls, workspace: WorkspaceClient, dumped: bytes) -> Self:
@@ -134,7 +133,8 @@ class NoteDocument:
 
         It writes as another Yjs client, so an older one can be loaded as well: the next `save`
         merges what was saved since. ``workspace`` is that of the note, perhaps of another `Client`.
-        Raises ValueError for bytes that `dump` did not return.
+        Raises ValueError for other bytes than `dump` returned, as after damage; they are not
+        protected from who forges them.
         """
         try:
             found = parse_response(DumpedDocument, dumped)
@@ -146,13 +146,13 @@ class NoteDocument:
         return document
 
     def _restore(self, found: DumpedDocument) -> None:
+        if _digest(replace(found, digest="")) != found.digest:
+            raise UnexpectedResponse("it is damaged")
         self.path, self.revision_id = found.path, found.revision_id
         self._position, self._suspect, self._sent = found.position, found.suspect, found.sent
         self._load(StoredDocument(found.epoch, found.synced, b""))
         with _validated():
             self._live.apply(found.edits)
-        if _digest(self._live.text) != found.digest:
-            raise UnexpectedResponse("it is damaged")
 
     @property
     def text(self) -> str:
@@ -311,8 +311,8 @@ class NoteDocument:
         self._synced, self._live = synced, live
 
 
-def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()
+def _digest(dumped: DumpedDocument) -> str:
+    return sha256(to_json(dumped)).hexdigest()
 
 
 def _check_text(text: str) -> None:
