@@ -25,13 +25,15 @@ def _compile_once(
     **more: bool,
 ) -> Any:  # noqa: ANN401
     escape = environment.autoescape
+    # Each application makes its own, which is called when a page is rendered: the code is the same.
+    finalize = getattr(environment.finalize, "__code__", environment.finalize)
     # Everything that decides the code of a template, in the environments of Octavo.
     key = (
         *(source, name, filename, *sorted(more.items())),
         escape(name) if callable(escape) else escape,
         *(type(environment), environment.is_async, environment.undefined),
         *(environment.trim_blocks, environment.lstrip_blocks, environment.optimized),
-        *(tuple(environment.filters.items()), tuple(environment.tests), environment.finalize),
+        *(tuple(environment.filters.items()), tuple(environment.tests), finalize),
     )
     if key not in _compiled:
         _compiled[key] = _compile(environment, source, name, filename, **more)

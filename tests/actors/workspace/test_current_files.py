@@ -82,7 +82,9 @@ async def test_file_is_read_once_while_its_head_stays(store: Counting) -> None:
         assert await text(files) == "c.md: two"
 
 
-async def test_database_is_read_while_the_actor_sleeps_or_works(store: Counting) -> None:
+async def test_database_is_read_while_the_actor_sleeps_or_works(
+    store: Counting, autojump_clock: trio.testing.MockClock
+) -> None:
     async with serving(store.store) as rig:
         files = current(rig, store)
         await rig.push(note("a", "a.md", "one"))

@@ -352,14 +352,14 @@ async def test_texts_of_a_request_that_ends_in_any_way_are_freed_at_once(
         started.set()
         await handler(text, receive, send)
 
-    limits = replace(QUICK, request_time=0.3 if ends == "timed out" else 5)
+    limits = replace(QUICK, request_time=0.1 if ends == "timed out" else 5)
     gc.collect()
     gc.disable()
     # The log of the tests would keep the exceptions.
     logging.disable()
     try:
         async with (
-            serving(routed({"/kept": handle}), limits, grace=0.3) as server,
+            serving(routed({"/kept": handle}), limits, grace=0.1) as server,
             server.client() as client,
         ):
             if http2:
