@@ -43,6 +43,7 @@ from octavo.model.files.content import note_text  # noqa: E402
 from octavo.model.files.tree import Tree  # noqa: E402
 from octavo.model.identity import (  # noqa: E402  # noqa: E402
     RANDOM_BYTES,
+    START,
     AccountId,
     FileId,
     MutationId,
@@ -53,7 +54,7 @@ from octavo.model.identity import (  # noqa: E402  # noqa: E402
 from octavo.store.compression import compressed, decompressed  # noqa: E402
 from octavo.store.scripts import workspaces  # noqa: E402
 from octavo.store.scripts.changesets import commit_changesets  # noqa: E402
-from octavo.store.scripts.feed import feed, heads_after, live_at  # noqa: E402
+from octavo.store.scripts.feed import Since, all_heads, feed, live_at  # noqa: E402
 from octavo.store.scripts.files import file, files, list_of, revisions_of, whole_file  # noqa: E402
 from octavo.store.scripts.index_backlog import LINKS, WORDS  # noqa: E402
 from octavo.store.scripts.link_queries import links_of_file, unresolved_links  # noqa: E402
@@ -158,9 +159,9 @@ async def build(store: SqliteStore, count: int) -> tuple[WorkspaceId, list[FileI
     )
     await store.write(workspaces.create(workspace_id, "Bench", owner, 0))
     paths = [writing.path(number) for number in range(count)]
-    tree, position, size, made = Tree(), Position(0), 0, []
+    tree, cursor, size, made = Tree(), START, 0, []
     for at in range(0, count, WRITERS):
-        batch = Batch(tree, position, 1_790_000_000_000 + at, new_id, PlainDocuments())
+        batch = Batch(tree, cursor, 1_790_000_000_000 + at, new_id, PlainDocuments())
         for path in paths[at : at + WRITERS]:
             content = note_text(writing.note(paths))
             size += content.size
@@ -168,9 +169,9 @@ async def build(store: SqliteStore, count: int) -> tuple[WorkspaceId, list[FileI
             made.append(operation.file_id)
             sent = fingerprint([operation])
             batch.add(Changeset(MutationId(new_id()), sent, owner, (operation,)))
-        script = commit_changesets(workspace_id, position, batch.plans, 1_790_000_000_000 + at)
+        script = commit_changesets(workspace_id, cursor, batch.plans, 1_790_000_000_000 + at)
         await store.write(script)
-        position = batch.position
+        cursor = batch.cursor
         if at % 64 == 0:
             await index_all(store, workspace_id)
     await index_all(store, workspace_id)
@@ -267,9 +268,9 @@ async def reads(store: SqliteStore, workspace_id: WorkspaceId, made: list[FileId
             )
 
     async def whole_feed(texts: bool) -> None:
-        page = await store.read(feed(workspace_id, Position(0), 500, ROOMY, texts=texts))
-        while page is not None and page.following < page.position:
-            script = feed(workspace_id, page.following, 500, ROOMY, texts=texts)
+        page = await store.read(feed(workspace_id, Since(Position(0)), 500, ROOMY, texts=texts))
+        while page is not None and page.following != page.cursor:
+            script = feed(workspace_id, Since(*page.following), 500, ROOMY, texts=texts)
             page = await store.read(script)
 
     nowhere = "00000000-0000-0000-0000-000000000000"
@@ -277,7 +278,7 @@ async def reads(store: SqliteStore, workspace_id: WorkspaceId, made: list[FileId
     await each("file with document", lambda name: whole_file(workspace_id, name, merged))
     await each("revisions", lambda name: revisions_of(workspace_id, name, Position(1 << 62), 100))
     await each("links of note, and to it", lambda name: links_of_file(workspace_id, name, 100))
-    await whole("all heads", lambda: store.read(heads_after(workspace_id, Position(0))))
+    await whole("all heads", lambda: store.read(all_heads(workspace_id)))
     await whole("feed", lambda: whole_feed(False))
     await whole("feed with texts", lambda: whole_feed(True))
     await whole("snapshot at half", snapshot)

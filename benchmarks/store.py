@@ -37,8 +37,10 @@ from octavo.model.files.content import MARKDOWN, note_text  # noqa: E402
 from octavo.model.files.plan import Change, Plan  # noqa: E402
 from octavo.model.files.revision import Revision  # noqa: E402
 from octavo.model.identity import (  # noqa: E402
+    START,
     AccountId,
     ContentId,
+    Cursor,
     FileId,
     MutationId,
     Position,
@@ -48,7 +50,7 @@ from octavo.model.identity import (  # noqa: E402
 from octavo.store import Script, Store  # noqa: E402
 from octavo.store.postgres import open_postgres  # noqa: E402
 from octavo.store.scripts.changesets import commit_changesets  # noqa: E402
-from octavo.store.scripts.feed import position_of  # noqa: E402
+from octavo.store.scripts.marks import cursor_of  # noqa: E402
 from octavo.store.sqlite import open_inline, open_sqlite  # noqa: E402
 
 MICRO = 1e6
@@ -75,54 +77,66 @@ async def make_workspace(store: Store) -> WorkspaceId:
     return workspace_id
 
 
-def save(workspace_id: WorkspaceId, file_id: FileId, position: int) -> Script[None]:
-    """Commit the next changeset of a workspace, which changes or creates one note."""
-    revision_id = str(uuid.uuid4())
-    operation = UpdateFile(file_id, frozenset({revision_id}), CONTENT)
-    head = Revision(
-        file_id=file_id,
-        state="live",
-        kind="note",
-        path=f"{file_id}.md",
-        revision_id=RevisionId(revision_id),
-        position=Position(position),
-        content_id=ContentId(revision_id),
-        digest=CONTENT.digest,
-        size=CONTENT.size,
-        media_type=MARKDOWN,
-        author=AUTHOR,
-        mutation_id=MutationId(revision_id),
-        created_at=position,
-    )
-    changeset = Changeset(head.mutation_id, fingerprint([operation]), AUTHOR, (operation,))
-    change = Change("created" if position <= FILES else "updated", head, CONTENT)
-    plan = Plan(changeset, head.position, (change,), (change,), growth=0, needed=0)
-    return commit_changesets(workspace_id, Position(position - 1), [plan], position)
+class Writer:
+    """Saves the notes of a workspace, one after the other."""
 
+    def __init__(self, workspace_id: WorkspaceId, files: list[FileId]) -> None:
+        self._workspace_id = workspace_id
+        self._files = files
+        self._cursor = START
+        self._heads: dict[FileId, RevisionId] = {}
 
-async def saver(
-    store: Store, workspace_id: WorkspaceId, files: list[FileId], count: int, latencies: list[float]
-) -> None:
-    position = await store.read(position_of(workspace_id)) or 0
-    for following in range(position + 1, position + count + 1):
-        begun = time.perf_counter()
-        await store.write(save(workspace_id, files[following % FILES], following))
-        latencies.append(time.perf_counter() - begun)
+    async def run(self, store: Store, count: int, latencies: list[float]) -> None:
+        for _ in range(count):
+            begun = time.perf_counter()
+            await store.write(self._save())
+            latencies.append(time.perf_counter() - begun)
+
+    def _save(self) -> Script[None]:
+        """Commit the next changeset, which changes or creates one note."""
+        position = Position(self._cursor.position + 1)
+        file_id = self._files[position % FILES]
+        revision_id = str(uuid.uuid4())
+        operation = UpdateFile(file_id, frozenset({revision_id}), CONTENT)
+        head = Revision(
+            file_id=file_id,
+            state="live",
+            kind="note",
+            path=f"{file_id}.md",
+            revision_id=RevisionId(revision_id),
+            position=position,
+            content_id=ContentId(revision_id),
+            digest=CONTENT.digest,
+            size=CONTENT.size,
+            media_type=MARKDOWN,
+            author=AUTHOR,
+            mutation_id=MutationId(revision_id),
+            created_at=position,
+        )
+        changeset = Changeset(head.mutation_id, fingerprint([operation]), AUTHOR, (operation,))
+        base = self._heads.get(file_id)
+        change = Change("created" if base is None else "updated", head, base, CONTENT)
+        cursor = Cursor(position, head.revision_id)
+        plan = Plan(changeset, cursor, (change,), (change,), growth=0, needed=0)
+        script = commit_changesets(self._workspace_id, self._cursor, [plan], position)
+        self._cursor = cursor
+        self._heads[file_id] = head.revision_id
+        return script
 
 
 async def bench_writers(name: str, store: Store, writers: int, seconds: float) -> None:
     """Save to this many workspaces concurrently; report the best of three rounds."""
     best, rate = 0.0, 20.0
-    workspaces = [await make_workspace(store) for _ in range(writers)]
     files = [FileId(str(uuid.uuid4())) for _ in range(FILES)]
+    active = [Writer(await make_workspace(store), files) for _ in range(writers)]
     typical: list[float] = []
     for _ in range(3):
         each = max(5, int(rate * seconds / 3 / writers))
         latencies: list[float] = []
         begun = time.perf_counter()
         async with trio.open_nursery() as nursery:
-            for workspace_id in workspaces:
-                nursery.start_soon(saver, store, workspace_id, files, each, latencies)
+            for writer in active:
+                nursery.start_soon(writer.run, store, each, latencies)
         rate = each * writers / (time.perf_counter() - begun)
         if rate > best:
             best, typical = rate, sorted(latencies)
@@ -132,7 +146,7 @@ async def bench_writers(name: str, store: Store, writers: int, seconds: float) -
 
 
 async def bench_reads(name: str, store: Store, count: int) -> None:
-    script = position_of(await make_workspace(store))
+    script = cursor_of(await make_workspace(store))
     for kind, read in (("read", store.read), ("read_much", store.read_much)):
         begun = time.perf_counter()
         for _ in range(count):

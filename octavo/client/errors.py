@@ -15,6 +15,7 @@
         ├ NotFoundError       404, 410: the resource does not exist or is not visible
         ├ HeadMovedError      412: another change came first
         ├ EpochMismatchError  409: the document has another epoch
+        ├ CursorUnknownError  409: the history of the server was taken back
         └ RateLimitedError, UnavailableError  429 and 503: try again later
 """
 
@@ -154,6 +155,13 @@ class EpochMismatchError(ProblemError):
     """The update is for another epoch of the document (409)."""
 
 
+class CursorUnknownError(ProblemError):
+    """The history of the workspace does not have a position with its mark (409).
+
+    As after a restored backup: take a snapshot in place of the copy.
+    """
+
+
 class RateLimitedError(ProblemError):
     """There were too many attempts (429)."""
 
@@ -168,6 +176,10 @@ _BY_STATUS: dict[int, type[ProblemError]] = {
     410: NotFoundError,
     429: RateLimitedError,
     503: UnavailableError,
+}
+_BY_CODE: dict[str, type[ProblemError]] = {
+    "epoch_mismatch": EpochMismatchError,
+    "cursor_unknown": CursorUnknownError,
 }
 _DESCRIBED = frozenset(("type", "title", "status", "detail", "code"))
 
@@ -193,5 +205,5 @@ def problem_error(
     doubt = in_doubt and status not in _CONCLUSIVE
     if status == 412:
         return HeadMovedError(status, code, detail, further, tag=headers.get("etag"))
-    kind = EpochMismatchError if code == "epoch_mismatch" else _BY_STATUS.get(status, ProblemError)
+    kind = _BY_CODE.get(code) or _BY_STATUS.get(status, ProblemError)
     return kind(status, code, detail, further, retry_after=retry_after, outcome_unknown=doubt)

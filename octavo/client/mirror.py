@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from operator import attrgetter
 from types import MappingProxyType
 
 import trio
 
 from octavo.client.errors import (
     ConnectionFailed,
-    NotFoundError,
+    CursorUnknownError,
     ProblemError,
     RateLimitedError,
     SnapshotCut,
@@ -23,7 +22,6 @@ from octavo.model.identity import FileId, Position, RevisionId
 
 _NO_COPY = Position(-1)
 _TRANSIENT = (ConnectionFailed, RateLimitedError, UnavailableError)
-_PURGED = 410
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +50,15 @@ class Mirror:
 
     Attributes:
         position: the position of the copy; -1 before there is one.
+        mark: the mark of the position; None before there is a copy.
     """
 
     def __init__(self, workspace: WorkspaceClient, *, poll_every: float = 60.0) -> None:
         self.position = _NO_COPY
+        self.mark: RevisionId | None = None
         self._workspace = workspace
         self._poll_every = poll_every
         self._notes: dict[FileId, Note] = {}
-        # A change of the newest changeset in the copy. As long as the server has it, the history of
-        # the workspace includes the copy. None: unknown, or there is no changeset.
-        self._newest: FeedEntry | None = None
         self._pulling = trio.Lock()
         self._waiting = trio.lowlevel.ParkingLot()
 
@@ -78,12 +75,13 @@ class Mirror:
     async def pull(self) -> None:
         """Update the copy to the newest position, entirely or not at all. Raises `ClientError`.
 
-        If the copy has changes that the server no longer has, as after a restored backup, it is
-        made again from a snapshot, whatever position the workspace has reached; `position` may
-        decrease.
+        If the history of the server does not have the position of the copy with its mark, as after
+        a restored backup, the copy is made again from a snapshot; `position` may decrease.
         """
         async with self._pulling:
-            if not await self._caught_up():
+            try:
+                await self._catch_up()
+            except CursorUnknownError:
                 await self._copy()
 
     async def wait_for(self, position: Position) -> None:
@@ -112,7 +110,6 @@ class Mirror:
         if self.position == _NO_COPY:
             await self.start()
         task_status.started()
-        notified = _NO_COPY
         async with self._workspace.notices() as notices:
             while True:
                 notice: Changed | Gone | None = None
@@ -122,11 +119,8 @@ class Mirror:
                     raise WorkspaceGoneError(f"the workspace is gone: {notice.reason}")
                 if notice is not None and heard is not None:
                     heard(notice)
-                # A reopened stream sends the position of the workspace. If it has not advanced, the
-                # workspace may have been restored from a backup.
-                if notice is None or notice.position > self.position or notice.position <= notified:
+                if notice is None or (notice.position, notice.mark) != (self.position, self.mark):
                     await self._follow()
-                notified = notified if notice is None else notice.position
 
     async def _follow(self) -> None:
         retrying, entropy = self._workspace.connection.retrying, self._workspace.connection.entropy
@@ -141,35 +135,14 @@ class Mirror:
             else:
                 return
 
-    async def _caught_up(self) -> bool:
-        """Update the copy to the newest position; return False if it must be made again."""
+    async def _catch_up(self) -> None:
         changed: list[FeedEntry] = []
-        # Without a known change, read the entries at the position of the copy as well.
-        position = self.position
-        if self._newest is None and position > 0:
-            position = Position(position - 1)
-        try:
-            async for page in self._workspace.feed(position):
-                changed += page.entries
-                position = page.next
-        except ProblemError as problem:
-            if not _is_ahead(problem):
-                raise
-            return False
-        # Checked after the feed, the result holds for the feed, too: a lost change stays lost.
-        if self._newest is not None and not await self._is_there(self._newest):
-            return False
+        position, mark = self.position, self.mark
+        async for page in self._workspace.feed(position, mark):
+            changed += page.entries
+            position, mark = page.next, page.next_mark
         self._apply(changed)
-        self._arrive(position, changed)
-        return True
-
-    async def _is_there(self, entry: FeedEntry) -> bool:
-        """Return whether the server has a change, or had it before the file was purged."""
-        try:
-            await self._workspace.revision(entry.file_id, entry.revision_id)
-        except NotFoundError as problem:
-            return problem.status == _PURGED
-        return True
+        self._arrive(position, mark)
 
     async def _copy(self) -> None:
         retrying, entropy = self._workspace.connection.retrying, self._workspace.connection.entropy
@@ -187,13 +160,9 @@ class Mirror:
             else:
                 break
         self._notes.clear()
-        self._newest = None
         self._apply(notes)
         assert snapshot.position is not None
-        self._arrive(snapshot.position, notes)
-        if self._newest is None:
-            # The last change was a deletion, which only the feed has.
-            await self._caught_up()
+        self._arrive(snapshot.position, snapshot.mark)
 
     def _apply(self, entries: Iterable[FeedEntry]) -> None:
         for each in entries:
@@ -202,14 +171,6 @@ class Mirror:
             else:
                 self._notes.pop(each.file_id, None)
 
-    def _arrive(self, position: Position, entries: Iterable[FeedEntry]) -> None:
-        """Set the position; the smallest of the newest changes is the cheapest to check later."""
-        newest = [each for each in entries if each.position == position]
-        self._newest = min(newest, key=attrgetter("size"), default=self._newest)
-        self.position = position
+    def _arrive(self, position: Position, mark: RevisionId | None) -> None:
+        self.position, self.mark = position, mark
         self._waiting.unpark_all()
-
-
-def _is_ahead(problem: ProblemError) -> bool:
-    # The position is the only parameter that the feed can refuse.
-    return problem.status == 400 and "/query/after" in str(problem.members.get("errors"))

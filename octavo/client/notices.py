@@ -25,7 +25,7 @@ from octavo.client.errors import (
 from octavo.client.response_model import parse_response
 from octavo.client.responses import Notice
 from octavo.client.websocket import websocket
-from octavo.model.identity import Position, WorkspaceId
+from octavo.model.identity import Position, RevisionId, WorkspaceId
 
 PATH = "/api/sync/notices"
 SUBPROTOCOL = "octavo.notices.v1"
@@ -39,10 +39,11 @@ _REFUSING = frozenset((401, 403))
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The workspace has reached a new position: read the feed after your own."""
+    """The workspace has another position, or mark of it: read the feed after your own."""
 
     workspace_id: WorkspaceId
     position: Position
+    mark: RevisionId
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +133,8 @@ async def _received(
                         del wanted[notice.workspace_id]
                         expelled = notice.reason != "deleted"
                         yield Gone(notice.workspace_id, notice.reason)
-                    elif notice.position is not None:
-                        yield Changed(notice.workspace_id, notice.position)
+                    elif notice.position is not None and notice.mark is not None:
+                        yield Changed(notice.workspace_id, notice.position, notice.mark)
         except ConnectionClosed as closed:
             # The end of a membership closes the stream, too; other workspaces go on.
             if closed.reason is not None and closed.reason.code == _POLICY and not expelled:

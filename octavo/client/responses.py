@@ -95,6 +95,7 @@ class ChangesetResult(ResponseModel):
 
     mutation_id: MutationId
     position: Position
+    mark: RevisionId
     changes: tuple[FileChange, ...]
 
 
@@ -167,11 +168,16 @@ class FeedEntry(ResponseModel):
 
 @dataclass(frozen=True, slots=True)
 class FeedPage(ResponseModel):
-    """A page of the feed; ``next`` is the position after which the next page starts."""
+    """A page of the feed; ``next`` is the position after which the next page starts.
+
+    ``mark`` is the mark of ``position``, which is that of the workspace.
+    """
 
     entries: tuple[FeedEntry, ...]
     next: Position
+    next_mark: RevisionId
     position: Position
+    mark: RevisionId
     more: bool
 
 
@@ -180,6 +186,7 @@ class SnapshotEnd(ResponseModel):
     """The last line of a snapshot."""
 
     position: Position
+    mark: RevisionId
     files: int
 
 
@@ -229,6 +236,7 @@ class Notice(ResponseModel):
     type: str
     workspace_id: WorkspaceId | None = None
     position: Annotated[Position, Field(ge=0)] | None = None
+    mark: RevisionId | None = None
     reason: str = ""
 
 

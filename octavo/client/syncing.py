@@ -21,10 +21,12 @@ class Snapshot:
 
     Attributes:
         position: the position of the snapshot; None until all entries were read.
+        mark: its mark.
     """
 
     def __init__(self, lines: AsyncIterator[bytes]) -> None:
         self.position: Position | None = None
+        self.mark: RevisionId | None = None
         self._lines = lines
         self._count = 0
 
@@ -47,7 +49,7 @@ class Snapshot:
         end = parse_response(SnapshotEnd, line)
         if end.files != self._count:
             raise UnexpectedResponse(f"the snapshot has {self._count} files instead of {end.files}")
-        self.position = end.position
+        self.position, self.mark = end.position, end.mark
         async for _ in self._lines:
             raise UnexpectedResponse("data follows the last line of the snapshot")
         raise StopAsyncIteration
@@ -62,7 +64,7 @@ async def snapshot(connection: ApiConnection, path: str) -> AsyncIterator[Snapsh
         async with workspace.snapshot() as snapshot:
             async for entry in snapshot:
                 ...
-        # Complete: continue with the feed after snapshot.position.
+        # Complete: continue with the feed after snapshot.position, with snapshot.mark.
 
     Only one entry is in memory at a time. A started snapshot is not retried: `SnapshotCut` means
     that the copy is incomplete and must be started again. Other errors are those of `Client`.
@@ -76,13 +78,18 @@ class Feed:
     """Pages of the changes after a position, with texts, until there are no more (getFeed).
 
     Each file appears once, at the position of its last change, so a copy is exact only after all
-    pages were applied, at ``next`` of the last one. A position ahead of the workspace, as after a
-    restored backup, raises `ProblemError` with the status 400.
+    pages were applied, at ``next`` of the last one, with ``next_mark``. With ``mark``, the mark of
+    the position, `CursorUnknownError` is raised if the history of the server does not have it, as
+    after a restored backup. Without it, a position ahead of the workspace raises `ProblemError`
+    with the status 400.
     """
 
-    def __init__(self, workspace: WorkspaceReader, after: Position) -> None:
+    def __init__(
+        self, workspace: WorkspaceReader, after: Position, mark: RevisionId | None = None
+    ) -> None:
         self._workspace = workspace
         self._after = after
+        self._mark = mark
         self._more = True
 
     def __aiter__(self) -> AsyncIterator[FeedPage]:
@@ -92,12 +99,14 @@ class Feed:
         """Return the next page. Raises `ClientError`; iteration may continue after it."""
         while self._more:
             query: dict[str, str | int] = {"after": self._after, "limit": _PAGE, "include": "text"}
-            request = Request("GET", f"{self._workspace.path}/feed", query=query)
+            headers = {} if self._mark is None else {"sync-mark": self._mark}
+            path = f"{self._workspace.path}/feed"
+            request = Request("GET", path, query=query, headers=headers)
             page = await self._workspace.connection.ask(FeedPage, request)
             entries = await _with_texts(self._workspace, page.entries)
             # None: a head of this page has changed and its text is gone; request the page again.
             if entries is not None:
-                self._after, self._more = page.next, page.more
+                self._after, self._mark, self._more = page.next, page.next_mark, page.more
                 return replace(page, entries=entries)
         raise StopAsyncIteration
 

@@ -56,9 +56,9 @@ class WorkspaceClient(WorkspaceReader):
         """Read every live file at one position; see `octavo.client.syncing.snapshot`."""
         return snapshot(self.connection, self.path)
 
-    def feed(self, after: Position) -> AsyncIterator[FeedPage]:
+    def feed(self, after: Position, mark: RevisionId | None = None) -> AsyncIterator[FeedPage]:
         """Iterate over the changes after a position; see `octavo.client.syncing.Feed`."""
-        return Feed(self, after)
+        return Feed(self, after, mark)
 
     # Changes
 

@@ -1,16 +1,19 @@
 """An LRU cache of the live documents of all workspaces."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import NamedTuple
 
 from octavo.documents.live_document import LiveDocument
 from octavo.model.documents.document import StoredDocument
 from octavo.model.documents.facts import DocumentFacts
 from octavo.model.documents.limits import Growth
-from octavo.model.identity import ContentId, FileId, WorkspaceId
+from octavo.model.identity import START, ContentId, Cursor, FileId, WorkspaceId
 from octavo.model.text_bounds import TextBounds
 
 MAX_BYTES = 64 * 1024 * 1024
+MAX_CURSORS = 50_000
+"""Workspaces whose cursors are noted."""
 _ENTRY_BYTES = 4096
 _FACT_BYTES = 160
 _STRUCTURE_FACTOR = 24
@@ -54,15 +57,43 @@ class DocumentCache:
     A caller that takes a document owns it until it is put back.
 
     Args:
-        client: the Yjs client id of this process's edits, unique to the process.
+        new_client: returns a Yjs client id that no other process has.
         max_bytes: the approximate memory limit.
+
+    Attributes:
+        client: the Yjs client id of this process's edits.
     """
 
-    def __init__(self, client: int, max_bytes: int = MAX_BYTES) -> None:
-        self.client = client
+    def __init__(self, new_client: Callable[[], int], max_bytes: int = MAX_BYTES) -> None:
+        self._new_client = new_client
+        self.client = new_client()
         self._max_bytes = max_bytes
         self._bytes = 0
         self._entries: OrderedDict[tuple[WorkspaceId, FileId], CachedDocument] = OrderedDict()
+        self._cursors: dict[WorkspaceId, Cursor] = {}
+
+    def reached(self, workspace_id: WorkspaceId, cursor: Cursor) -> None:
+        """Note the newest cursor of a workspace that this process has seen."""
+        if len(self._cursors) == MAX_CURSORS and workspace_id not in self._cursors:
+            # As if there was nothing to compare with.
+            self.forget_history()
+        self._cursors[workspace_id] = cursor
+
+    def last_cursor(self, workspace_id: WorkspaceId) -> Cursor:
+        """Return the cursor that was noted last."""
+        return self._cursors.get(workspace_id, START)
+
+    def forget_history(self) -> None:
+        """Forget everything, since the history of the database was taken back.
+
+        Edits that this process has made may be lost there, and left in the documents of devices. So
+        it gives its next edits another client id: two different edits with the same id and clock
+        would count as one.
+        """
+        self._entries.clear()
+        self._bytes = 0
+        self._cursors.clear()
+        self.client = self._new_client()
 
     def take(self, workspace_id: WorkspaceId, file_id: FileId) -> CachedDocument | None:
         """Remove and return the document of a file; None when it is not cached."""

@@ -4,7 +4,7 @@ Identifiers are lower-case hyphenated UUIDs as text, and sort by their creation 
 accepts them from outside must validate them.
 """
 
-from typing import NewType
+from typing import NamedTuple, NewType
 
 AccountId = NewType("AccountId", str)
 WorkspaceId = NewType("WorkspaceId", str)
@@ -15,6 +15,24 @@ ContentId = NewType("ContentId", str)
 MutationId = NewType("MutationId", str)
 Position = NewType("Position", int)
 """The place of a changeset in its workspace: 1, 2, 3, … without gaps; 0 means before the first."""
+NO_MARK = RevisionId("00000000-0000-0000-0000-000000000000")
+"""The mark of position 0."""
+
+
+class Cursor(NamedTuple):
+    """A position in the history of a workspace, and its mark.
+
+    The mark is the id of a revision that the changeset at the position made. A position alone can
+    be given twice: after a restored backup, or a failover that lost commits. A mark can't.
+    """
+
+    position: Position
+    mark: RevisionId
+
+
+START = Cursor(Position(0), NO_MARK)
+"""The beginning of every history."""
+
 ProgramNumber = NewType("ProgramNumber", int)
 """A program that changes notes by the MCP endpoint, under the name that it had then."""
 Epoch = NewType("Epoch", str)

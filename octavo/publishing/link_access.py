@@ -62,14 +62,14 @@ class LinkAccess:
         return link if link is not None and (verified or not link.link.needs_ticket) else None
 
     async def mapped(self, link: ReadableLink, token: str) -> tuple[ReadableLink, SiteMap] | None:
-        """Return a link and the map of its workspace, exact at one position.
+        """Return a link and the map of its workspace, exact at one cursor.
 
         Otherwise other notes may have taken the place of its folder, or it may have ended, before
         what the map shows. So it is read again after a change; None if it opens nothing any more.
         """
         while True:
-            site = await self._sites.get(link.workspace, link.position)
-            if site.position <= link.position:
+            site = await self._sites.get(link.workspace, link.cursor)
+            if site.cursor == link.cursor:
                 return link, site
             again = await self.find(token)
             if again is None:

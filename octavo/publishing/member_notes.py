@@ -186,8 +186,7 @@ class MemberNotes:
         place = await self._store.read(place_of(workspace_id))
         if place is None:
             return None
-        number, position = place
-        return number, await self._sites.get(number, position)
+        return place[0], await self._sites.get(*place)
 
     async def _placed(
         self, workspace_id: WorkspaceId, site: SiteMap, path: str, rendered: RenderedNote

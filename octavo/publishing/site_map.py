@@ -6,12 +6,12 @@ workspace, by what a published note names.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import NamedTuple
 from urllib.parse import quote
 
-from octavo.model.identity import FileId, Position
+from octavo.model.identity import START, FileId
 from octavo.model.links import keys_of_link, keys_of_path, place_rank
 from octavo.model.links.extraction import LinkKind
 from octavo.model.publishing.link import LinkTarget, is_below
@@ -49,19 +49,19 @@ _LAST = (2, "", "")
 
 
 class SiteMap:
-    """The live files of one workspace at a position.
+    """The live files of one workspace at a cursor.
 
     Args:
         shapes: returns the shapes, each once; maps of one workspace share it.
 
     Attributes:
-        position: that the files are exact at.
+        cursor: that the files are exact at.
         shape: changes whenever a link may lead elsewhere: with the paths, and with images.
     """
 
     def __init__(self, shapes: Iterator[int] | None = None) -> None:
         self._shapes = count() if shapes is None else shapes
-        self.position = Position(0)
+        self.cursor = START
         self.shape = next(self._shapes)
         self._files: dict[FileId, ChangedFile] = {}
         # Most keys have one file. A list for each would keep the garbage collector busy.
@@ -75,12 +75,6 @@ class SiteMap:
 
     def __len__(self) -> int:
         return len(self._files)
-
-    def apply(self, changes: Iterable[ChangedFile], position: Position) -> None:
-        """Bring the map to a position, by every change since its own."""
-        for change in changes:
-            self.put(change)
-        self.position = position
 
     def put(self, change: ChangedFile) -> None:
         """Take over one change."""

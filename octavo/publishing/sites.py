@@ -5,7 +5,7 @@ from itertools import count
 
 import trio
 
-from octavo.model.identity import Position
+from octavo.model.identity import START, Cursor
 from octavo.publishing.site_map import SiteMap
 from octavo.store import Store
 from octavo.store.scripts.site_changes import changed_since
@@ -31,31 +31,35 @@ class Sites:
         self._shapes = count()
         self._locks: dict[int, trio.Lock] = {}
 
-    async def get(self, workspace: int, position: Position) -> SiteMap:
-        """Return the map of a workspace, exact at ``position`` or a later one.
+    async def get(self, workspace: int, cursor: Cursor) -> SiteMap:
+        """Return the map of a workspace, exact at ``cursor``, which it had, or a later one.
 
         ``workspace`` is its number. Use the map before the next checkpoint, after which it may have
         changed. Raises `octavo.store.StoreUnavailable`. If cancelled, it is read again.
         """
         found = self._maps.get(workspace)
-        if found is None or found.position < position:
-            found = await self._updated(workspace, position)
+        if found is None or found.cursor != cursor:
+            found = await self._updated(workspace, cursor)
         if workspace in self._maps:
             self._maps.move_to_end(workspace)
         return found
 
-    async def _updated(self, workspace: int, position: Position) -> SiteMap:
+    async def _updated(self, workspace: int, cursor: Cursor) -> SiteMap:
         lock = self._locks.setdefault(workspace, trio.Lock())
         try:
             async with lock:
                 found = self._maps.get(workspace)
-                if found is not None and found.position >= position:
+                if found is not None and found.cursor == cursor:
                     return found
                 if found is None:
                     found = SiteMap(self._shapes)
-                reached, changes = await self._store.read_much(
-                    changed_since(workspace, found.position)
-                )
+                changed = await self._store.read_much(changed_since(workspace, found.cursor))
+                if changed is None:
+                    # The history of the database was taken back.
+                    found = SiteMap(self._shapes)
+                    changed = await self._store.read_much(changed_since(workspace, START))
+                assert changed is not None
+                reached, changes = changed
                 if len(changes) > _STEP:
                     # Nobody else sees a map that is not complete.
                     self._maps.pop(workspace, None)
@@ -64,7 +68,7 @@ class Sites:
                         await trio.lowlevel.checkpoint()
                     for change in changes[at : at + _STEP]:
                         found.put(change)
-                found.position = reached
+                found.cursor = reached
                 self._maps[workspace] = found
                 self._drop_some()
                 return found

@@ -31,7 +31,7 @@ from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
 from octavo.model.accounts.session import DAY, SessionLife
 from octavo.model.documents.initial_document import client_of
 from octavo.model.documents.limits import DocumentLimits
-from octavo.model.identity import AccountId, Position, WorkspaceId
+from octavo.model.identity import AccountId, Cursor, WorkspaceId
 from octavo.render.limits import check_changed
 from octavo.restoration.restorations import Restorations
 from octavo.restoration.undo import ProgramUndo
@@ -52,7 +52,7 @@ from octavo.service.usage import add_usage
 from octavo.settings import Settings
 from octavo.store import Store, StoreUnavailable
 from octavo.store import postgres as postgres_engine
-from octavo.store.scripts.feed import position_of
+from octavo.store.scripts.marks import cursor_of
 from octavo.store.scripts.process_notices import CHANNEL, AccessNotice, read_notice
 from octavo.transfers.other_writes import OtherWrites
 from octavo.usage.meter import UsageMeter
@@ -121,7 +121,7 @@ def add_components(
         store = engine.reporting(GroupCommit(writer, engine.sqlite))
     else:
         store = engine.store
-    hub = NoticeHub(changed_frame)
+    hub = NoticeHub(changed_frame, lambda each: store.read(cursor_of(each)))
     streams = NoticeStreams(hub)
     activity = Activity(store)
     audit = server_audit(store, log_audit)
@@ -164,8 +164,8 @@ def add_components(
     indexer = IndexingJob(store)
     others = OtherWrites(elapsed)
 
-    def announce(workspace_id: WorkspaceId, position: Position) -> None:
-        hub.announce(workspace_id, position)
+    def announce(workspace_id: WorkspaceId, cursor: Cursor) -> None:
+        hub.announce(workspace_id, cursor)
         indexer.wake(workspace_id)
         others.committed(workspace_id)
 
@@ -221,7 +221,7 @@ def add_components(
         root.add(WorkerSpec("pg_listener", partial(relay_notifications, engine.postgres, hub)))
     # The client id of this process's edits must be unique: neither another process nor an earlier
     # run may have used it, also when the installation was restored from a backup.
-    cache = DocumentCache(client_of(new_id()))
+    cache = DocumentCache(lambda: client_of(new_id()))
     documents = DocumentServices(cache, check_changed, _document_limits(settings), Threads())
     attachments = add_attachments(root, settings, store, folders, meter, storage)
     directory = root.add(
@@ -323,18 +323,18 @@ async def relay_notifications(
             hub.recheck_all()
             for workspace_id in hub.listened_to():
                 try:
-                    position = await postgres.read(position_of(workspace_id))
+                    cursor = await postgres.read(cursor_of(workspace_id))
                 except StoreUnavailable:
                     # The connection is down again, and its return causes another gap.
                     break
-                _notify(hub, workspace_id, position)
+                _notify(hub, workspace_id, cursor)
 
 
-def _notify(hub: NoticeHub[Frame], workspace_id: WorkspaceId, position: Position | None) -> None:
-    if position is None:
+def _notify(hub: NoticeHub[Frame], workspace_id: WorkspaceId, cursor: Cursor | None) -> None:
+    if cursor is None:
         hub.announce_gone(workspace_id)
     else:
-        hub.announce(workspace_id, position)
+        hub.announce(workspace_id, cursor)
 
 
 def _policy(settings: Settings) -> RegistrationPolicy | None:

@@ -10,6 +10,7 @@ from octavo.store import Script, Store
 from octavo.store.scripts import (
     audit,
     invitations,
+    marks,
     oauth_clients,
     oauth_grants,
     outbox,
@@ -23,6 +24,10 @@ from octavo.store.scripts.expiry import expire_receipts, expire_sessions
 
 RECEIPT_DAYS = 31
 """Days that a receipt, or the result of a restoration, is kept; the API promises 30."""
+
+
+MARK_DAYS = 400
+"""Days that the marks of revisions are remembered which history pruning has removed."""
 
 
 INVITATION_DAYS = 90
@@ -66,6 +71,7 @@ def retention_job(store: Store, settings: Settings, life: SessionLife) -> Retent
         steps=(
             lambda now: expire_receipts(now - RECEIPT_DAYS * 86_400_000),
             lambda now: restorations.expire(now - RECEIPT_DAYS * 86_400_000),
+            lambda now: marks.expire_marks(now - MARK_DAYS * 86_400_000),
             end_sessions,
             lambda now: audit.expire(now - audit_time),
             lambda _: audit.expire_refusals(),

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from octavo.model.identity import Cursor
 from octavo.model.search import ANY_HEAD, Clause, HeadFilter, title_of
 
 T = TypeVar("T")
@@ -111,19 +112,20 @@ class TextSaves(NamedTuple):
 
     Attributes:
         workspace_id: that of the notes.
-        planned_at: the position from which they were planned.
-        position: the position of the last one.
+        planned_at: the cursor from which they were planned.
+        reached: the cursor of the last one.
         growth: the difference of the sizes in bytes.
-        heads: the columns of each new head, as `octavo.store.scripts.revision_rows` has them.
+        heads: the columns of each new head, as `octavo.store.scripts.revision_rows` has them, and
+            the revision that it replaces.
         texts: the text of each head, compressed.
-        receipts: mutation id, fingerprint, position, changes and time of each changeset that can be
-            repeated.
+        receipts: mutation id, fingerprint, position, mark, changes and time of each changeset that
+            can be repeated.
         notice: channel and payload for the other processes.
     """
 
     workspace_id: str
-    planned_at: int
-    position: int
+    planned_at: Cursor
+    reached: Cursor
     growth: int
     heads: Sequence[Sequence[Value]]
     texts: Sequence[bytes]

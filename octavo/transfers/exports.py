@@ -22,9 +22,10 @@ from octavo.model.usage import Amount
 from octavo.store import Store
 from octavo.store.blobs import BlobMissing, BlobStore
 from octavo.store.scripts.changesets import WorkspaceGone
-from octavo.store.scripts.feed import earlier_sizes, live_at, live_contents, position_of
+from octavo.store.scripts.feed import earlier_sizes, live_at, live_contents
 from octavo.store.scripts.files import StoredFile, earlier_contents, live_paths, with_earlier
 from octavo.store.scripts.images import StoredImage, blobs_of
+from octavo.store.scripts.marks import cursor_of
 from octavo.transfers.other_writes import OtherWrites
 
 ExportFormat = Literal["all", "notes", "history"]
@@ -115,8 +116,8 @@ class Exports:
             ArchiveJobRunning, ArchiveJobsBusy, JobStopped: it can't be exported now.
             StoreUnavailable: the database failed.
         """
-        position = await self._store.read(position_of(workspace_id))
-        if position is None:
+        cursor = await self._store.read(cursor_of(workspace_id))
+        if cursor is None:
             raise WorkspaceGone
         sending, receiving = trio.open_memory_channel[bytes](0)
         run = _ExportRun(
@@ -124,7 +125,7 @@ class Exports:
             self._blobs,
             self._others,
             workspace_id,
-            position,
+            cursor.position,
             sending,
             permit,
             count,
@@ -133,7 +134,7 @@ class Exports:
         result: Callable[[], Awaitable[None]] = await self._jobs.start(
             account_id, self._new_id(), partial(run.run, export_format)
         )
-        return Export(position, _ExportedChunks(receiving, result))
+        return Export(cursor.position, _ExportedChunks(receiving, result))
 
 
 class _ExportedChunks:

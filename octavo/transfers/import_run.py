@@ -26,8 +26,8 @@ from octavo.store import StoreUnavailable
 from octavo.store.blobs import BlobMissing, BlobStore, BlobsUnavailable, Staging
 from octavo.store.scripts import imports as rows
 from octavo.store.scripts.blobs import BlobCollected
-from octavo.store.scripts.feed import position_of
 from octavo.store.scripts.files import live_paths
+from octavo.store.scripts.marks import cursor_of
 from octavo.transfers.archive_check import (
     CheckedArchive,
     SurveyedArchive,
@@ -230,11 +230,12 @@ class ImportRunner:
     ) -> ImportResult:
         store = self._services.store
         # Without a file, the position of the workspace.
-        position: int | None = commits.position
+        position: int = commits.position
         if not position:
-            position = await store.read(position_of(given.workspace_id))
-        if position is None:
-            raise ImportMissing
+            cursor = await store.read(cursor_of(given.workspace_id))
+            if cursor is None:
+                raise ImportMissing
+            position = cursor.position
         result = ImportResult(
             checked.notes, checked.images, checked.left_out, position, checked.cleaned
         )

@@ -1,7 +1,7 @@
 """The notice stream: devices subscribe to workspaces and are notified of changes.
 
 The server sends ``hello``, ``subscribed``, ``changed`` and ``gone``, the client ``subscribe`` and
-``unsubscribe``. A slow client receives only the latest position of each workspace, so it uses no
+``unsubscribe``. A slow client receives only the latest cursor of each workspace, so it uses no
 memory here except for its subscriptions.
 """
 
@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from octavo.actors.notice_hub import NoticeHub
-from octavo.model.identity import AccountId, Position, WorkspaceId
+from octavo.model.identity import NO_MARK, AccountId, Cursor, Position, WorkspaceId
 from octavo.store import StoreUnavailable
 from octavo.store.scripts.workspaces import WorkspaceAccess
 from octavo.ws.connection import ServerWebSocket
@@ -43,14 +43,15 @@ class _Message(BaseModel):
 
 
 _MESSAGE = TypeAdapter(_Message)
-_PENDING = Position(-1)
-"""The sent position of a subscription that is being set up."""
+_PENDING = Cursor(Position(-1), NO_MARK)
+"""The sent cursor of a subscription that is being set up."""
 
 
-def changed_frame(workspace_id: WorkspaceId, position: Position) -> Frame:
-    """Return the notice of a position, which any number of devices can be sent."""
+def changed_frame(workspace_id: WorkspaceId, cursor: Cursor) -> Frame:
+    """Return the notice of a cursor, which any number of devices can be sent."""
     return message_frame(
-        f'{{"type":"changed","workspaceId":"{workspace_id}","position":{position}}}'
+        f'{{"type":"changed","workspaceId":"{workspace_id}","position":{cursor.position},'
+        f'"mark":"{cursor.mark}"}}'
     )
 
 
@@ -62,7 +63,7 @@ class NoticeStream:
         hub: publishes changes.
         account_id: the account of the device.
         workspace_access: returns, for each existing workspace, whether the account is a member, and
-            the position of the workspace.
+            the cursor of the workspace.
         still_valid: returns whether the session or key is still valid.
         checks: calls `recheck_access` at intervals, in addition to the hub.
     """
@@ -96,13 +97,13 @@ class NoticeStream:
         self._workspace_access = workspace_access
         self._still_valid = still_valid
         self._checks = checks
-        # The subscriptions, with the latest position sent for each.
-        self._sent: dict[WorkspaceId, Position] = {}
-        # The positions still to be sent; None: the workspace is gone.
-        self._unsent: dict[WorkspaceId, Position | None] = {}
-        # The latest positions of subscriptions that are being set up: whether the account is a
+        # The subscriptions, with the latest cursor sent for each.
+        self._sent: dict[WorkspaceId, Cursor] = {}
+        # The cursors still to be sent; None: the workspace is gone.
+        self._unsent: dict[WorkspaceId, Cursor | None] = {}
+        # The latest cursors of subscriptions that are being set up: whether the account is a
         # member, and may know of them, is being looked up.
-        self._withheld: dict[WorkspaceId, Position] = {}
+        self._withheld: dict[WorkspaceId, Cursor] = {}
         self._check_due = False
 
     async def run(self) -> None:
@@ -126,17 +127,21 @@ class NoticeStream:
 
     # Called by the hub; these must not wait.
 
-    def changed(self, workspace_id: WorkspaceId, position: Position, frame: Frame) -> None:
+    def changed(
+        self, workspace_id: WorkspaceId, cursor: Cursor, frame: Frame, *, certain: bool
+    ) -> None:
         """Send the notice immediately if the socket accepts it, otherwise as soon as it does."""
         sent = self._sent.get(workspace_id)
-        if sent is None or position <= sent:
+        if sent is None or cursor == sent or (cursor.position <= sent.position and not certain):
             return
         if sent == _PENDING:
-            self._withheld[workspace_id] = max(position, self._withheld.get(workspace_id, position))
+            withheld = self._withheld.get(workspace_id)
+            if withheld is None or certain or cursor.position > withheld.position:
+                self._withheld[workspace_id] = cursor
         elif not self._unsent and self._connection.offer_frame(frame):
-            self._sent[workspace_id] = position
+            self._sent[workspace_id] = cursor
         else:
-            self._send_later(workspace_id, position)
+            self._send_later(workspace_id, cursor)
 
     def gone(self, workspace_id: WorkspaceId) -> None:
         """Notify the device that the workspace is gone."""
@@ -175,16 +180,16 @@ class NoticeStream:
             )
             return False
         # Registered first, so that no change is missed while the store is read.
-        pending = self._sent.setdefault(workspace_id, _PENDING) == _PENDING
+        before = self._sent.setdefault(workspace_id, _PENDING)
         self._hub.subscribe(workspace_id, self)
         try:
             found = (await self._workspace_access([workspace_id])).get(workspace_id)
         except StoreUnavailable:
             await self._connection.close(TRY_LATER, "The workspace can't be read now.")
             return False
-        withheld = self._withheld.pop(workspace_id, _PENDING)
+        withheld = self._withheld.pop(workspace_id, None)
         sent = self._sent.get(workspace_id)
-        if sent is None and not pending:
+        if sent is None and before != _PENDING:
             # It was dropped meanwhile, and the device was notified then.
             return True
         if found is None or not found.member:
@@ -194,28 +199,40 @@ class NoticeStream:
         if sent is None:
             await self._send(type="gone", workspaceId=workspace_id, reason="deleted")
             return True
-        self._sent[workspace_id] = position = max(sent, withheld, found.position)
-        await self._send(type="subscribed", workspaceId=workspace_id, position=position)
+        # What was sent meanwhile may be newer than what was read.
+        cursor = found.cursor if sent == before else sent
+        if withheld is not None and withheld.position > cursor.position:
+            cursor = withheld
+        self._sent[workspace_id] = cursor
+        if cursor == found.cursor:
+            # The hub compares what follows with it.
+            self._hub.announce(workspace_id, cursor)
+        await self._send(
+            type="subscribed",
+            workspaceId=workspace_id,
+            position=cursor.position,
+            mark=cursor.mark,
+        )
         return True
 
     # What is due
 
-    def _send_later(self, workspace_id: WorkspaceId, position: Position | None) -> None:
+    def _send_later(self, workspace_id: WorkspaceId, cursor: Cursor | None) -> None:
         if not self._unsent:
             self._connection.wake()
-        self._unsent[workspace_id] = position
+        self._unsent[workspace_id] = cursor
 
     async def _send_due(self) -> None:
         for _ in range(SENT_IN_A_ROW):
             if not self._unsent or self._check_due:
                 return
-            workspace_id, position = next(iter(self._unsent.items()))
+            workspace_id, cursor = next(iter(self._unsent.items()))
             del self._unsent[workspace_id]
-            if position is None:
+            if cursor is None:
                 await self._send(type="gone", workspaceId=workspace_id, reason="deleted")
-            elif position > self._sent.get(workspace_id, position):
-                self._sent[workspace_id] = position
-                await self._connection.send_frame(changed_frame(workspace_id, position))
+            elif cursor != self._sent.get(workspace_id, cursor):
+                self._sent[workspace_id] = cursor
+                await self._connection.send_frame(changed_frame(workspace_id, cursor))
 
     async def _check(self) -> bool:
         """Check session and memberships; return whether the stream goes on."""
@@ -235,9 +252,9 @@ class NoticeStream:
 
     async def _check_workspaces(self) -> bool:
         """Send missed notices; return False when a membership has ended."""
-        subscribed = [workspace_id for workspace_id, sent in self._sent.items() if sent != _PENDING]
-        workspace_access = await self._workspace_access(subscribed)
-        for workspace_id in subscribed:
+        subscribed = {each: sent for each, sent in self._sent.items() if sent != _PENDING}
+        workspace_access = await self._workspace_access([*subscribed])
+        for workspace_id, before in subscribed.items():
             sent = self._sent.get(workspace_id)
             if sent is None or sent == _PENDING:
                 continue
@@ -250,9 +267,9 @@ class NoticeStream:
                 self._drop(workspace_id)
                 await self._send(type="gone", workspaceId=workspace_id, reason="not_found")
                 return False
-            elif access.position > sent and self._unsent.get(workspace_id) is None:
+            elif sent == before != access.cursor:
                 # Committed by a process that died before it published the change.
-                self._unsent[workspace_id] = access.position
+                self._hub.announce(workspace_id, access.cursor)
         return True
 
     def _drop(self, workspace_id: WorkspaceId) -> None:

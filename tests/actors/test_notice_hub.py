@@ -8,11 +8,17 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from octavo.actors.notice_hub import NOTIFIED_PER_TURN, NoticeHub
-from octavo.model.identity import AccountId, Position, WorkspaceId
+from octavo.actors.notice_hub import MAX_READS, NOTIFIED_PER_TURN, NoticeHub
+from octavo.model.identity import START, AccountId, Cursor, WorkspaceId
+from octavo.store import StoreUnavailable
+from tests.fakes.cursors import at
 
 VAULT, OTHER = WorkspaceId("vault"), WorkspaceId("other")
 ANN, BOB = AccountId("ann"), AccountId("bob")
+
+
+def described(workspace_id: WorkspaceId, cursor: Cursor) -> str:
+    return f"{workspace_id} {cursor.position}" + (" anew" if "anew" in cursor.mark else "")
 
 
 @dataclass(eq=False)
@@ -23,9 +29,11 @@ class Recorder:
     received: list[str] = field(default_factory=list)
     react: Callable[[], None] = lambda: None
 
-    def changed(self, workspace_id: WorkspaceId, position: Position, frame: str) -> None:
-        assert frame == f"{workspace_id} {position}"
-        self.received.append(frame)
+    def changed(
+        self, workspace_id: WorkspaceId, cursor: Cursor, frame: str, *, certain: bool
+    ) -> None:
+        assert frame == described(workspace_id, cursor)
+        self.received.append(f"{frame} for certain" if certain else frame)
         self.react()
 
     def gone(self, workspace_id: WorkspaceId) -> None:
@@ -40,11 +48,21 @@ class Hub(NoticeHub[str]):
 
     def __init__(self) -> None:
         self.encoded: list[str] = []
-        super().__init__(self._encode_it)
+        self.stored: dict[WorkspaceId, Cursor] = {}
+        self.reads = 0
+        self.react: Callable[[], None] = lambda: None
+        super().__init__(self._encode_it, self._read_it)
 
-    def _encode_it(self, workspace_id: WorkspaceId, position: Position) -> str:
-        self.encoded.append(f"{workspace_id} {position}")
+    def _encode_it(self, workspace_id: WorkspaceId, cursor: Cursor) -> str:
+        self.encoded.append(described(workspace_id, cursor))
         return self.encoded[-1]
+
+    async def _read_it(self, workspace_id: WorkspaceId) -> Cursor | None:
+        self.reads += 1
+        found = self.stored.get(workspace_id)
+        await trio.lowlevel.checkpoint()
+        self.react()
+        return found
 
     def recorder(self, *workspaces: WorkspaceId, account_id: AccountId = ANN) -> Recorder:
         recorder = Recorder(account_id)
@@ -55,7 +73,9 @@ class Hub(NoticeHub[str]):
 
     def tell(self, workspace_id: WorkspaceId, *positions: int) -> None:
         for position in positions:
-            self.announce(workspace_id, Position(position))
+            if position > self.stored.get(workspace_id, START).position:
+                self.stored[workspace_id] = at(position)
+            self.announce(workspace_id, at(position))
 
 
 @asynccontextmanager
@@ -92,10 +112,9 @@ async def test_positions_announced_before_the_first_delivery_are_delivered_as_th
         recorder = hub.recorder(VAULT)
         hub.tell(VAULT, 3, 5, 4)
         await wait_all_tasks_blocked()
-        assert recorder.received == ["vault 5"]
         hub.tell(VAULT, 6)
         await wait_all_tasks_blocked()
-        assert recorder.received == ["vault 5", "vault 6"]
+        assert recorder.received == ["vault 5", "vault 5 for certain", "vault 6"]
 
 
 async def test_positions_announced_during_a_delivery_are_delivered_after_it() -> None:
@@ -209,3 +228,102 @@ async def test_restarted_hub_delivers_what_was_announced_meanwhile() -> None:
         await wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
     assert recorder.received == ["vault 1", "vault 2"]
+
+
+@pytest.mark.parametrize("position", [2, 5])
+async def test_store_is_asked_when_another_history_may_have_the_position(position: int) -> None:
+    async with running() as hub:
+        recorder = hub.recorder(VAULT)
+        hub.tell(VAULT, 5)
+        await wait_all_tasks_blocked()
+        hub.stored[VAULT] = at(position, "anew")
+        hub.announce(VAULT, at(position, "anew"))
+        await wait_all_tasks_blocked()
+        assert recorder.received == ["vault 5", f"vault {position} anew for certain"]
+        hub.announce(VAULT, at(3, "anew"))
+        hub.stored[VAULT] = at(6, "anew")
+        hub.announce(VAULT, at(6, "anew"))
+        await wait_all_tasks_blocked()
+        assert "vault 6 anew" in recorder.received[-2:]
+
+
+async def test_late_announcement_of_the_lost_history_is_not_believed() -> None:
+    async with running() as hub:
+        hub.recorder(VAULT)
+        hub.tell(VAULT, 5)
+        hub.stored[VAULT] = at(2, "anew")
+        hub.announce(VAULT, at(2, "anew"))
+        await wait_all_tasks_blocked()
+        recorder = hub.recorder(VAULT)
+        hub.announce(VAULT, at(1))
+        await wait_all_tasks_blocked()
+        assert recorder.received == ["vault 2 anew for certain"]
+
+
+async def test_change_during_the_question_is_not_superseded_by_the_reply() -> None:
+    async with running() as hub:
+        recorder = hub.recorder(VAULT)
+        hub.tell(VAULT, 5)
+        await wait_all_tasks_blocked()
+        hub.react = lambda: hub.tell(VAULT, 6) if hub.reads == 1 else None
+        hub.announce(VAULT, at(4))
+        await wait_all_tasks_blocked()
+        assert recorder.received[-1] in ("vault 6", "vault 6 for certain")
+        assert hub.reads == 2
+
+
+async def test_store_is_not_asked_for_ever_while_a_workspace_changes() -> None:
+    async with running() as hub:
+        recorder = hub.recorder(VAULT)
+        hub.tell(VAULT, 5)
+        hub.react = lambda: hub.tell(VAULT, 5 + hub.reads)
+        hub.announce(VAULT, at(4))
+        await wait_all_tasks_blocked()
+        assert hub.reads == MAX_READS
+        assert recorder.received[-1] == f"vault {5 + MAX_READS}"
+
+
+async def test_workspace_that_the_store_does_not_have_is_gone() -> None:
+    async with running() as hub:
+        recorder = hub.recorder(VAULT)
+        hub.tell(VAULT, 5)
+        await wait_all_tasks_blocked()
+        del hub.stored[VAULT]
+        hub.announce(VAULT, at(4))
+        await wait_all_tasks_blocked()
+        assert recorder.received == ["vault 5", "vault gone"]
+
+
+async def test_notices_go_on_while_the_store_does_not_respond() -> None:
+    async with running() as hub:
+        recorder = hub.recorder(VAULT, OTHER)
+        hub.tell(VAULT, 5)
+        await wait_all_tasks_blocked()
+
+        async def silent(_: WorkspaceId) -> None:
+            await trio.sleep_forever()
+
+        hub._read = silent
+        hub.announce(VAULT, at(4))
+        hub.tell(OTHER, 1)
+        hub.tell(VAULT, 6)
+        await wait_all_tasks_blocked()
+        assert recorder.received == ["vault 5", "other 1", "vault 6"]
+
+
+async def test_question_that_fails_is_asked_again_with_the_next_doubt() -> None:
+    async with running() as hub:
+        recorder = hub.recorder(VAULT)
+        hub.tell(VAULT, 5)
+        await wait_all_tasks_blocked()
+        hub.stored[VAULT] = at(2, "anew")
+
+        def fail() -> None:
+            if hub.reads == 1:
+                raise StoreUnavailable("down")
+
+        hub.react = fail
+        for _ in range(2):
+            hub.announce(VAULT, at(2, "anew"))
+            await wait_all_tasks_blocked()
+        assert recorder.received == ["vault 5", "vault 2 anew for certain"]

@@ -70,7 +70,7 @@ async def test_running_mirror_follows(workspace: WorkspaceClient) -> None:
             made = await workspace.create("a.md", "one")
             await mirror.wait_for(made.position)
             assert mirror.notes[made.file_id].text == "one"
-            assert heard[-1] == Changed(workspace.id, made.position)
+            assert heard[-1] == Changed(workspace.id, made.position, made.revision.id)
             nursery.cancel_scope.cancel()
 
 

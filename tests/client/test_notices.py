@@ -13,13 +13,14 @@ from octavo.client import (
     WorkspaceClient,
 )
 from octavo.client import notices as module
-from octavo.model.identity import Position, WorkspaceId
+from octavo.model.identity import WorkspaceId
 from tests.e2e.server import PATIENCE
-from tests.fakes.listened_notices import Script, Stream, notices
+from tests.fakes.cursors import at
+from tests.fakes.listened_notices import Script, Stream, notices, told
 
 
 def changed(workspace_id: WorkspaceId, position: int) -> Changed:
-    return Changed(workspace_id, Position(position))
+    return Changed(workspace_id, *at(position))
 
 
 A, B = (WorkspaceId(f"01900000-0000-7000-8000-00000000000{name}") for name in "ab")
@@ -36,7 +37,7 @@ def announcing(*positions: int, close: int | None = None) -> Script:
     async def script(stream: Stream) -> None:
         workspace_id = await stream.subscribed(positions[0])
         for position in positions[1:]:
-            await stream.say(type="changed", workspaceId=workspace_id, position=position)
+            await stream.say(type="changed", workspaceId=workspace_id, **told(position))
         if close is None:
             await trio.sleep_forever()
         await stream.socket.aclose(close, "because")
@@ -55,9 +56,10 @@ async def test_notice_follows_the_initial_position(
     made = await workspace.create("a.md", "one")
     with trio.fail_after(PATIENCE):
         async with workspace.notices() as channel:
-            assert await anext(channel) == changed(workspace.id, made.position)
+            assert await anext(channel) == Changed(workspace.id, made.position, made.revision.id)
             change = await workspace.update(made.file_id, made.revision.id, text="two")
-            assert await anext(channel) == changed(workspace.id, change.position)
+            after = Changed(workspace.id, change.position, change.revision.id)
+            assert await anext(channel) == after
 
 
 async def test_invisible_workspace_is_reported_gone_and_the_stream_ends(client: Client) -> None:
@@ -159,7 +161,7 @@ async def test_unknown_message_of_a_newer_server_is_ignored() -> None:
     async def newer(stream: Stream) -> None:
         await stream.subscribed(1)
         await stream.say(type="weather", workspaceId=A, sky="blue")
-        await stream.say(type="changed", workspaceId=A, position=2, by="somebody")
+        await stream.say(type="changed", workspaceId=A, by="somebody", **told(2))
         await trio.sleep_forever()
 
     async with notices([newer]) as server, server.client() as client:
@@ -175,7 +177,7 @@ async def test_quiet_stream_with_a_pong_stays_open(
     async def respond(stream: Stream) -> None:
         await stream.subscribed(1)
         await stream.pinged(3)
-        await stream.say(type="changed", workspaceId=A, position=2)
+        await stream.say(type="changed", workspaceId=A, **told(2))
         await trio.sleep_forever()
 
     async with notices([respond]) as server, server.client() as client:

@@ -23,7 +23,7 @@ from octavo.client import (
     Update,
     WorkspaceClient,
 )
-from octavo.model.identity import MutationId, Position
+from octavo.model.identity import START, MutationId
 from tests.e2e.octavo_process import PUBLIC
 from tests.e2e.people import PASSWORD, Person
 from tests.e2e.server import PATIENCE
@@ -337,4 +337,4 @@ async def test_session_receives_notices(served: tuple[str, Person]) -> None:
         workspace = await client.create_workspace("Heard")
         with trio.fail_after(PATIENCE):
             async with workspace.notices() as notices:
-                assert await anext(notices) == Changed(workspace.id, Position(0))
+                assert await anext(notices) == Changed(workspace.id, *START)

@@ -26,7 +26,8 @@ ENTRY = {
     "text": "one",
 }
 LINE = json.dumps(ENTRY).encode().replace(b'": ', b'":') + b"\n"
-END = b'{"position":1,"files":1}\n'
+MARK = REVISION["id"]
+END = f'{{"position":1,"mark":"{MARK}","files":1}}\n'.encode()
 
 
 class Broken(httpx.AsyncByteStream):
@@ -153,7 +154,7 @@ async def test_texts_too_large_for_a_page_are_read_by_their_revisions(
 async def test_text_purged_meanwhile_makes_the_page_be_read_again() -> None:
     bare = {name: value for name, value in ENTRY.items() if name != "text"}
     moved = {**ENTRY, "position": 2, "text": "two"}
-    page = {"next": 1, "position": 1, "more": False}
+    page = {"next": 1, "nextMark": MARK, "position": 1, "mark": MARK, "more": False}
     stub = Stub(
         [
             ok({**page, "entries": [bare]}),

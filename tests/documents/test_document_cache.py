@@ -10,6 +10,10 @@ from octavo.model.identity import ContentId, FileId, WorkspaceId
 VAULT = WorkspaceId("vault")
 
 
+def client() -> int:
+    return 7
+
+
 def kept(text: str, pairs: int = 0) -> CachedDocument:
     document = initial(ContentId("c"), text)
     facts = DocumentFacts({7: frozenset(range(pairs))})
@@ -38,7 +42,7 @@ def cached(cache: DocumentCache, *names: str) -> list[str]:
 
 
 def test_least_recently_used_document_is_evicted() -> None:
-    cache = DocumentCache(7, 3 * 15_000)
+    cache = DocumentCache(client, 3 * 15_000)
     for name in "abc":
         cache.put(VAULT, FileId(name), kept("x" * 5000))
     assert cached(cache, "a", "b", "c") == ["a", "b", "c"]
@@ -48,7 +52,7 @@ def test_least_recently_used_document_is_evicted() -> None:
 
 
 def test_document_is_taken_by_one_caller_only() -> None:
-    cache = DocumentCache(7)
+    cache = DocumentCache(client)
     cache.put(VAULT, FileId("a"), kept("text"))
     assert cache.take(WorkspaceId("other"), FileId("a")) is None
     assert cache.take(VAULT, FileId("a")) is not None
@@ -56,7 +60,7 @@ def test_document_is_taken_by_one_caller_only() -> None:
 
 
 def test_document_that_is_discarded_makes_room() -> None:
-    cache = DocumentCache(7, 30_000)
+    cache = DocumentCache(client, 30_000)
     for name in "ab":
         cache.put(VAULT, FileId(name), kept("x" * 5000))
     cache.discard(VAULT, FileId("a"))
@@ -66,7 +70,7 @@ def test_document_that_is_discarded_makes_room() -> None:
 
 
 def test_document_that_is_put_again_counts_once() -> None:
-    cache = DocumentCache(7, 30_000)
+    cache = DocumentCache(client, 30_000)
     for _ in range(10):
         cache.put(VAULT, FileId("a"), kept("x" * 5000))
     cache.put(VAULT, FileId("b"), kept("x" * 5000))
@@ -74,13 +78,13 @@ def test_document_that_is_put_again_counts_once() -> None:
 
 
 def test_document_larger_than_the_cache_is_not_kept() -> None:
-    cache = DocumentCache(7, 10_000)
+    cache = DocumentCache(client, 10_000)
     cache.put(VAULT, FileId("a"), kept("x" * 20_000))
     assert cached(cache, "a") == []
 
 
 def test_metadata_of_a_document_counts_against_the_limit() -> None:
-    cache = DocumentCache(7, 30_000)
+    cache = DocumentCache(client, 30_000)
     for name in "ab":
         cache.put(VAULT, FileId(name), kept("x" * 1000, pairs=40))
     assert cached(cache, "a", "b") == ["a", "b"]

@@ -216,4 +216,5 @@ def _receipt(save: Save, response: Json) -> Json:
     if "changes" in response:
         return response
     mutation, position = save.commit.mutation, response["position"]
-    return {"mutationId": mutation, "position": position, "changes": [response]}
+    mark = response["revision"]["id"]
+    return {"mutationId": mutation, "position": position, "mark": mark, "changes": [response]}

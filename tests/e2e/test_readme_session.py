@@ -10,6 +10,7 @@ from tests.e2e.octavo_process import Lines
 from tests.e2e.server import PATIENCE, start
 from tests.project.source import ROOT
 
+ID = "[0-9a-f-]{36}"
 SESSION = re.compile(r"<!-- session -->\n```bash\n(.*?)```", re.DOTALL)
 
 
@@ -45,5 +46,6 @@ def test_readme_session_prints_what_it_shows(tmp_path: Path) -> None:
     assert '"snippets":[{"text":"Black.","marks":[{"start":0,"end":5}]}]' in output
     assert '{"kind":"removed","text":"Green"}' in output
     assert '{"type":"hello"' in output
-    assert re.search(r'\{"type":"subscribed","workspaceId":"[0-9a-f-]{36}","position":2\}', output)
-    assert re.search(r'\{"type":"changed","workspaceId":"[0-9a-f-]{36}","position":3\}', output)
+    for kind, position in (("subscribed", 2), ("changed", 3)):
+        notice = rf'\{{"type":"{kind}","workspaceId":"{ID}","position":{position},"mark":"{ID}"\}}'
+        assert re.search(notice, output)

@@ -1,6 +1,7 @@
 """Documents processed immediately, without threads, for tests that must repeat exactly."""
 
 from collections.abc import Callable
+from itertools import count
 
 from octavo.actors.workspace.document_services import DocumentServices
 from octavo.documents import DocumentCache
@@ -27,4 +28,4 @@ def inline_documents(
     def check(text: str, before: str = "", bounds: TextBounds | None = None) -> None:
         check_text(text)
 
-    return DocumentServices(DocumentCache(client, max_bytes), check, limits)
+    return DocumentServices(DocumentCache(count(client, 1000).__next__, max_bytes), check, limits)

@@ -12,6 +12,7 @@ from trio_websocket import WebSocketConnection, WebSocketRequest, serve_websocke
 from wsproto.events import Event, Pong
 
 from octavo.client import Client, Retrying
+from tests.fakes.cursors import at
 from tests.fakes.stub_server import Steady
 
 Script = Callable[["Stream"], Awaitable[None]]
@@ -57,8 +58,13 @@ class Stream:
     async def subscribed(self, position: int) -> str:
         """Wait for a subscription; reply that the workspace is at ``position``."""
         workspace_id: str = (await self.heard())["workspaceId"]
-        await self.say(type="subscribed", workspaceId=workspace_id, position=position)
+        await self.say(type="subscribed", workspaceId=workspace_id, **told(position))
         return workspace_id
+
+
+def told(position: int) -> dict[str, object]:
+    """What a message says of a position."""
+    return at(position)._asdict()
 
 
 @dataclass

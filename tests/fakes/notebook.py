@@ -93,6 +93,7 @@ class Notebook:
         revision_id = RevisionId(f"r{number:06}")
         content = None if text is None else note_text(text)
         old = self.heads.get(file)
+        base = None if old is None else old.revision_id
         if old is None:
             assert path is not None
             old = Revision(
@@ -125,7 +126,7 @@ class Notebook:
         if outcome == "purged":
             head = replace(head, state="purged", path="", content_id=ContentId(""), size=0)
         self.heads[file] = head
-        return Change(outcome, head, content)
+        return Change(outcome, head, base, content)
 
     def keeping(self, *changes: Change) -> Script[None]:
         """Return what a commit of changes stores, in their order."""
@@ -133,11 +134,12 @@ class Notebook:
         async def script(transaction: Transaction) -> None:
             created = sum(change.outcome == "created" for change in changes)
             found = await transaction.fetch_one(
-                "UPDATE workspaces SET position = position + $3, last_file = last_file + $2"
-                " WHERE id = $1::uuid RETURNING position, last_file, number",
+                "UPDATE workspaces SET position = position + $3, last_file = last_file + $2,"
+                " mark_id = $4::uuid WHERE id = $1::uuid RETURNING position, last_file, number",
                 self.workspace_id,
                 created,
                 len(changes),
+                changes[-1].head.revision_id,
             )
             assert found is not None
             stored = [

@@ -52,7 +52,7 @@ from octavo.http.contract.problems import NotSignedIn
 from octavo.http.server.client_network import client_network
 from octavo.model.accounts.access_limits import READ, WRITE, AccessLimits, parse_scopes
 from octavo.model.accounts.account import Role as AccountRole
-from octavo.model.identity import AccountId, Position, ProgramNumber, WorkspaceId
+from octavo.model.identity import AccountId, Cursor, ProgramNumber, WorkspaceId
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import GrantId
 from octavo.model.usage import NO_LIMITS, InstallationLimits
@@ -493,8 +493,8 @@ async def _serving(
     gone: list[str] = []
     others = OtherWrites()
 
-    def announce(workspace_id: WorkspaceId, position: Position) -> None:
-        announced.append((workspace_id, position))
+    def announce(workspace_id: WorkspaceId, cursor: Cursor) -> None:
+        announced.append((workspace_id, cursor.position))
         others.committed(workspace_id)
 
     root = Supervisor("test")

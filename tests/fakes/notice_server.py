@@ -25,6 +25,7 @@ from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestRecord
 from octavo.http.server.limits import Limits
 from octavo.service.notice_streams import NoticeStreams
+from octavo.store.scripts.marks import cursor_of
 from octavo.ws import Frame
 from octavo.ws.notice_stream import SUBPROTOCOL, changed_frame
 from tests.fakes.asgi_client import Headers, ask, ask_json
@@ -63,18 +64,25 @@ def head(*headers: tuple[bytes, bytes], subprotocol: str | None = SUBPROTOCOL) -
 
 @dataclass
 class Device:
-    """A device that listens."""
+    """A device that listens.
+
+    Attributes:
+        mark: that of the last message with a position.
+    """
 
     peer: Peer
+    mark: str = ""
 
     async def say(self, **message: object) -> None:
         await self.peer.send(frame(TEXT, json.dumps(message).encode()))
 
     async def next_message(self) -> dict[str, Any]:
-        """Return the next message."""
+        """Return the next message without its mark."""
         opcode, payload = await self.peer.frame()
         assert opcode == TEXT, payload
         message: dict[str, Any] = json.loads(payload)
+        assert ("mark" in message) == ("position" in message)
+        self.mark = message.pop("mark", self.mark)
         return message
 
     async def closed(self) -> int:
@@ -176,7 +184,7 @@ async def caller_state(
     """Serve accounts, workspaces, files and notices."""
     with identity_fixture() as identity:
         sources, store = identity.sources, identity.store
-        hub: NoticeHub[Frame] = NoticeHub(changed_frame)
+        hub: NoticeHub[Frame] = NoticeHub(changed_frame, lambda each: store.read(cursor_of(each)))
         credentials = Credentials(
             store, identity.activity, now=sources.now, life=LIFE, forgotten=hub.recheck_access
         )

@@ -17,7 +17,7 @@ from octavo.model.files.content import note_text
 from octavo.model.files.plan import Plan, plan
 from octavo.model.files.revision import Origin, Revision
 from octavo.model.files.tree import Tree
-from octavo.model.identity import AccountId, Digest, FileId, MutationId, Position
+from octavo.model.identity import START, AccountId, Digest, FileId, MutationId
 from tests.fakes.plain_documents import PlainDocuments
 
 AUTHOR = AccountId("ann")
@@ -28,7 +28,7 @@ class PlannedWorkspace:
 
     def __init__(self) -> None:
         self.tree = Tree()
-        self.position = Position(0)
+        self.cursor = START
         self.documents = PlainDocuments()
         self._ids: Iterator[int] = count(1)
 
@@ -42,7 +42,7 @@ class PlannedWorkspace:
             MutationId("m"), Digest("f"), AUTHOR, operations, origin=origin, within=within
         )
         return plan(
-            self.tree, self.position, changeset, 0, lambda: f"r{next(self._ids)}", self.documents
+            self.tree, self.cursor, changeset, 0, lambda: f"r{next(self._ids)}", self.documents
         )
 
     def push(
@@ -55,7 +55,7 @@ class PlannedWorkspace:
         planned = self.plan(*operations, within=within, origin=origin)
         for change in planned.changes:
             self.tree.put(change.head)
-        self.position = planned.position
+        self.cursor = planned.cursor
         return [change.outcome for change in planned.changes]
 
     def head(self, file: str) -> Revision:

@@ -142,7 +142,7 @@ async def serving(
         store,
         now=now,
         new_id=lambda: f"{name}{next(revisions)}",
-        announce=lambda _, position: announced.append(position),
+        announce=lambda _, cursor: announced.append(cursor.position),
         shared=shared,
         documents=inline_documents() if documents is None else documents,
         purged=lambda: purged.append(name),

@@ -4,7 +4,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from octavo.model.files.path import Kind
-from octavo.model.identity import FileId, Position, RevisionId
+from octavo.model.identity import FileId, RevisionId
 from octavo.model.links.extraction import LinkKind
 from octavo.model.publishing.link import LinkTarget, is_below
 from octavo.publishing.site_map import SiteMap
@@ -27,7 +27,8 @@ def head(name: str, path: str, live: bool = True, revision: int = 0) -> ChangedF
 
 def site_of(*changes: ChangedFile) -> SiteMap:
     site = SiteMap()
-    site.apply(changes, Position(len(changes)))
+    for change in changes:
+        site.put(change)
     return site
 
 

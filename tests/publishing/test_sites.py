@@ -1,23 +1,20 @@
 """Maps of workspaces are exact, and few are kept."""
 
-from octavo.model.identity import Position
+from octavo.model.identity import Cursor, WorkspaceId
 from octavo.model.publishing.link import LinkTarget
 from octavo.publishing.sites import Sites
-from octavo.store import Transaction
+from octavo.store.scripts.site_changes import place_of
+from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.notes_api import NotesApi, opened
 
 WHOLE = LinkTarget("folder", None, "")
 
 
-async def place(api: NotesApi) -> tuple[int, Position]:
-    """The number of the workspace, and its position."""
-
-    async def script(transaction: Transaction) -> tuple[int, Position]:
-        row = await transaction.fetch_one("SELECT number, position FROM workspaces")
-        assert row is not None
-        return row[0], Position(row[1])
-
-    return await api.store.read(script)
+async def place(api: NotesApi, workspace_id: str = "") -> tuple[int, Cursor]:
+    """The number of a workspace, and its cursor."""
+    found = await api.store.read(place_of(WorkspaceId(workspace_id or api.workspace_id)))
+    assert found is not None
+    return found
 
 
 async def paths(api: NotesApi, sites: Sites) -> list[str]:
@@ -43,14 +40,53 @@ async def test_map_follows_every_change() -> None:
         assert await paths(api, Sites(api.store)) == ["b.md"]
 
 
+async def test_map_follows_a_history_that_was_taken_back() -> None:
+    async with opened() as api, opened() as earlier:
+        store = FaultyStore(api.store)
+        sites = Sites(store)
+        await api.note("a.md")
+        await api.note("lost.md")
+        await earlier.note("a.md")
+        assert await paths(api, sites) == ["a.md", "lost.md"]
+        lost = await place(api)
+        shape = (await sites.get(*lost)).shape
+        store.inner = earlier.store
+        assert await paths(earlier, sites) == ["a.md"]
+        place_now = await place(earlier)
+        site = await sites.get(*place_now)
+        assert (site.cursor, len(site)) == (place_now[1], 1)
+        # Pages that were kept for the shape may lead to the lost note.
+        assert site.shape > shape
+        # Who found the workspace before gets what there is.
+        assert await sites.get(*lost) is site
+
+
+async def test_map_follows_a_history_that_came_to_the_same_position_on_another_way() -> None:
+    async with opened() as api, opened() as other:
+        store = FaultyStore(api.store)
+        sites = Sites(store)
+        for each in (api, other):
+            note = await each.note("a.md")
+        await api.note("lost.md")
+        await note.delete()
+        lost = await place(api)
+        now = await place(other)
+        assert (lost[0], lost[1].position) == (now[0], now[1].position)
+        assert lost[1].mark != now[1].mark
+        assert await paths(api, sites) == ["a.md", "lost.md"]
+        store.inner = other.store
+        assert await paths(other, sites) == []
+        assert (await sites.get(*now)).cursor == now[1]
+
+
 async def test_map_that_is_exact_is_not_read_again() -> None:
     async with opened() as api:
         sites = Sites(api.store)
         await api.note("a.md")
-        number, position = await place(api)
-        site = await sites.get(number, position)
-        assert await sites.get(number, position) is site
-        assert (site.position, len(site)) == (position, 1)
+        number, cursor = await place(api)
+        site = await sites.get(number, cursor)
+        assert await sites.get(number, cursor) is site
+        assert (site.cursor, len(site)) == (cursor, 1)
 
 
 async def test_large_workspace_is_mapped_in_steps() -> None:
@@ -68,12 +104,12 @@ async def test_maps_of_few_files_are_kept() -> None:
         sites = Sites(api.store, most_files=1)
         await api.note("a.md")
         await api.note("b.md")
-        number, position = await place(api)
-        site = await sites.get(number, position)
+        number, cursor = await place(api)
+        site = await sites.get(number, cursor)
         # The map that is needed is kept in any case.
-        assert await sites.get(number, position) is site
+        assert await sites.get(number, cursor) is site
         other = (await api.owner.post("/api/workspaces", {"name": "Other"})).json()["id"]
         body = {"path": "c.md", "text": ""}
         await api.owner.post(f"/api/workspaces/{other}/files", body)
-        await sites.get(number + 1, Position(1))
-        assert await sites.get(number, position) is not site
+        await sites.get(*await place(api, other))
+        assert await sites.get(number, cursor) is not site

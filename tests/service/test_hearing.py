@@ -8,22 +8,26 @@ import pytest
 
 from octavo.actors.core import WorkerContext
 from octavo.actors.notice_hub import NoticeHub
-from octavo.model.identity import AccountId, Position, WorkspaceId
+from octavo.model.identity import AccountId, Cursor, WorkspaceId
 from octavo.service.components import relay_notifications
 from octavo.store.postgres import PostgresStore
 from octavo.ws import Frame
+
+
+async def read_nothing(_: WorkspaceId) -> None:
+    """No store is asked."""
 
 
 class Recorder(NoticeHub[Frame]):
     """Records announcements."""
 
     def __init__(self) -> None:
-        super().__init__(lambda *_: Frame(b""))
-        self.positions: list[tuple[WorkspaceId, Position]] = []
+        super().__init__(lambda *_: Frame(b""), read_nothing)
+        self.cursors: list[tuple[str, int, str]] = []
         self.accounts: list[AccountId] = []
 
-    def announce(self, workspace_id: WorkspaceId, position: Position) -> None:
-        self.positions.append((workspace_id, position))
+    def announce(self, workspace_id: WorkspaceId, cursor: Cursor) -> None:
+        self.cursors.append((workspace_id, *cursor))
 
     def recheck_access(self, account_id: AccountId) -> None:
         self.accounts.append(account_id)
@@ -44,16 +48,18 @@ class Spoken:
         yield messages()
 
 
-@pytest.mark.parametrize("strange", ["", "x", "a b c", "vault many", "\x00"])
+@pytest.mark.parametrize(
+    "strange", ["", "x", "a b c", "vault 1", "vault many r1", "vault 1 r1 r2", "\x00"]
+)
 async def test_notifications_of_other_programs_are_ignored(strange: str) -> None:
     hub = Recorder()
-    spoken = cast(PostgresStore, Spoken("vault 1", strange, "vault 2"))
+    spoken = cast(PostgresStore, Spoken("vault 1 r1", strange, "vault 2 r2"))
     await relay_notifications(spoken, hub, cast(WorkerContext, None))
-    assert hub.positions == [("vault", 1), ("vault", 2)]
+    assert hub.cursors == [("vault", 1, "r1"), ("vault", 2, "r2")]
 
 
 async def test_changed_rights_of_an_account_are_passed_on() -> None:
     hub = Recorder()
-    spoken = cast(PostgresStore, Spoken("ann access", "vault 1", "bob access"))
+    spoken = cast(PostgresStore, Spoken("ann access", "vault 1 r1", "bob access"))
     await relay_notifications(spoken, hub, cast(WorkerContext, None))
-    assert (hub.accounts, hub.positions) == (["ann", "bob"], [("vault", 1)])
+    assert (hub.accounts, hub.cursors) == (["ann", "bob"], [("vault", 1, "r1")])

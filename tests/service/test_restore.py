@@ -121,7 +121,7 @@ def test_logs_without_their_database_are_not_applied_to_the_new_one(database: Pa
     assert names(database.parent) == {database.name}
 
 
-@pytest.mark.parametrize("schema", [4, len(shipped())])
+@pytest.mark.parametrize("schema", [4, 8, len(shipped())])
 def test_documents_may_have_been_read_since_the_backup(tmp_path: Path, schema: int) -> None:
     path = tmp_path / "copy"
     with closing(connect(path)) as connection:
@@ -134,5 +134,5 @@ def test_documents_may_have_been_read_since_the_backup(tmp_path: Path, schema: i
     trio.run(restore._verified, path, path)
     with closing(connect(path)) as connection:
         migrate(connection, shipped())
-        assert connection.execute("SELECT documents_read FROM workspaces").fetchall() == [(1,)]
+        assert connection.execute("SELECT documents_were_read FROM workspaces").fetchall() == [(1,)]
     assert names(tmp_path) == {"copy"}

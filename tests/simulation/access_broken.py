@@ -11,7 +11,7 @@ from octavo.accounts.credential_cache import CachedCaller, CredentialCache
 from octavo.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.actors.notice_hub import NoticeHub
 from octavo.http.api.access import Access
-from octavo.model.identity import Position, WorkspaceId
+from octavo.model.identity import Cursor, Position, WorkspaceId
 from octavo.store import StoreUnavailable
 from octavo.store.gathered_reads import GatheredReads
 from octavo.store.postgres.listening import Gap, Messages, _Listener
@@ -74,8 +74,8 @@ def announce_what_is_next(patch: pytest.MonkeyPatch) -> None:
     """A position is announced that is not committed yet."""
     announce = NoticeHub.announce
 
-    def early(self: NoticeHub[Frame], workspace_id: WorkspaceId, position: Position) -> None:
-        announce(self, workspace_id, Position(position + 1))
+    def early(self: NoticeHub[Frame], workspace_id: WorkspaceId, cursor: Cursor) -> None:
+        announce(self, workspace_id, Cursor(Position(cursor.position + 1), cursor.mark))
 
     patch.setattr(NoticeHub, "announce", early)
 
@@ -147,11 +147,16 @@ def tell_everything_again(patch: pytest.MonkeyPatch) -> None:
     """A position that was told before is told again."""
 
     def changed(
-        self: NoticeStream, workspace_id: WorkspaceId, position: Position, frame: Frame
+        self: NoticeStream,
+        workspace_id: WorkspaceId,
+        cursor: Cursor,
+        frame: Frame,
+        *,
+        certain: bool,
     ) -> None:
         if workspace_id in self._sent:
-            self._sent[workspace_id] = Position(position - 1)
-            self._send_later(workspace_id, position)
+            self._sent[workspace_id] = Cursor(Position(cursor.position - 1), cursor.mark)
+            self._send_later(workspace_id, cursor)
 
     patch.setattr(NoticeStream, "changed", changed)
 
@@ -212,7 +217,7 @@ ACCESS_BROKEN: Mapping[Break, str] = {
     _silent(account_scripts, "notify_access", "decisions"): "outlived its credential",
     _silent(account_removal, "notify_access", "removals"): "outlived",
     _silent(workspaces, "notify_deletion", "deletions"): "outlived its membership",
-    _silent(changesets, "notify_position", "positions"): "was not told",
+    _silent(changesets, "notify_change", "positions"): "was not told",
     take_failed_revocations_for_done: "was revoked at .*, and is still there",
 }
 """What is left out, and the message of the first failing schedule."""

@@ -31,6 +31,7 @@ from octavo.service.account_services import announce_members, workspace_gone
 from octavo.service.components import Components, relay_notifications
 from octavo.service.notice_streams import CHECKED_EVERY
 from octavo.store import StoreUnavailable
+from octavo.store.scripts.marks import cursor_of
 from octavo.store.scripts.workspaces import WorkspaceAccess
 from octavo.ws import ConnectionGone, Frame, ServerWebSocket
 from octavo.ws.notice_stream import SUBPROTOCOL, NoticeStream, changed_frame
@@ -77,7 +78,9 @@ class AccessProcess(BareProcess):
         super().__init__(name, disk, faults, random)
         self._scopes: dict[trio.CancelScope, None] = {}
         self._stopping = False
-        self._hub: NoticeHub[Frame] = NoticeHub(changed_frame)
+        self._hub: NoticeHub[Frame] = NoticeHub(
+            changed_frame, lambda each: self.store.read(cursor_of(each))
+        )
         self._checks = SharedTimer(CHECKED_EVERY, NoticeStream.recheck_access)
         self._root.add(WorkerSpec("notices", self._run_hub))
         self.listening: ListeningStore | None = None

@@ -6,11 +6,11 @@ import trio
 
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.testing import current_schedule, note
-from octavo.model.identity import AccountId, Position, WorkspaceId
+from octavo.model.identity import AccountId, Cursor, Position, WorkspaceId
 from tests.simulation.bare_process import Violation
 from tests.simulation.disk import ANN, Disk
 
-Frame = tuple[WorkspaceId, Position]
+Frame = tuple[WorkspaceId, Cursor]
 NUMBER = 3
 """Of listeners of a process."""
 RESTLESS = 0.1
@@ -38,17 +38,24 @@ class LastingListener:
         return ANN
 
     def expect(self, workspace_id: WorkspaceId, position: Position) -> None:
-        """Record that a position was announced."""
+        """Record that a position was announced; one that was told is not told again."""
+        if position <= self.told[workspace_id]:
+            return
         _, since = self.due.get(workspace_id, (position, trio.current_time()))
         self.due[workspace_id] = position, since
 
-    def changed(self, workspace_id: WorkspaceId, position: Position, frame: Frame) -> None:
+    def changed(
+        self, workspace_id: WorkspaceId, cursor: Cursor, frame: Frame, *, certain: bool
+    ) -> None:
+        position = cursor.position
         note(f"{self.name} is told {workspace_id} at {position}", f"{self.name}/{workspace_id}")
-        if frame != (workspace_id, position):
+        if frame != (workspace_id, cursor):
             self._violated(f"{frame} was told for {workspace_id} at {position}")
         if position > self._disk.committed[workspace_id]:
             self._violated(f"{workspace_id} was told at {position} before it was committed")
-        self.told[workspace_id] = max(position, self.told[workspace_id])
+        if position < self.told[workspace_id] and not certain:
+            return
+        self.told[workspace_id] = position
         due, since = self.due.get(workspace_id, (position, trio.current_time()))
         # Unless it passes early, time passes when nothing else can be done.
         if since < trio.current_time() and not current_schedule().early_time:
@@ -84,14 +91,15 @@ class Audience:
             for listener in self.listeners:
                 self._subscribe(workspace_id, listener)
 
-    def announce(self, workspace_id: WorkspaceId, position: Position) -> None:
-        """Announce a position to the hub."""
+    def announce(self, workspace_id: WorkspaceId, cursor: Cursor) -> None:
+        """Announce a cursor to the hub."""
+        position = cursor.position
         self._turn_over(workspace_id)
         self._announced[workspace_id] = max(position, self._announced[workspace_id])
         for listener in self.listeners:
             if (workspace_id, listener) in self._subscribed:
                 listener.expect(workspace_id, position)
-        self._hub.announce(workspace_id, position)
+        self._hub.announce(workspace_id, cursor)
         self._turn_over(workspace_id)
 
     def require_announced(self, workspace_id: WorkspaceId, position: Position) -> None:
@@ -125,3 +133,6 @@ class Audience:
     def _subscribe(self, workspace_id: WorkspaceId, listener: LastingListener) -> None:
         self._subscribed[workspace_id, listener] = None
         self._hub.subscribe(workspace_id, listener)
+        # What was announced before is read from the store, as `NoticeStream` does.
+        announced = self._announced[workspace_id]
+        listener.told[workspace_id] = max(announced, listener.told[workspace_id])

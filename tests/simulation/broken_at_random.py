@@ -15,7 +15,7 @@ from octavo.actors.core.quarantine import CrashRecord
 from octavo.actors.jobs import indexing
 from octavo.actors.workspace import actor
 from octavo.actors.workspace.planning import PendingPush
-from octavo.model.identity import Position, WorkspaceId
+from octavo.model.identity import Cursor, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.scripts import (
     changesets,
@@ -124,12 +124,13 @@ def lose_revisions_between(patch: pytest.MonkeyPatch) -> None:
 def skip_a_position_when_refreshing(patch: pytest.MonkeyPatch) -> None:
     """A workspace lacks the heads of the first change that another process has made."""
 
-    def later(workspace_id: WorkspaceId, position: Position) -> Script[Heads | None]:
+    def later(workspace_id: WorkspaceId, cursor: Cursor) -> Script[Heads | None]:
         async def read(transaction: Transaction) -> Heads | None:
-            found = await heads_after(workspace_id, position)(transaction)
-            if found is None or not position:
+            found = await heads_after(workspace_id, cursor)(transaction)
+            if found is None or not cursor.position:
                 return found
-            return found._replace(heads=[h for h in found.heads if h.position != position + 1])
+            skipped = cursor.position + 1
+            return found._replace(heads=[h for h in found.heads if h.position != skipped])
 
         return read
 

@@ -22,7 +22,7 @@ from octavo.model.files.batch import Batch
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.plan import Plan
 from octavo.model.files.retention import prunable
-from octavo.model.identity import Position, WorkspaceId
+from octavo.model.identity import Cursor, WorkspaceId
 from octavo.model.search import Ranked
 from octavo.search.searched_texts import SearchedTexts
 from octavo.store import StoreUnavailable
@@ -95,10 +95,12 @@ def forget_what_is_due_at_unsubscribe(patch: pytest.MonkeyPatch) -> None:
 def notify_the_first_listener_alone(patch: pytest.MonkeyPatch) -> None:
     """Of several listeners, only the first is notified."""
 
-    async def notify(self: NoticeHub[Any], workspace_id: WorkspaceId, position: Position) -> None:
-        frame = self._encode(workspace_id, position)
+    async def notify(
+        self: NoticeHub[Any], workspace_id: WorkspaceId, cursor: Cursor, *, certain: bool
+    ) -> None:
+        frame = self._encode(workspace_id, cursor)
         for listener in list(self._listeners.get(workspace_id, ()))[:1]:
-            listener.changed(workspace_id, position, frame)
+            listener.changed(workspace_id, cursor, frame, certain=certain)
         await trio.lowlevel.checkpoint()
 
     patch.setattr(NoticeHub, "_notify", notify)

@@ -13,7 +13,7 @@ from octavo.documents import DocumentBatch, DocumentCache, LiveDocument
 from octavo.documents.batch_document import BatchDocument
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.plan import Plan
-from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
+from octavo.model.identity import Cursor, FileId, Position, RevisionId, WorkspaceId
 from octavo.store import Script
 from octavo.store.scripts import (
     changesets,
@@ -60,7 +60,7 @@ def keep_documents_that_others_changed(patch: pytest.MonkeyPatch) -> None:
     refresh = WorkspaceActor._refresh
 
     async def careless(self: WorkspaceActor) -> object:
-        cache, self._cache = self._cache, DocumentCache(0)
+        cache, self._cache = self._cache, DocumentCache(lambda: 0)
         try:
             return await refresh(self)
         finally:
@@ -74,7 +74,7 @@ def keep_no_documents(patch: pytest.MonkeyPatch) -> None:
 
     def keep_the_rest(
         workspace_id: WorkspaceId,
-        planned_at: Position,
+        planned_at: Cursor,
         plans: Sequence[Plan],
         now: int,
         documents: Sequence[Any],
@@ -259,7 +259,7 @@ BROKEN_DOCUMENTS: Mapping[Break, str] = {
     trust_the_document_in_memory: "the device reads|stands 2 times|" + _LOST,
     follow_in_name_alone: "has the text of another content|the document reads|" + _LOST,
     forget_updates: "has the text of another content|the document reads|" + _LOST,
-    load_documents_without_their_updates: "the document reads|" + _LOST,
+    load_documents_without_their_updates: "the document reads|out of reach|" + _LOST,
     give_documents_away_without_their_updates: "the document reads|" + _LOST,
     append_to_what_is_not_stored: "has the text of another content|the document reads|" + _LOST,
     take_back_updates_that_are_stored: "has the text of another content|" + _LOST,

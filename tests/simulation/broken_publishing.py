@@ -119,7 +119,7 @@ def show_any_map(patch: pytest.MonkeyPatch) -> None:
     """A link is read with a newer map, in which other notes may be in the place of its folder."""
 
     async def mapped(self: LinkAccess, link: ReadableLink, _: str) -> tuple[ReadableLink, SiteMap]:
-        return link, await self._sites.get(link.workspace, link.position)
+        return link, await self._sites.get(link.workspace, link.cursor)
 
     patch.setattr(LinkAccess, "mapped", mapped)
 

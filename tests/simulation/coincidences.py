@@ -79,11 +79,11 @@ def _watch_workspaces(patch: pytest.MonkeyPatch, saw: Saw) -> None:
 
 
 def _watch_commits(patch: pytest.MonkeyPatch, saw: Saw) -> None:
-    move_position, unsubscribe = changesets._move_position, NoticeHub.unsubscribe
+    move_cursor, unsubscribe = changesets._move_cursor, NoticeHub.unsubscribe
 
     async def move(*given: Any) -> tuple[int, int, bool]:  # noqa: ANN401
         try:
-            return await move_position(*given)
+            return await move_cursor(*given)
         except changesets.PositionMoved:
             saw("another process was faster")
             raise
@@ -93,7 +93,7 @@ def _watch_commits(patch: pytest.MonkeyPatch, saw: Saw) -> None:
         if workspace_id in self._due and workspace_id in self._listeners:
             saw("a listener leaves when others are due")
 
-    patch.setattr(changesets, "_move_position", move)
+    patch.setattr(changesets, "_move_cursor", move)
     patch.setattr(NoticeHub, "unsubscribe", leave)
 
 

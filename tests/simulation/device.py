@@ -16,12 +16,12 @@ from octavo.model.files.changeset import Changeset
 from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
-from octavo.model.identity import AccountId, FileId, Position, WorkspaceId
+from octavo.model.identity import START, AccountId, Cursor, FileId, WorkspaceId
 from octavo.model.refusal import HeadMoved
 from octavo.model.search import Ranked, parse_query
 from octavo.search.note_search import FoundNotes
 from octavo.store import Script
-from octavo.store.scripts.feed import FeedSlice, feed
+from octavo.store.scripts.feed import FeedSlice, Since, feed
 from octavo.store.scripts.files import StoredFile
 from octavo.store.scripts.fulltext_index import erase_removed_words
 from octavo.store.scripts.index_backlog import LINKS, WORDS, FileIndex, workspaces_to_index
@@ -63,7 +63,7 @@ class Mirror:
     """A device's copy of a workspace, page by page of the feed."""
 
     def __init__(self) -> None:
-        self.cursor = Position(0)
+        self.cursor = START
         self.heads: dict[FileId, Revision] = {}
 
 
@@ -316,9 +316,9 @@ class Device:
             unknown=(Unsettled,),
             suppress=True,
         ) as call:
-            page = await self._page(workspace_id, Position(0), 1000, random)
+            page = await self._page(workspace_id, START, 1000, random)
             states = {entry.revision.file_id: state_of(entry.revision) for entry in page.entries}
-            call.ok(View(page.position, tuple(sorted(states.items()))))
+            call.ok(View(page.cursor.position, tuple(sorted(states.items()))))
             for entry in page.entries:
                 self._read(workspace_id, entry)
 
@@ -332,7 +332,7 @@ class Device:
                     mirror.heads[entry.revision.file_id] = entry.revision
                     self._read(workspace_id, entry)
                 mirror.cursor = page.following
-                if page.following == page.position:
+                if page.following == page.cursor:
                     return True
         except (NothingDone, Unsettled):
             return False
@@ -348,18 +348,18 @@ class Device:
             await listener.heard.wait()
         process.hub.unsubscribe(workspace_id, listener)
         if await self.synchronize(workspace_id, random):
-            cursor = self.mirrors[workspace_id].cursor
-            if cursor < listener.position:
-                self.violated(f"{self.name} was told {listener.position}, and reads up to {cursor}")
+            told, read = listener.cursor.position, self.mirrors[workspace_id].cursor.position
+            if read < told:
+                self.violated(f"{self.name} was told {told}, and reads up to {read}")
 
     async def _page(
-        self, workspace_id: WorkspaceId, after: Position, limit: int, random: Random
+        self, workspace_id: WorkspaceId, after: Cursor, limit: int, random: Random
     ) -> FeedSlice:
-        script = feed(workspace_id, after, limit, max_bytes=1 << 30, texts=True)
+        script = feed(workspace_id, Since(*after), limit, max_bytes=1 << 30, texts=True)
         page = await self.asking.ask(
             random,
             lambda process, _: process.store.read(script),
-            f"{self.name} reads {workspace_id} after {after}",
+            f"{self.name} reads {workspace_id} after {after.position}",
             workspace_id,
         )
         assert page is not None, "the workspace is gone"
@@ -389,14 +389,17 @@ class _Listener:
 
     def __init__(self) -> None:
         self.heard = trio.Event()
-        self.position = Position(0)
+        self.cursor = START
 
     @property
     def account_id(self) -> AccountId:
         return ANN
 
-    def changed(self, workspace_id: WorkspaceId, position: Position, frame: object) -> None:
-        self.position = max(position, self.position)
+    def changed(
+        self, workspace_id: WorkspaceId, cursor: Cursor, frame: object, *, certain: bool
+    ) -> None:
+        if cursor.position > self.cursor.position or certain:
+            self.cursor = cursor
         self.heard.set()
 
     def gone(self, workspace_id: WorkspaceId) -> None:

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.store import Store
 from octavo.store.blobs.blob_store import digest_of_key
-from octavo.store.scripts.feed import live_at, position_of
+from octavo.store.scripts.feed import live_at
 from octavo.store.scripts.files import StoredFile
+from octavo.store.scripts.marks import cursor_of
 from octavo.store.transaction import Row, Transaction
 from octavo.transfers.import_run import ImportResult
 from tests.fakes.memory_blobs import MemoryBlobs
@@ -142,7 +143,7 @@ def _imported(files: Sequence[StoredFile]) -> list[StoredFile]:
 
 
 async def _live(disk: Store) -> list[StoredFile]:
-    position = await disk.read(position_of(VAULT))
-    assert position is not None, "the workspace is gone"
-    files, _ = await disk.read(live_at(VAULT, position, FileId(""), 1000, 1 << 30))
+    cursor = await disk.read(cursor_of(VAULT))
+    assert cursor is not None, "the workspace is gone"
+    files, _ = await disk.read(live_at(VAULT, cursor.position, FileId(""), 1000, 1 << 30))
     return files

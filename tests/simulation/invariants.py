@@ -131,7 +131,7 @@ def faults_of_device(workspace: Kept, device: Device) -> Iterator[str]:
     """Return the wrong information that a device got."""
     name = f"{workspace.workspace_id}, {device.name}"
     mirror = device.mirrors[workspace.workspace_id]
-    if (mirror.cursor, mirror.heads) != (workspace.position, workspace.heads):
+    if (mirror.cursor.position, mirror.heads) != (workspace.position, workspace.heads):
         yield f"{name}: the feed left {mirror.heads} at {mirror.cursor} of {workspace.heads}"
     for of, receipt in device.receipts:
         if of == workspace.workspace_id and not _is_kept(receipt, workspace):

@@ -18,6 +18,7 @@ from octavo.model.files.receipt import Receipt
 from octavo.model.identity import WorkspaceId
 from octavo.model.refusal import UnrenderableNote
 from octavo.store.scripts.files import StoredFile
+from octavo.store.scripts.marks import cursor_of
 from tests.fakes.inline_documents import inline_documents
 from tests.simulation.audience import Audience, Frame
 from tests.simulation.bare_process import AT_ONCE, BareProcess, Violation
@@ -81,7 +82,10 @@ class Process(BareProcess):
         super().__init__(name, disk, faults, random)
         self.disk = disk
         new_id, blobs = options.new_id, options.blobs
-        self.hub = NoticeHub[Frame](lambda workspace_id, position: (workspace_id, position))
+        self.hub = NoticeHub[Frame](
+            lambda workspace_id, cursor: (workspace_id, cursor),
+            lambda each: self.store.read(cursor_of(each)),
+        )
         self._root.add(WorkerSpec("notices", self._tell))
         self.audience = Audience(
             name, self.hub, disk, Random(random.getrandbits(32)), options.violated

@@ -4,13 +4,18 @@ import sqlite3
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
 from octavo.store import StatementInvalid, StoreUnusable
 from octavo.store.migrations import Engine, Migration, pending, shipped
+from octavo.store.postgres.bridge import open_bridge
+from octavo.store.postgres.connection import connect as connect_postgres
 from octavo.store.postgres.migrating import collated
+from octavo.store.postgres.migrating import migrate as migrate_postgres
 from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.migrating import applied_version, migrate, statements
 from tests.project.source import ROOT
@@ -119,7 +124,105 @@ def test_documents_of_earlier_versions_have_the_texts_of_their_notes(tmp_path: P
     found = connection.execute("SELECT file, content_id FROM documents ORDER BY file").fetchall()
     assert found == [(1, b"head 1"), (2, b"first")]
     # A device may have read any of them.
-    assert connection.execute("SELECT documents_read FROM workspaces").fetchall() == [(1,)]
+    assert connection.execute("SELECT documents_were_read FROM workspaces").fetchall() == [(1,)]
+    connection.close()
+
+
+# Workspace, file, position and revision; the last one of a file is its head. Of the third
+# workspace, a revision was pruned.
+REVISIONS = (
+    (1, 1, 1, 0x11),
+    (1, 2, 1, 0x12),
+    (1, 1, 2, 0x13),
+    (1, 1, 3, 0x15),
+    (1, 3, 3, 0x14),
+    (3, 1, 1, 0x31),
+    (3, 1, 3, 0x33),
+)
+REACHED = ((1, 3), (2, 0), (3, 3))
+"""Workspaces and their positions."""
+RECEIPTS = ((1, 1), (1, 2), (1, 3), (2, 0), (3, 1), (3, 2), (3, 3))
+MARKS = "SELECT number, position, mark_id FROM workspaces ORDER BY 1"
+MARKS_OF_RECEIPTS = "SELECT workspace, position, mark_id FROM receipts ORDER BY 1, 2"
+
+
+def histories_of_version_8(identifier: Callable[[int], str], empty: str) -> Iterator[str]:
+    """The statements that store them; ``empty`` is the literal of no bytes."""
+    for workspace, position in REACHED:
+        yield (
+            "INSERT INTO workspaces (id, name, position, created_at)"
+            f" VALUES ({identifier(workspace)}, '', {position}, 0)"
+        )
+    for workspace, position in RECEIPTS:
+        yield (
+            "INSERT INTO receipts"
+            " (workspace, mutation_id, fingerprint, position, changes, created_at) VALUES"
+            f" ({workspace}, {identifier(position)}, {empty}, {position}, {empty}, 0)"
+        )
+    heads = {(workspace, file): revision for workspace, file, _, revision in REVISIONS}
+    for workspace, file, position, revision in REVISIONS:
+        into, first = "revisions (file", ""
+        if heads[workspace, file] == revision:
+            into, first = "files (file_id, kind, number", f"{identifier(file)}, 'note', "
+        yield (
+            f"INSERT INTO {into}, workspace, state, path, revision_id, position, digest, size,"
+            " author_id, mutation_id, changed_at, origin) VALUES"
+            f" ({first}{file}, {workspace}, 'live', '{file}.md', {identifier(revision)},"
+            f" {position}, {empty}, 1, {identifier(1)}, {identifier(1)}, 0, 'key')"
+        )
+
+
+Marks = list[tuple[int, int, UUID]]
+
+
+def check_marks(of_workspaces: Marks, of_receipts: Marks) -> None:
+    """Each is of a revision of its position, or nil without one."""
+    assert [each[:2] for each in of_workspaces] == [*REACHED]
+    assert [each[:2] for each in of_receipts] == [*RECEIPTS]
+    for workspace, position, mark in of_workspaces + of_receipts:
+        made = {each[3] for each in REVISIONS if (each[0], each[2]) == (workspace, position)}
+        assert mark.int in (made or {0})
+
+
+def test_histories_of_earlier_versions_have_marks_on_sqlite(tmp_path: Path) -> None:
+    def read(sql: str) -> Marks:
+        return [(*row[:2], UUID(bytes=row[2])) for row in connection.execute(sql)]
+
+    connection = connect(tmp_path / "database")
+    migrate(connection, shipped()[:8])
+    for sql in histories_of_version_8(lambda number: f"x'{UUID(int=number).hex}'", "x''"):
+        connection.execute(sql)
+    connection.commit()
+    migrate(connection, shipped())
+    check_marks(read(MARKS), read(MARKS_OF_RECEIPTS))
+    connection.close()
+
+
+async def test_histories_of_earlier_versions_have_marks_on_postgresql(postgres_url: str) -> None:
+    async def migrated() -> list[Marks]:
+        connection = await connect_postgres(postgres_url)
+        try:
+            await migrate_postgres(connection, shipped("postgres")[:8])
+            for sql in histories_of_version_8(lambda number: f"'{UUID(int=number)}'", "''"):
+                await connection.execute(sql)
+            await migrate_postgres(connection, shipped("postgres"))
+            found = [await connection.fetch(sql) for sql in (MARKS, MARKS_OF_RECEIPTS)]
+            return [[(row[0], row[1], UUID(row[2])) for row in rows] for rows in found]
+        finally:
+            await connection.close()
+
+    async with open_bridge() as bridge:
+        check_marks(*await bridge.run(migrated()))
+
+
+def test_process_that_knows_no_marks_can_not_move_a_position(tmp_path: Path) -> None:
+    connection = connect(tmp_path / "database")
+    migrate(connection, shipped())
+    with pytest.raises(sqlite3.OperationalError, match="no such column: documents_read"):
+        connection.execute(
+            "UPDATE workspaces SET position = 1, last_file = 1, size = 1"
+            " WHERE id = x'' AND position = 0 RETURNING number, last_file, documents_read"
+        )
     connection.close()
 
 

@@ -13,7 +13,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.notice_hub import NoticeHub
 from octavo.model.accounts.access_limits import READ, AccessLimits, parse_scopes
-from octavo.model.identity import AccountId, Position, WorkspaceId
+from octavo.model.identity import START, AccountId, WorkspaceId
 from octavo.store import Transaction
 from octavo.store.scripts.workspaces import WorkspaceAccess
 from octavo.ws import Frame, ServerWebSocket
@@ -25,6 +25,7 @@ from octavo.ws.notice_stream import (
     changed_frame,
 )
 from octavo.ws.shared_timer import SharedTimer
+from tests.fakes.cursors import at
 from tests.fakes.notice_server import (
     FROM_HERE,
     NOBODYS,
@@ -328,7 +329,7 @@ async def test_slow_device_receives_the_newest_position_and_not_all() -> None:
         async with installation.device(*headers) as device:
             await device.subscribe(workspace_id)
             for position in range(1, last + 1):
-                installation.hub.announce(workspace_id, Position(position))
+                installation.hub.announce(workspace_id, at(position))
                 await trio.lowlevel.checkpoint()
                 await trio.lowlevel.checkpoint()
             next_message = [await device.next_message()]
@@ -500,6 +501,10 @@ async def test_vanished_device_is_forgotten(installation: Installation) -> None:
     await installation.write(workspace_id, "a.md", headers)
 
 
+async def read_nothing(_: WorkspaceId) -> None:
+    """No store is asked."""
+
+
 class _Waiting:
     """A connection whose client has asked for one workspace, and collects what it is sent."""
 
@@ -525,13 +530,18 @@ class _Waiting:
     ("found", "deleted", "received"),
     [
         (None, False, gone(_workspace(1), "not_found")),
-        (WorkspaceAccess(Position(0), member=False), False, gone(_workspace(1), "not_found")),
+        (WorkspaceAccess(START, member=False), False, gone(_workspace(1), "not_found")),
         (None, True, gone(_workspace(1), "not_found")),
-        (WorkspaceAccess(Position(0), member=True), True, gone(_workspace(1), "deleted")),
+        (WorkspaceAccess(START, member=True), True, gone(_workspace(1), "deleted")),
         (
-            WorkspaceAccess(Position(1), member=True),
+            WorkspaceAccess(at(1), member=True),
             False,
-            {"type": "subscribed", "workspaceId": _workspace(1), "position": 2},
+            {
+                "type": "subscribed",
+                "workspaceId": _workspace(1),
+                "position": 2,
+                "mark": at(2).mark,
+            },
         ),
     ],
     ids=["unknown", "foreign", "unknown and deleted", "deleted", "visible"],
@@ -550,7 +560,7 @@ async def test_workspace_that_changes_while_it_is_looked_up_is_told_by_the_resul
     async def still_valid() -> bool:
         return True
 
-    connection, hub = _Waiting(workspace_id), NoticeHub(changed_frame)
+    connection, hub = _Waiting(workspace_id), NoticeHub(changed_frame, read_nothing)
     stream = NoticeStream(
         cast(ServerWebSocket, connection),
         hub,
@@ -564,7 +574,7 @@ async def test_workspace_that_changes_while_it_is_looked_up_is_told_by_the_resul
         nursery.start_soon(stream.run)
         await looking.wait()
         for position in (1, 2):
-            hub.announce(workspace_id, Position(position))
+            hub.announce(workspace_id, at(position))
             await wait_all_tasks_blocked()
         if deleted:
             hub.announce_gone(workspace_id)

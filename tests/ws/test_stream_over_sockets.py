@@ -13,11 +13,12 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.notice_hub import NoticeHub
-from octavo.model.identity import AccountId, Position, WorkspaceId
+from octavo.model.identity import START, AccountId, Cursor, WorkspaceId
 from octavo.store.scripts.workspaces import WorkspaceAccess
 from octavo.ws import Frame
 from octavo.ws.notice_stream import NoticeStream, changed_frame
 from octavo.ws.shared_timer import SharedTimer
+from tests.fakes.cursors import at
 
 Message = dict[str, Any]
 ANN = AccountId("ann")
@@ -35,11 +36,17 @@ GONE = {"type": "gone", "workspaceId": VAULT}
 
 
 def changed(position: int, workspace_id: WorkspaceId = VAULT) -> Message:
-    return {"type": "changed", "workspaceId": workspace_id, "position": position}
+    cursor = at(position)
+    return {
+        "type": "changed",
+        "workspaceId": workspace_id,
+        "position": cursor.position,
+        "mark": cursor.mark,
+    }
 
 
 def subscribed(position: int) -> Message:
-    return {"type": "subscribed", "workspaceId": VAULT, "position": position}
+    return changed(position) | {"type": "subscribed"}
 
 
 @dataclass
@@ -54,7 +61,7 @@ class Talk:
     reads: bool = True
     reading: trio.Event = field(default_factory=trio.Event)
     turn: trio.StrictFIFOLock = field(default_factory=trio.StrictFIFOLock)
-    positions: dict[WorkspaceId, Position] = field(default_factory=dict)
+    cursors: dict[WorkspaceId, Cursor] = field(default_factory=dict)
     hidden: set[WorkspaceId] = field(default_factory=set)
     closed: list[tuple[int, str]] = field(default_factory=list)
     before_response: Callable[[], Awaitable[object]] | None = None
@@ -89,16 +96,15 @@ class Talk:
         self.closed.append((code, reason))
 
     def _take(self, frame: Frame) -> None:
-        # All are shorter than 126 bytes, so that the header has two.
-        self.received.append(json.loads(frame[2:]))
+        self.received.append(json.loads(frame[frame.index(b"{") :]))
 
     async def workspace_access(
         self, workspace_ids: Sequence[WorkspaceId]
     ) -> dict[WorkspaceId, WorkspaceAccess]:
         found = {
-            each: WorkspaceAccess(self.positions[each], each not in self.hidden)
+            each: WorkspaceAccess(self.cursors[each], each not in self.hidden)
             for each in workspace_ids
-            if each in self.positions
+            if each in self.cursors
         }
         before, self.before_response = self.before_response, None
         if before is not None:
@@ -119,8 +125,8 @@ class Talk:
 
     def announce(self, *positions: int, workspace_id: WorkspaceId = VAULT) -> None:
         for position in positions:
-            self.positions[workspace_id] = Position(position)
-            self.hub.announce(workspace_id, Position(position))
+            self.cursors[workspace_id] = at(position)
+            self.hub.announce(workspace_id, at(position))
 
     async def read(self) -> list[Message]:
         """Read and return what was sent."""
@@ -137,8 +143,11 @@ class Talk:
 
 @asynccontextmanager
 async def talking() -> AsyncIterator[Talk]:
-    hub: NoticeHub[Frame] = NoticeHub(changed_frame)
-    talk = Talk(hub, positions={VAULT: Position(0), OTHER: Position(0)})
+    async def read(workspace_id: WorkspaceId) -> Cursor | None:
+        return talk.cursors.get(workspace_id)
+
+    hub: NoticeHub[Frame] = NoticeHub(changed_frame, read)
+    talk = Talk(hub, cursors={VAULT: START, OTHER: START})
     stream = NoticeStream(
         talk,  # type: ignore[arg-type]  # what a stream needs of a connection
         hub,
@@ -226,7 +235,7 @@ async def test_unannounced_deletion_is_found_at_the_next_check() -> None:
     async with talking() as talk:
         await talk.say(SUBSCRIBE, SUBSCRIBE_OTHER)
         await talk.read()
-        del talk.positions[VAULT]
+        del talk.cursors[VAULT]
         talk.hub.recheck_access(ANN)
         assert await talk.read() == [GONE | {"reason": "deleted"}]
         talk.announce(1)
@@ -308,8 +317,64 @@ async def test_unannounced_position_is_found_at_the_next_check() -> None:
         await talk.say(SUBSCRIBE)
         await talk.read()
         # Committed by a process that died before it could announce it.
-        talk.positions[VAULT] = Position(3)
+        talk.cursors[VAULT] = at(3)
         talk.hub.recheck_access(ANN)
         assert await talk.read() == [changed(3)]
         talk.hub.recheck_access(ANN)
         assert await talk.read() == []
+
+
+async def test_history_that_was_taken_back_is_told() -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE)
+        talk.announce(5)
+        assert await talk.read() == [subscribed(0), changed(5)]
+        for cursor in (at(2, "anew"), at(5, "anew")):
+            talk.cursors[VAULT] = cursor
+            talk.hub.announce(VAULT, cursor)
+            told = {"position": cursor.position, "mark": cursor.mark}
+            assert await talk.read() == [changed(0) | told]
+        # Unless the store agrees, an earlier one is late.
+        talk.hub.announce(VAULT, at(4))
+        assert await talk.read() == []
+
+
+async def test_history_that_was_taken_back_unnoticed_is_found_at_the_next_check() -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE)
+        talk.announce(5)
+        await talk.read()
+        talk.cursors[VAULT] = at(2, "anew")
+        talk.hub.recheck_access(ANN)
+        told = {"position": 2, "mark": at(2, "anew").mark}
+        assert await talk.read() == [changed(0) | told]
+        talk.hub.recheck_access(ANN)
+        assert await talk.read() == []
+
+
+async def test_first_subscription_after_a_history_was_taken_back_tells_the_others() -> None:
+    async with talking() as talk:
+        await talk.say(SUBSCRIBE)
+        talk.announce(5)
+        await talk.read()
+        talk.cursors[VAULT] = at(2, "anew")
+        await talk.say(SUBSCRIBE)
+        told = {"position": 2, "mark": at(2, "anew").mark}
+        assert (await talk.read())[0] == subscribed(0) | told
+
+
+async def test_history_that_is_taken_back_during_the_lookup_is_told_at_the_next_check() -> None:
+    async with talking() as talk:
+        talk.announce(5)
+
+        async def take_back() -> None:
+            talk.cursors[VAULT] = at(2, "anew")
+            talk.hub.announce(VAULT, at(2, "anew"))
+            await wait_all_tasks_blocked()
+
+        talk.before_response = take_back
+        await talk.say(SUBSCRIBE)
+        # What was read is of the lost history: the next check finds it.
+        talk.hub.recheck_access(ANN)
+        received = await talk.read()
+        assert (received[-1]["position"], received[-1]["mark"]) == at(2, "anew")

@@ -2,12 +2,14 @@
 
 The actor takes all pending changesets, plans them in order, and commits them, as a rule in one
 transaction. Only then does it reply to the senders and announce the new position. Its state is a
-cache: the position in the store is a fence, and when another writer has moved it, the actor
-refreshes its state and plans again. Correctness does not depend on a workspace having a single
-actor.
+cache: the cursor in the store is a fence, and when another writer has moved it, the actor refreshes
+its state and plans again. When the history of the database was taken back, so that it does not have
+the cursor of the actor, everything is read anew. Correctness does not depend on a workspace having
+a single actor.
 `workspaces` is the directory of these actors; each is awake while it is in use.
 """
 
+import logging
 from collections.abc import Callable, Sequence, Set
 from operator import attrgetter
 
@@ -31,11 +33,12 @@ from octavo.model.files.changeset import MAX_OPERATIONS
 from octavo.model.files.image import ObjectId, UploadMissing
 from octavo.model.files.receipt import receipt_of
 from octavo.model.files.tree import Tree
-from octavo.model.identity import MutationId, Position, WorkspaceId
+from octavo.model.identity import START, Cursor, MutationId, WorkspaceId
 from octavo.model.refusal import DomainError
 from octavo.store import Store, StoreUnavailable
 from octavo.store.fair_turns import working_for
 from octavo.store.scripts.changesets import (
+    HeadReplaced,
     PositionMoved,
     Repeated,
     WorkspaceGone,
@@ -44,7 +47,7 @@ from octavo.store.scripts.changesets import (
     store_documents,
 )
 from octavo.store.scripts.contents import UploadGone
-from octavo.store.scripts.feed import heads_after
+from octavo.store.scripts.feed import Heads, all_heads, heads_after
 from octavo.usage.storage import StorageRoom
 
 HEADS_PER_TURN = 100
@@ -55,11 +58,13 @@ MAX_ATTEMPTS = 20
 """How often a batch is planned while other writers change the workspace, before it fails."""
 
 
+_log = logging.getLogger(__name__)
+
 _Message = Push | HeadOf | MissingUpdate | FollowTexts | Unplaceable
 _Request = Envelope[_Message]
 
 
-Announce = Callable[[WorkspaceId, Position], None]
+Announce = Callable[[WorkspaceId, Cursor], None]
 
 
 class WorkspaceActor(Actor[_Message]):
@@ -70,8 +75,8 @@ class WorkspaceActor(Actor[_Message]):
         store: the store of the workspace.
         now: returns Unix time in seconds.
         new_id: returns an id for a revision.
-        announce: receives each new position after its commit, and the newest position after the
-            store was read; must not block.
+        announce: receives each new cursor after its commit, and the newest cursor after the store
+            was read; must not block.
         shared: True when other processes change the store; the state is then refreshed before
             each batch.
         documents: the documents of notes and the work on them.
@@ -154,22 +159,45 @@ class WorkspaceActor(Actor[_Message]):
 
         A commit whose reply was lost, of this actor or its predecessor, is announced here.
         """
-        state = self._state or WorkspaceState(Tree(), Position(0))
-        found = await self._store.read_much(heads_after(self._id, state.position))
-        if found is None:
-            raise WorkspaceGone
+        found: Heads | None = None
+        state = self._state
+        if state is not None:
+            found = await self._store.read_much(heads_after(self._id, state.cursor))
+            if found is None:
+                raise WorkspaceGone
+            if not found.known:
+                state = self._state = None
+        if state is None:
+            last = self._cache.last_cursor(self._id)
+            found = await self._store.read_much(all_heads(self._id, last))
+            if found is None:
+                raise WorkspaceGone
+            if not found.known:
+                _log.warning(
+                    "workspace %s: the database no longer has position %d as it was; everything"
+                    " is read anew",
+                    self._id,
+                    last.position,
+                )
+                self._cache.forget_history()
+            state = WorkspaceState(Tree(), START)
+        assert found is not None
         for count, head in enumerate(found.heads, start=1):
             state.tree.put(head)
             # The cached document may be outdated.
             self._cache.discard(self._id, head.file_id)
             if count % HEADS_PER_TURN == 0:
                 await trio.lowlevel.checkpoint()
-        moved = state.position != found.position
-        state.position = found.position
+        moved = state.cursor != found.cursor
+        self._reach(state, found.cursor)
         self._state = state
         if moved:
-            self._announce(self._id, state.position)
+            self._announce(self._id, state.cursor)
         return state
+
+    def _reach(self, state: WorkspaceState, cursor: Cursor) -> None:
+        state.cursor = cursor
+        self._cache.reached(self._id, cursor)
 
     async def _accept(self, state: WorkspaceState, waiting: list[PendingPush]) -> WorkspaceState:
         faults = self.context.faults
@@ -184,7 +212,7 @@ class WorkspaceActor(Actor[_Message]):
                     await self.context.fault_point("workspace.planned")
                 if batch.plans:
                     script = commit_changesets(
-                        self._id, state.position, batch.plans, now, to_store, texts
+                        self._id, state.cursor, batch.plans, now, to_store, texts
                     )
                     try:
                         await self._store.write(script)
@@ -193,10 +221,13 @@ class WorkspaceActor(Actor[_Message]):
                         if batch.purges:
                             self._purged()
                 elif to_store:
-                    await self._store.write(store_documents(self._id, state.position, to_store))
-            except PositionMoved:
+                    await self._store.write(store_documents(self._id, state.cursor, to_store))
+            except (PositionMoved, HeadReplaced) as moved:
                 if batch is not None:
                     batch.roll_back()
+                if isinstance(moved, HeadReplaced):
+                    self._state = None
+                    self._cache.forget_history()
                 state = await self._refresh()
                 continue
             except Repeated as repeated:
@@ -234,7 +265,7 @@ class WorkspaceActor(Actor[_Message]):
                 found = await self._planner.documents(state, [message for _, message in queries])
                 if found.to_store is not None:
                     await self.context.fault_point("workspace.followed")
-                    script = store_documents(self._id, state.position, found.to_store)
+                    script = store_documents(self._id, state.cursor, found.to_store)
                     await self._store.write(script)
             except PositionMoved:
                 state = await self._refresh()
@@ -249,14 +280,14 @@ class WorkspaceActor(Actor[_Message]):
         raise StoreUnavailable("The workspace changes too often to read its documents; try again.")
 
     async def _publish(self, state: WorkspaceState, batch: Batch, verdicts: PushVerdicts) -> None:
-        moved = state.position != batch.position
-        state.position = batch.position
+        moved = state.cursor != batch.cursor
+        self._reach(state, batch.cursor)
         for plan, waiting in verdicts.accepted.values():
             receipt = receipt_of(plan)
             for pending in waiting:
                 pending.reply_receipt(receipt)
         if moved:
-            self._announce(self._id, state.position)
+            self._announce(self._id, state.cursor)
         if verdicts.refused:
             await self._refuse(verdicts.refused)
 

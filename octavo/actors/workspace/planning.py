@@ -1,8 +1,8 @@
 """Plan pending changesets against the state of a workspace.
 
 Planning reads the documents and links that the changesets need, and brings the documents up to date
-with the texts of their notes. What it reads must belong to the position of the state; if the store
-is ahead, `PositionMoved` is raised, and the state must be refreshed first.
+with the texts of their notes. What it reads must belong to the cursor of the state; if the store
+has another, `PositionMoved` is raised, and the state must be refreshed first.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -31,10 +31,10 @@ from octavo.model.files.receipt import Receipt
 from octavo.model.files.tree import Tree
 from octavo.model.identity import (
     ContentId,
+    Cursor,
     Epoch,
     FileId,
     MutationId,
-    Position,
     RevisionId,
     WorkspaceId,
 )
@@ -147,10 +147,10 @@ INLINE_TEXT_BYTES = 262_144
 
 @dataclass(slots=True)
 class WorkspaceState:
-    """The files of a workspace as stored at a position."""
+    """The files of a workspace as stored at a cursor."""
 
     tree: Tree
-    position: Position
+    cursor: Cursor
 
 
 class PlannedBatch(NamedTuple):
@@ -298,7 +298,7 @@ class Planner:
             def work() -> PlannedBatch:
                 if saves:
                     loading.load()
-                batch = Batch(state.tree, state.position, now, self._new_id, documents, room)
+                batch = Batch(state.tree, state.cursor, now, self._new_id, documents, room)
                 verdicts = plan_all(batch, waiting, relink if texts else None)
                 prepared = compressed_texts(batch.plans) if long else {}
                 return PlannedBatch(batch, verdicts, documents.changed(), documents, prepared)
@@ -389,7 +389,7 @@ class Planner:
         found = await read(documents_of(self._id, missing, behind))
         if found is None:
             raise WorkspaceGone
-        if found.position != state.position:
+        if found.cursor != state.cursor:
             raise PositionMoved
         for file_id in behind:
             # Another process has brought it up to date: this one's edits would come on top.
@@ -409,7 +409,7 @@ class Planner:
         found = await read_links(self._store, self._id, notes_to_rewrite(self._id, moving))
         if found is None:
             raise WorkspaceGone
-        if found.position != state.position:
+        if found.cursor != state.cursor:
             raise PositionMoved
         return found.texts
 

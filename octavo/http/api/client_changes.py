@@ -326,6 +326,7 @@ async def _result(receipt: Receipt, outlook: UndoOutlook) -> UndoResult:
     return UndoResult.model_construct(
         mutation_id=done.mutation_id,
         position=done.position,
+        mark=done.mark,
         changes=done.changes,
         kept=_kept(outlook.kept),
     )

@@ -63,6 +63,8 @@ class ChangesetResultSchema(ContractModel):
     mutation_id: Identifier
     position: int
     """Its position in the workspace; if it changed nothing, the position of the previous one."""
+    mark: Identifier
+    """The mark of ``position``: see ``getFeed``."""
     changes: list[FileChangeSchema]
 
 
@@ -200,6 +202,7 @@ async def changeset_result(receipt: Receipt) -> ChangesetResultSchema:
     return ChangesetResultSchema.model_construct(
         mutation_id=receipt.mutation_id,
         position=receipt.position,
+        mark=receipt.cursor.mark,
         changes=await converted(receipt.outcomes, file_change),
     )
 

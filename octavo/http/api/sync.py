@@ -11,7 +11,7 @@ from octavo.http.api.file_schemas import FeedEntrySchema, feed_entry
 from octavo.http.api.metering import METERED, Metering, amount_of_texts
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.call import Authenticator, Call
-from octavo.http.contract.contract_model import ContractModel, HeaderModel
+from octavo.http.contract.contract_model import ContractModel, HeaderModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS, Limit
 from octavo.http.contract.problems import InvalidRequest, NotFound, Problem
@@ -19,13 +19,14 @@ from octavo.http.contract.reply import Stream
 from octavo.http.contract.slices import converted
 from octavo.model.accounts.access_limits import READ
 from octavo.model.files.confinement import Confinement
-from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.model.identity import Cursor, FileId, Position, RevisionId, WorkspaceId
 from octavo.model.usage import DownloadLimitReached
 from octavo.store import Store
 from octavo.store.scripts.changesets import WorkspaceGone
-from octavo.store.scripts.feed import feed, live_at, live_contents, position_of
+from octavo.store.scripts.feed import Since, feed, live_at, live_contents
 from octavo.store.scripts.files import StoredFile
 from octavo.store.scripts.folder_feed import folder_feed
+from octavo.store.scripts.marks import CursorUnknown, cursor_of
 
 VERSIONS = (1,)
 
@@ -53,6 +54,29 @@ def check_protocol(headers: SyncProtocol) -> None:
     if given is not None and given not in map(str, VERSIONS):
         served = ", ".join(map(str, VERSIONS))
         raise UnsupportedProtocol(f"The supported versions of the sync protocol are {served}.")
+
+
+class CursorIsUnknown(Problem):
+    """The history of the workspace does not have the cursor of the device."""
+
+    status, code = 409, "cursor_unknown"
+    summary = "The history of the workspace does not have this position with this mark."
+    remedy = (
+        "Take a snapshot in place of your copy: the history of the server was taken back, by a "
+        "restored backup for example. Keep texts whose revisions the server does not know."
+    )
+
+    def __init__(self, cursor: Cursor) -> None:
+        super().__init__(members={"position": cursor.position, "mark": cursor.mark})
+
+
+class SyncCursor(SyncProtocol):
+    """The version of the sync protocol, and the mark of the position of the client's copy."""
+
+    sync_mark: Identifier | None = None
+    """``mark`` or ``nextMark`` of the position in ``after``. With it, a position that was given
+    twice, as after a restored backup, is recognised, and refused with ``cursor_unknown``.
+    """
 
 
 LINES = "application/x-ndjson"
@@ -91,8 +115,12 @@ class FeedPageSchema(ContractModel):
     entries: list[FeedEntrySchema]
     next: int
     """The ``after`` of the next page, now or later."""
+    next_mark: Identifier
+    """The mark of ``next``: the ``sync-mark`` of the next page."""
     position: int
     """The position of the workspace."""
+    mark: Identifier
+    """The mark of ``position``: the id of a revision that its changeset made."""
     more: bool
     """Whether there is a next page already."""
 
@@ -102,6 +130,8 @@ class SnapshotEndSchema(ContractModel):
 
     position: int
     """The position of all files; continue with the feed after it."""
+    mark: Identifier
+    """The mark of ``position``: the ``sync-mark`` of the feed after it."""
     files: int
     """Number of preceding lines."""
 
@@ -143,14 +173,15 @@ class SyncOperations:
         tag="sync",
         summary="Get the changes after a position",
         description="Each file is listed once, however often it changed, including deleted and "
-        "purged files; so a cursor never expires.",
+        "purged files; so a cursor never expires. Send `sync-mark` to notice when the history of "
+        "the server was taken back.",
         security=Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
-        problems=(NotFound, UnsupportedProtocol, *METERED),
+        problems=(NotFound, UnsupportedProtocol, CursorIsUnknown, *METERED),
     )
     async def get_feed(
-        self, call: Call, path: WorkspacePath, query: FeedQuery, headers: SyncProtocol
+        self, call: Call, path: WorkspacePath, query: FeedQuery, headers: SyncCursor
     ) -> FeedPageSchema:
         """Return a page of the feed."""
         check_protocol(headers)
@@ -158,24 +189,32 @@ class SyncOperations:
         texts = query.include == "text"
         if texts:
             await self._metering.admit(call)
-        asked = (workspace_id, Position(query.after), query.limit, MAX_BYTES)
+        mark = None if headers.sync_mark is None else RevisionId(headers.sync_mark)
+        since = Since(Position(query.after), mark)
+        asked = (workspace_id, since, query.limit, MAX_BYTES)
         if within is None:
             script = feed(*asked, texts=texts)
         else:
             script = folder_feed(*asked, within, texts=texts)
-        page = await self._store.read_much(script)
+        try:
+            page = await self._store.read_much(script)
+        except CursorUnknown as unknown:
+            raise CursorIsUnknown(unknown.cursor) from None
         if page is None:
             raise NotFound
-        if query.after > page.position:
-            message = f"The workspace is only at position {page.position}: start again at 0."
+        position, mark = page.cursor
+        if query.after > position:
+            message = f"The workspace is only at position {position}: start again at 0."
             raise InvalidRequest(errors=[("/query/after", message)])
         if texts:
             await self._metering.read(call, amount_of_texts(page.entries))
         return FeedPageSchema(
             entries=await converted(page.entries, partial(feed_entry, text=page.texts)),
-            next=page.following,
-            position=page.position,
-            more=page.following < page.position,
+            next=page.following.position,
+            next_mark=page.following.mark,
+            position=position,
+            mark=mark,
+            more=page.following.position < position,
         )
 
     @operation(
@@ -185,7 +224,7 @@ class SyncOperations:
         tag="sync",
         summary="Get all live files with their texts, as of one position",
         description="One JSON document per line: a feed entry for each file, then `{position, "
-        "files}`.",
+        "mark, files}`.",
         security=Security.SESSION_OR_KEY,
         scope=READ,
         confinable=True,
@@ -202,22 +241,22 @@ class SyncOperations:
             # A snapshot that would be cut off is not begun.
             script = live_contents(workspace_id, images=False, within=within)
             await self._metering.admit(call, await self._store.read_much(script))
-        position = await self._store.read(position_of(workspace_id))
-        if position is None:
+        cursor = await self._store.read(cursor_of(workspace_id))
+        if cursor is None:
             raise NotFound
-        return Stream(self._lines(call, workspace_id, position, within), LINES)
+        return Stream(self._lines(call, workspace_id, cursor, within), LINES)
 
     async def _lines(
         self,
         call: Call,
         workspace_id: WorkspaceId,
-        position: Position,
+        cursor: Cursor,
         within: Confinement | None,
     ) -> AsyncIterator[bytes]:
         after: FileId | None = FileId("")
         count = 0
         while after is not None:
-            script = live_at(workspace_id, position, after, _STEP, STEP_BYTES, within)
+            script = live_at(workspace_id, cursor.position, after, _STEP, STEP_BYTES, within)
             try:
                 found, after = await self._store.read_much(script)
             except WorkspaceGone:
@@ -236,7 +275,7 @@ class SyncOperations:
                 # The client may be slow; the texts must not stay in memory meanwhile.
                 del found
                 yield lines
-        yield _line(SnapshotEndSchema(position=position, files=count))
+        yield _line(SnapshotEndSchema(position=cursor.position, mark=cursor.mark, files=count))
 
 
 def _whole_line(stored: StoredFile) -> bytes:

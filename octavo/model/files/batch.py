@@ -9,7 +9,7 @@ from octavo.model.files.image import ObjectId, UploadMissing
 from octavo.model.files.plan import Plan, plan
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
-from octavo.model.identity import FileId, Position
+from octavo.model.identity import Cursor, FileId
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class Batch:
 
     Args:
         tree: the tree; every plan changes it.
-        position: the position of the newest changeset in it.
+        cursor: that of the newest changeset in it.
         now: Unix time in milliseconds.
         new_revision_id: returns an id for a revision.
         documents: the documents of the notes that the changesets change; every plan changes them.
@@ -47,13 +47,13 @@ class Batch:
     Attributes:
         plans: the plans, in order.
         purges: whether one of them purges a file.
-        position: the position after the plans.
+        cursor: that after the plans.
     """
 
     def __init__(
         self,
         tree: Tree,
-        position: Position,
+        cursor: Cursor,
         now: int,
         new_revision_id: Callable[[], str],
         documents: Documents,
@@ -68,14 +68,14 @@ class Batch:
         self._attached: set[ObjectId] = set()
         self.plans: list[Plan] = []
         self.purges = False
-        self.position = position
+        self.cursor = cursor
 
     def add(self, changeset: Changeset) -> Plan:
         """Plan ``changeset`` after the others; raises a `DomainError` and changes nothing then."""
         attached = self._newly_attached(changeset)
         planned = plan(
             self._tree,
-            self.position,
+            self.cursor,
             changeset,
             self._now,
             self._new_revision_id,
@@ -92,7 +92,7 @@ class Batch:
                 self.purges = True
         self._attached |= attached
         self.plans.append(planned)
-        self.position = planned.position
+        self.cursor = planned.cursor
         return planned
 
     def _newly_attached(self, changeset: Changeset) -> set[ObjectId]:

@@ -24,7 +24,15 @@ from octavo.model.files.image import UploadedImage, check_image_path
 from octavo.model.files.path import check_path, kind_of
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
-from octavo.model.identity import ContentId, Digest, Epoch, FileId, Position, RevisionId
+from octavo.model.identity import (
+    ContentId,
+    Cursor,
+    Digest,
+    Epoch,
+    FileId,
+    Position,
+    RevisionId,
+)
 from octavo.model.refusal import (
     DomainError,
     FileExists,
@@ -47,13 +55,18 @@ T = TypeVar("T")
 class Change:
     """The result of one operation: the new head of its file.
 
-    ``content`` is the text that the store does not have yet; None if the text is unchanged.
-    ``image`` is the uploaded image that the file gets; None if it keeps its image, or gets an
-    earlier one, which the head names.
+    Attributes:
+        outcome: what the operation does.
+        head: the new head.
+        base: the revision that it replaces; None for a new file.
+        content: the text that the store does not have yet; None if the text is unchanged.
+        image: the uploaded image that the file gets; None if it keeps its image, or gets an earlier
+            one, which the head names.
     """
 
     outcome: Outcome
     head: Revision
+    base: RevisionId | None
     content: NoteContent | None = None
     image: UploadedImage | None = None
 
@@ -62,31 +75,36 @@ class Change:
 class Plan:
     """An acceptable changeset: its changes in the order of its operations.
 
-    ``position`` is the position of the changeset if any change is more than ``unchanged``, and
-    otherwise that of the newest changeset before it. ``growth`` is the difference in bytes that it
-    makes to the sizes of the heads of the workspace, ``needed`` the storage that it needs: uploaded
-    images use some already. ``changed`` are the changes that are more than ``unchanged``; without
-    any, no position is used.
+    ``cursor`` is that of the changeset if any change is more than ``unchanged``, and otherwise that
+    of the newest changeset before it. ``growth`` is the difference in bytes that it makes to the
+    sizes of the heads of the workspace, ``needed`` the storage that it needs: uploaded images use
+    some already. ``changed`` are the changes that are more than ``unchanged``; without any, no
+    position is used.
     """
 
     changeset: Changeset
-    position: Position
+    cursor: Cursor
     changes: tuple[Change, ...]
     changed: tuple[Change, ...]
     growth: int
     needed: int
 
+    @property
+    def position(self) -> Position:
+        """The position of the cursor."""
+        return self.cursor.position
+
 
 def plan(
     tree: Tree,
-    position: Position,
+    cursor: Cursor,
     changeset: Changeset,
     now: int,
     new_revision_id: Callable[[], str],
     documents: Documents,
     room: int | None = None,
 ) -> Plan:
-    """Plan ``changeset`` over ``tree``, whose newest changeset has ``position``.
+    """Plan ``changeset`` over ``tree``, whose newest changeset has ``cursor``.
 
     ``now`` is Unix time in milliseconds, ``room`` the bytes by which the storage of the workspace
     may grow; None for any number. The tree is not changed; ``documents`` are. Raises a
@@ -102,7 +120,7 @@ def plan(
     _for_each(_check_state, operations, heads)
     if any(heads):
         _check_expected(operations, heads)
-    following = Position(position + 1)
+    following = Position(cursor.position + 1)
     planner = _ChangesetPlanner(changeset, following, now, new_revision_id)
     changes = _for_each(planner.change, operations, heads)
     tree.check({each.head.file_id: each.head for each in changes if each.outcome != "unchanged"})
@@ -117,7 +135,7 @@ def plan(
         if room is not None and needed > max(0, room):
             raise StorageLimitReached
     changed = (*[each for each in changes if each.outcome != "unchanged"],)
-    reached = following if changed else position
+    reached = Cursor(following, changed[-1].head.revision_id) if changed else cursor
     return Plan(changeset, reached, (*changes,), changed, growth, needed)
 
 
@@ -269,13 +287,14 @@ class _ChangesetPlanner:
             case SaveNote():
                 _check_note(old)
                 # The document determines the outcome.
-                return Change("unchanged", old)
+                return Change("unchanged", old, old.revision_id)
             case DeleteFile():
-                return Change("deleted", replace(self._next(old), state="deleted"))
+                deleted = replace(self._next(old), state="deleted")
+                return Change("deleted", deleted, old.revision_id)
             case RestoreFile():
                 return self._restore(old, operation)
             case PurgeFile():
-                return Change("purged", _purged(self._next(old)))
+                return Change("purged", _purged(self._next(old)), old.revision_id)
             case _:
                 assert_never(operation)
 
@@ -299,7 +318,7 @@ class _ChangesetPlanner:
             origin=self.changeset.origin,
             program=self.changeset.program,
         )
-        return Change("created", head, content)
+        return Change("created", head, None, content)
 
     def _attach(self, old: Revision | None, operation: AttachImage) -> Change:
         image, path = operation.image, operation.path
@@ -307,7 +326,7 @@ class _ChangesetPlanner:
             raise InvalidContent(f"{old.path} is a note and can't be an image.")
         check_image_path(path, image.media_type, "" if old is None else old.path)
         if old is not None and (old.digest, old.path) == (image.digest, path):
-            return Change("unchanged", old)
+            return Change("unchanged", old, old.revision_id)
         revision_id = RevisionId(self.new_revision_id())
         head = Revision(
             file_id=operation.file_id,
@@ -326,7 +345,9 @@ class _ChangesetPlanner:
             origin=self.changeset.origin,
             program=self.changeset.program,
         )
-        return Change("created" if old is None else "updated", head, image=image)
+        if old is None:
+            return Change("created", head, None, image=image)
+        return Change("updated", head, old.revision_id, image=image)
 
     def document(self, documents: Documents, operation: ChangeOperation, change: Change) -> Change:
         """Apply the operation to the note's document; return the change, updated by a merge."""
@@ -340,7 +361,8 @@ class _ChangesetPlanner:
                 if merged is None:
                     return change
                 text = merged if merged.digest != head.digest else None
-                return Change("merged", self._next(head, text, revision_id), text)
+                following = self._next(head, text, revision_id)
+                return Change("merged", following, change.base, text)
             case UpdateFile() | RestoreFile():
                 if change.content is not None:
                     documents.write(file_id, head.content_id, change.content)
@@ -359,10 +381,10 @@ class _ChangesetPlanner:
             content = None if content.digest == old.digest else content
         moved = self._at(old, operation.path)
         if content is None:
-            return (
-                Change("unchanged", old) if moved is old else Change("updated", self._next(moved))
-            )
-        return Change("updated", self._next(moved, content), content)
+            if moved is old:
+                return Change("unchanged", old, old.revision_id)
+            return Change("updated", self._next(moved), old.revision_id)
+        return Change("updated", self._next(moved, content), old.revision_id, content)
 
     def _restore(self, old: Revision, operation: RestoreFile) -> Change:
         content = operation.content
@@ -371,9 +393,9 @@ class _ChangesetPlanner:
             content = None if content.digest == old.digest else content
         moved = self._at(_with_image(old, operation.image), operation.path)
         if old.state == "live" and content is None and moved is old:
-            return Change("unchanged", old)
+            return Change("unchanged", old, old.revision_id)
         new = replace(self._next(moved, content), state="live", origin="restore")
-        return Change("restored", new, content)
+        return Change("restored", new, old.revision_id, content)
 
     def _at(self, head: Revision, path: str | None) -> Revision:
         if path is None or path == head.path:

@@ -6,7 +6,7 @@ from octavo.model.files.changeset import Outcome
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.plan import Plan
 from octavo.model.files.revision import Revision
-from octavo.model.identity import Digest, MutationId, Position
+from octavo.model.identity import Cursor, Digest, MutationId, Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +23,19 @@ class Receipt:
 
     Attributes:
         fingerprint: the digest of the request (`octavo.model.files.changeset.fingerprint`).
-        position: the position of the changeset, or of the one before it if nothing changed.
+        cursor: that of the changeset, or of the one before it if nothing changed.
         outcomes: the outcomes in the order of the operations.
     """
 
     mutation_id: MutationId
     fingerprint: Digest
-    position: Position
+    cursor: Cursor
     outcomes: tuple[FileOutcome, ...]
+
+    @property
+    def position(self) -> Position:
+        """The position of the cursor."""
+        return self.cursor.position
 
     def within(self, folder: Confinement) -> "Receipt | None":
         """Return the receipt with the outcomes that are visible in a folder; None without any."""
@@ -43,6 +48,6 @@ def receipt_of(plan: Plan) -> Receipt:
     return Receipt(
         plan.changeset.mutation_id,
         plan.changeset.fingerprint,
-        plan.position,
+        plan.cursor,
         (*[FileOutcome(change.outcome, change.head) for change in plan.changes],),
     )

@@ -14,11 +14,12 @@ _RECEIPT = {
     "mutation_id": "uuid",
     "fingerprint": "bytea",
     "position": "bigint",
+    "mark_id": "uuid",
     "changes": "bytea",
     "created_at": "bigint",
 }
 _REPLACED = [name for name in NAMES if name not in ("file_id", "state", "kind", "path")]
-_FIRST = 7
+_FIRST = 9
 
 
 def _type_of(name: str) -> str:
@@ -31,16 +32,17 @@ def _columns(first: int, types: dict[str, str]) -> str:
     return f"unnest({arrays}) AS given ({', '.join(types)})"
 
 
-_HEAD = {name: _type_of(name) for name in NAMES} | {"compressed": "bytea"}
+_HEAD = {name: _type_of(name) for name in (*NAMES, "base_id")} | {"compressed": "bytea"}
 _OLD = (
     "FROM saved JOIN files ON files.workspace = saved.workspace AND files.file_id = saved.file_id"
 )
 SAVE = f"""
     WITH moved AS (
-        UPDATE workspaces SET position = $3, size = size + $4
-        WHERE id = $1::uuid AND position = $2 RETURNING number, documents_read
+        UPDATE workspaces SET position = $4, mark_id = $5::uuid, size = size + $6
+        WHERE id = $1::uuid AND position = $2 AND mark_id = $3::uuid
+        RETURNING number, documents_were_read
     ), saved AS (
-        SELECT moved.number AS workspace, moved.documents_read, given.*,
+        SELECT moved.number AS workspace, moved.documents_were_read, given.*,
             nextval('content_numbers') AS content
         FROM moved, {_columns(_FIRST, _HEAD)}
     ), preserved AS (
@@ -48,7 +50,7 @@ SAVE = f"""
         SELECT files.workspace, files.number, COALESCE(files.content_id, files.revision_id),
             COALESCE(files.content_id, files.revision_id), contents.compressed, ''::bytea
         {_OLD} JOIN contents ON contents.number = files.content
-        WHERE saved.documents_read = 1 ON CONFLICT (workspace, file) DO NOTHING
+        WHERE saved.documents_were_read = 1 ON CONFLICT (workspace, file) DO NOTHING
     ), superseded AS (
         INSERT INTO revisions (workspace, file, {COPIED})
         SELECT files.workspace, files.number, {", ".join(f"files.{e}" for e in COPIED.split(", "))}
@@ -57,6 +59,7 @@ SAVE = f"""
         UPDATE files SET {", ".join(f"{name} = saved.{name}" for name in (*_REPLACED, "content"))}
         FROM saved WHERE files.workspace = saved.workspace AND files.file_id = saved.file_id
             AND files.kind = saved.kind AND files.state = saved.state AND files.path = saved.path
+            AND files.revision_id = saved.base_id
         RETURNING 1
     ), texts AS (
         INSERT INTO contents (number, compressed) SELECT content, compressed FROM saved
@@ -69,11 +72,11 @@ SAVE = f"""
             (SELECT COUNT(*) FROM replaced) = CARDINALITY(${_FIRST}::uuid[])
             AND (SELECT COUNT(*) FROM remembered) = CARDINALITY(${_FIRST + len(_HEAD)}::uuid[])
         AS INTEGER),
-        pg_notify($5, $6)::text
+        pg_notify($7, $8)::text
     FROM moved
 """
 """Divides by zero, which undoes everything, unless all heads were where they should be and all
-receipts are new; does nothing and returns no row when the position has moved."""
+receipts are new; does nothing and returns no row when the cursor has moved."""
 
 
 def arguments_of(saves: TextSaves) -> list[object]:
@@ -82,8 +85,8 @@ def arguments_of(saves: TextSaves) -> list[object]:
     receipts: list[object] = [list(column) for column in zip(*saves.receipts, strict=True)]
     return [
         saves.workspace_id,
-        saves.planned_at,
-        saves.position,
+        *saves.planned_at,
+        *saves.reached,
         saves.growth,
         *saves.notice,
         *columns,

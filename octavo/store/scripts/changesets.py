@@ -12,8 +12,15 @@ from octavo.model.files.content import NoteContent, StoredText
 from octavo.model.files.image import UploadedImage
 from octavo.model.files.plan import Change, Plan
 from octavo.model.files.receipt import FileOutcome, Receipt
-from octavo.model.files.revision import Revision
-from octavo.model.identity import Digest, FileId, MutationId, Position, RevisionId, WorkspaceId
+from octavo.model.identity import (
+    Cursor,
+    Digest,
+    FileId,
+    MutationId,
+    Position,
+    RevisionId,
+    WorkspaceId,
+)
 from octavo.store import identifiers
 from octavo.store.compression import compressed
 from octavo.store.scripts.contents import insert_images
@@ -27,7 +34,8 @@ from octavo.store.scripts.folder_links import follow_folders, may_move
 from octavo.store.scripts.folder_purges import record_purges
 from octavo.store.scripts.fulltext_index import keep_indexed_paths
 from octavo.store.scripts.index_removal import unindex_files
-from octavo.store.scripts.process_notices import notify_position, position_notice
+from octavo.store.scripts.marks import cursor_of_row
+from octavo.store.scripts.process_notices import change_notice, notify_change
 from octavo.store.scripts.revision_rows import (
     COLUMNS,
     COPIED,
@@ -49,12 +57,15 @@ from octavo.store.transaction import (
     set_shortcut,
 )
 
-_MOVE_POSITION = """
-    UPDATE workspaces SET position = $3, last_file = last_file + $4, size = size + $5
-    WHERE id = $1::uuid AND position = $2 RETURNING number, last_file, documents_read
+_MOVE_CURSOR = """
+    UPDATE workspaces
+    SET position = $4, mark_id = $5::uuid, last_file = last_file + $6, size = size + $7
+    WHERE id = $1::uuid AND position = $2 AND mark_id = $3::uuid
+    RETURNING number, last_file, documents_were_read
 """
 _READ_DOCUMENTS = """
-    UPDATE workspaces SET documents_read = 1 WHERE id = $1::uuid AND position = $2 RETURNING number
+    UPDATE workspaces SET documents_were_read = 1
+    WHERE id = $1::uuid AND position = $2 AND mark_id = $3::uuid RETURNING number
 """
 _INSERT_HEAD = f"""
     INSERT INTO files (workspace, {COLUMNS}, content, number)
@@ -69,7 +80,7 @@ _REPLACE_HEAD = """
     UPDATE files SET revision_id = $6::uuid, position = $7, content_id = $8::uuid, digest = $9,
         size = $10, media_type = $11, author_id = $12::uuid, mutation_id = $13::uuid,
         changed_at = $14, origin = $15, program = $16, {content}{place}
-    WHERE workspace = $1 AND file_id = $2::uuid AND kind = $4{same}
+    WHERE workspace = $1 AND file_id = $2::uuid AND kind = $4 AND revision_id = $18::uuid{same}
 """
 _REPLACE_IN_PLACE = _REPLACE_HEAD.format(
     content="content = COALESCE($17, content)", place="", same=" AND state = $3 AND path = $5"
@@ -80,12 +91,13 @@ _REPLACE_AND_MOVE = _REPLACE_HEAD.format(
     same="",
 )
 _PLACES = """
-    SELECT file_id, state, path FROM files WHERE workspace = $1 AND file_id IN ($ids)
+    SELECT file_id, state, path, revision_id FROM files WHERE workspace = $1 AND file_id IN ($ids)
 """
 _INSERT_CONTENT = "INSERT INTO contents (number, compressed) VALUES ($1, $2)"
 _INSERT_RECEIPT = """
-    INSERT INTO receipts (workspace, mutation_id, fingerprint, position, changes, created_at)
-    VALUES ($1, $2::uuid, $3, $4, $5, $6) ON CONFLICT DO NOTHING
+    INSERT INTO receipts
+        (workspace, mutation_id, fingerprint, position, mark_id, changes, created_at)
+    VALUES ($1, $2::uuid, $3, $4, $5::uuid, $6, $7) ON CONFLICT DO NOTHING
 """
 _REPEATED = """
     SELECT mutation_id FROM receipts WHERE workspace = $1 AND mutation_id IN ($ids)
@@ -101,7 +113,7 @@ _ERASE_REVISION_DETAILS = f"""
     WHERE {OF_FILE}
 """
 _RECEIPTS = f"""
-    SELECT mutation_id, fingerprint, position, changes FROM receipts
+    SELECT mutation_id, fingerprint, position, mark_id, changes FROM receipts
     WHERE workspace = {WORKSPACE} AND mutation_id IN ($ids)
 """
 _COMMITTED = f"""
@@ -131,6 +143,10 @@ class PositionMoved(Exception):
     """
 
 
+class HeadReplaced(Exception):
+    """A stored head is not the one that was planned on, though the cursor is: read all anew."""
+
+
 class WorkspaceGone(Exception):
     """The workspace was deleted."""
 
@@ -145,38 +161,41 @@ class Repeated(Exception):
 
 def commit_changesets(
     workspace_id: WorkspaceId,
-    planned_at: Position,
+    planned_at: Cursor,
     plans: Sequence[Plan],
     now: int,
     documents: Sequence[ChangedDocument] = (),
     texts: Mapping[RevisionId, bytes] = MappingProxyType({}),
 ) -> Script[None]:
-    """Commit ``plans``, which were planned in this order from position ``planned_at`` on.
+    """Commit ``plans``, which were planned in this order from ``planned_at`` on.
 
     ``now`` is in milliseconds, ``documents`` are those that updates changed, ``texts`` those new
     texts that `compressed_texts` has compressed already. Links and words are
     indexed later (`octavo.store.scripts.index_backlog`), and documents follow the other texts later
     (`octavo.store.scripts.documents`), but purged files are removed from the indexes. Their texts
     can't be read from then on; `octavo.store.scripts.sweeping` removes them.
-    All plans are committed or none. Raises `PositionMoved`, `WorkspaceGone` or `Repeated`.
+    All plans are committed or none. Raises `PositionMoved`, `HeadReplaced`, `WorkspaceGone` or
+    `Repeated`.
     """
+    reached = plans[-1].cursor
 
     async def commit_plans(transaction: Transaction) -> None:
-        position = plans[-1].position
         changed = [change for plan in plans for change in plan.changed]
         outcomes = [change.outcome for change in changed]
         created = outcomes.count("created")
-        workspace, last_file, read = await _move_position(
+        workspace, last_file, read = await _move_cursor(
             transaction, workspace_id, planned_at, plans, created
         )
         await _insert_receipts(transaction, workspace, plans, now)
         if changed:
-            await notify_position(transaction, workspace_id, position)
+            await notify_change(transaction, workspace_id, reached)
         await follow_folders(transaction, workspace_id, workspace, plans)
         await store_changes(
             transaction, workspace, changed, last_file - created, texts, preserve=read
         )
-        if documents and not await put_documents(transaction, workspace, position, documents):
+        if documents and not await put_documents(
+            transaction, workspace, reached.position, documents
+        ):
             raise PositionMoved
         if "purged" in outcomes:
             purged = [change.head.file_id for change in changed if change.outcome == "purged"]
@@ -197,12 +216,12 @@ def commit_changesets(
             TextSaves(
                 workspace_id,
                 planned_at,
-                plans[-1].position,
+                reached,
                 sum([each.growth for each in plans]),
-                [values_of(change.head) for change in changed],
+                [(*values_of(change.head), change.base) for change in changed],
                 [texts.get(change.head.revision_id) or _text_of(change) for change in changed],
                 [_receipt_values(plan, now) for plan in plans if plan.changeset.repeatable],
-                position_notice(workspace_id, plans[-1].position),
+                change_notice(workspace_id, reached),
             )
         )
 
@@ -219,21 +238,21 @@ def _are_saves(plans: Sequence[Plan], changed: Sequence[Change]) -> bool:
     )
 
 
-async def _move_position(
+async def _move_cursor(
     transaction: Transaction,
     workspace_id: WorkspaceId,
-    planned_at: Position,
+    planned_at: Cursor,
     plans: Sequence[Plan],
     created: int,
 ) -> tuple[int, int, bool]:
-    """Move the position, which fences off other writers.
+    """Move the cursor, which fences off other writers.
 
     Returns the number of the workspace, the highest one of its files, and whether its documents
     were read.
     """
     growth = sum([each.growth for each in plans])
     moved = await transaction.fetch_one(
-        _MOVE_POSITION, workspace_id, planned_at, plans[-1].position, created, growth
+        _MOVE_CURSOR, workspace_id, *planned_at, *plans[-1].cursor, created, growth
     )
     if moved is None:
         raise await _why_nothing_moved(transaction, workspace_id)
@@ -252,19 +271,20 @@ async def _why_nothing_moved(
 
 def store_documents(
     workspace_id: WorkspaceId,
-    position: Position,
+    cursor: Cursor,
     documents: Sequence[ChangedDocument],
 ) -> Script[None]:
-    """Store documents that follow the heads at ``position``, before somebody reads them.
+    """Store documents that follow the heads at ``cursor``, before somebody reads them.
 
     From then on, the documents of notes are kept when their texts are replaced. Raises
     `PositionMoved` or `WorkspaceGone`, and stores nothing then.
     """
 
     async def put(transaction: Transaction) -> None:
-        row = await transaction.fetch_one(_READ_DOCUMENTS, workspace_id, position)
+        row = await transaction.fetch_one(_READ_DOCUMENTS, workspace_id, *cursor)
         if row is None:
             raise await _why_nothing_moved(transaction, workspace_id)
+        position = cursor.position
         if documents and not await put_documents(transaction, row[0], position, documents):
             raise PositionMoved
 
@@ -297,7 +317,7 @@ async def store_changes(
 
     A file may occur more than once. The numbers of new files follow ``last_file``. The texts of
     some revisions may have been ``compressed_before`` (`compressed_texts`). With ``preserve``, the
-    documents of notes are kept whose texts are replaced.
+    documents of notes are kept whose texts are replaced. Raises `HeadReplaced`.
     """
     brought = [change for change in changed if change.content or change.image]
     assigned = await transaction.new_contents(len(brought)) if brought else ()
@@ -314,28 +334,32 @@ async def store_changes(
     # The changes of existing files are written in rounds, with at most one change of a file in
     # each: the first change of every file, then the second of those that have one, and so on.
     # So each head becomes a revision before the next change of its file replaces it.
-    rounds: list[dict[FileId, Revision]] = []
+    rounds: list[dict[FileId, Change]] = []
     for change in changed:
         head = change.head
         if change.outcome == "created":
             number = last_file + len(created) + 1
             created.append((workspace, *values_of(head), contents.get(head.revision_id), number))
             continue
-        for heads in rounds:
-            if head.file_id not in heads:
-                heads[head.file_id] = head
+        for replaced in rounds:
+            if head.file_id not in replaced:
+                replaced[head.file_id] = change
                 break
         else:
-            rounds.append({head.file_id: head})
+            rounds.append({head.file_id: change})
     contents |= await _earlier_images(transaction, workspace, changed)
     await execute_each(transaction, _INSERT_HEAD, created)
-    for heads in rounds:
-        superseded = [(workspace, file_id) for file_id in heads]
+    for replaced in rounds:
+        superseded = [(workspace, file_id) for file_id in replaced]
         if preserve:
-            written = [each for each, head in heads.items() if head.revision_id in contents]
+            written = [
+                file_id
+                for file_id, change in replaced.items()
+                if change.head.revision_id in contents
+            ]
             await preserve_documents(transaction, workspace, written)
         await execute_each(transaction, _SUPERSEDE_HEAD, superseded)
-        await _replace_heads(transaction, workspace, [*heads.values()], contents)
+        await _replace_heads(transaction, workspace, [*replaced.values()], contents)
     if len(texts) == 1:
         number, text = texts[0]
         await transaction.execute(_INSERT_CONTENT, number, _stored(text))
@@ -377,19 +401,27 @@ def _stored(content: NoteContent | bytes) -> bytes:
 async def _replace_heads(
     transaction: Transaction,
     workspace: int,
-    heads: Sequence[Revision],
+    changes: Sequence[Change],
     contents: Mapping[RevisionId, int],
 ) -> None:
     """Replace stored heads; ``contents`` has the numbers of new texts and images."""
-    rows = [(workspace, *values_of(head), contents.get(head.revision_id)) for head in heads]
+    rows = [
+        (workspace, *values_of(each.head), contents.get(each.head.revision_id), each.base)
+        for each in changes
+    ]
     if len(rows) == 1 and await transaction.execute(_REPLACE_IN_PLACE, *rows[0]):
         return
-    found = await select_in(transaction, _PLACES, workspace, [head.file_id for head in heads])
-    places = {row[0]: (row[1], row[2]) for row in found}
+    files = [each.head.file_id for each in changes]
+    found = await select_in(transaction, _PLACES, workspace, files)
+    places = {row[0]: row[1:] for row in found}
     in_place: list[tuple[Value, ...]] = []
     moved: list[tuple[Value, ...]] = []
-    for head, row in zip(heads, rows, strict=True):
-        same = places[head.file_id] == (head.state, head.path)
+    for change, row in zip(changes, rows, strict=True):
+        head = change.head
+        state, path, revision_id = places.get(head.file_id, ("", "", None))
+        if revision_id != change.base:
+            raise HeadReplaced
+        same = (state, path) == (head.state, head.path)
         (in_place if same else moved).append(row)
     await execute_each(transaction, _REPLACE_IN_PLACE, in_place)
     await keep_indexed_paths(transaction, workspace, [row[1] for row in moved])
@@ -426,7 +458,7 @@ def _receipt_values(plan: Plan, now: int) -> tuple[Value, ...]:
     return (
         plan.changeset.mutation_id,
         bytes.fromhex(plan.changeset.fingerprint),
-        plan.position,
+        *plan.cursor,
         changes,
         now,
     )
@@ -452,7 +484,7 @@ def receipts(
 
     async def read_receipts(transaction: Transaction) -> dict[MutationId, Receipt]:
         rows = await select_in(transaction, _RECEIPTS, workspace_id, mutation_ids)
-        changes = [read_changes(row[3]) for row in rows]
+        changes = [read_changes(row[4]) for row in rows]
         names = [name for each in changes for _, name in each if name is not None]
         found = await select_in(transaction, _REVISIONS, workspace_id, names)
         heads = {head.revision_id: head for head in map(revision_of, found)}
@@ -473,7 +505,8 @@ def receipts(
             # A change without effect names the head of another change, which may be pruned before
             # the receipt expires. Such a receipt has expired with it.
             if len(kept) == len(outcomes):
-                result[row[0]] = Receipt(row[0], Digest(row[1].hex()), Position(row[2]), kept)
+                fingerprint = Digest(row[1].hex())
+                result[row[0]] = Receipt(row[0], fingerprint, cursor_of_row(row[2:]), kept)
         return result
 
     return read_receipts

@@ -26,9 +26,10 @@ from octavo.model.documents.document import (
 )
 from octavo.model.documents.initial_document import initial
 from octavo.model.documents.update_log import packed, unpacked
-from octavo.model.identity import ContentId, Epoch, FileId, Position, WorkspaceId
+from octavo.model.identity import ContentId, Cursor, Epoch, FileId, Position, WorkspaceId
 from octavo.model.refusal import DocumentMalformed
 from octavo.store.compression import text_of, undamaged
+from octavo.store.scripts.marks import CURSOR, cursor_of_row
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import execute_each, select_in
 from octavo.store.transaction import Row, Script, Transaction
@@ -53,11 +54,11 @@ class FollowedDocuments(NamedTuple):
     """Documents by their files.
 
     Attributes:
-        position: that of the workspace at which they were read.
+        cursor: that of the workspace at which they were read.
         read: whether a document of the workspace may have been read.
     """
 
-    position: Position
+    cursor: Cursor
     read: bool
     documents: dict[FileId, FollowedDocument]
 
@@ -144,7 +145,8 @@ def documents_of(
 
     async def read_documents(transaction: Transaction) -> FollowedDocuments | None:
         found = await transaction.fetch_one(
-            "SELECT position, documents_read FROM workspaces WHERE id = $1::uuid", workspace_id
+            f"SELECT {CURSOR}, documents_were_read FROM workspaces WHERE id = $1::uuid",
+            workspace_id,
         )
         if found is None:
             return None
@@ -155,7 +157,7 @@ def documents_of(
         for file_id, data, followed in rows:
             text = None if data is None else undamaged(data)
             documents[file_id] = FollowedDocument(None, ContentId(followed or ""), text)
-        return FollowedDocuments(Position(found[0]), bool(found[1]), documents)
+        return FollowedDocuments(cursor_of_row(found), bool(found[2]), documents)
 
     return read_documents
 

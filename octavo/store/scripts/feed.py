@@ -8,11 +8,20 @@ from typing import NamedTuple
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.feed import page_end
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.model.identity import START, Cursor, FileId, Position, RevisionId, WorkspaceId
 from octavo.model.usage import NOTHING, Amount
 from octavo.store.compression import text_of
 from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.store.scripts.files import StoredFile
+from octavo.store.scripts.marks import (
+    CURSOR,
+    CursorUnknown,
+    checked_cursor,
+    cursor_at,
+    cursor_of,
+    cursor_of_row,
+    is_known,
+)
 from octavo.store.scripts.revision_rows import (
     COLUMNS,
     COUNT,
@@ -22,10 +31,9 @@ from octavo.store.scripts.revision_rows import (
 )
 from octavo.store.transaction import Row, Script, Transaction, single_statement
 
-_POSITION = "SELECT position FROM workspaces WHERE id = $1::uuid"
-# With the position in each row, so that one statement is enough.
+# With the cursor in each row, so that one statement is enough.
 _HEADS_AFTER = f"""
-    SELECT {columns_of("files")}, workspaces.position FROM workspaces
+    SELECT {columns_of("files")}, {CURSOR}, {is_known(2)} FROM workspaces
     LEFT JOIN files ON files.workspace = workspaces.number AND files.position > $2
     WHERE workspaces.id = $1::uuid
 """
@@ -90,9 +98,16 @@ _LIVE_UNCHANGED = f"""
 
 
 class Heads(NamedTuple):
-    """The position of a workspace, and heads of its files."""
+    """Heads of files of a workspace.
 
-    position: Position
+    Attributes:
+        cursor: of the workspace.
+        known: whether its history has the cursor that was asked about.
+        heads: the heads.
+    """
+
+    cursor: Cursor
+    known: bool
     heads: list[Revision]
 
 
@@ -103,51 +118,48 @@ class FeedSlice(NamedTuple):
         entries: heads in the order of their positions; those of one position are never separated.
         texts: whether the entries include their texts.
         following: the cursor for the next page.
-        position: of the workspace.
+        cursor: of the workspace.
     """
 
     entries: list[StoredFile]
     texts: bool
-    following: Position
-    position: Position
+    following: Cursor
+    cursor: Cursor
 
 
-def position_of(workspace_id: WorkspaceId) -> Script[Position | None]:
-    """Return the position of the newest changeset; None without the workspace."""
+def all_heads(workspace_id: WorkspaceId, last: Cursor = START) -> Script[Heads | None]:
+    """Return the heads of all files, purged ones included; None without the workspace.
 
-    @single_statement
-    async def read_position(transaction: Transaction) -> Position | None:
-        row = await transaction.fetch_one(_POSITION, workspace_id)
-        return None if row is None else Position(row[0])
-
-    return read_position
-
-
-def heads_after(workspace_id: WorkspaceId, position: Position) -> Script[Heads | None]:
-    """Return the heads of all files, purged ones included, that changed after ``position``.
-
-    From 0 on these are all heads. Returns None without the workspace.
+    Heads are also returned when ``last``, which the caller has seen, is not known any more.
     """
 
-    async def read_all_heads(transaction: Transaction) -> Heads | None:
-        found = await position_of(workspace_id)(transaction)
-        if not found:
-            return None if found is None else Heads(found, [])
+    async def read_heads(transaction: Transaction) -> Heads | None:
+        found = await checked_cursor(workspace_id, last)(transaction)
+        if found is None:
+            return None
         # In the order of the table, which is faster than by the index.
         rows = await transaction.fetch_all(_ALL_HEADS, workspace_id)
-        return Heads(found, revisions_of_rows(rows))
+        return Heads(*found, revisions_of_rows(rows))
+
+    return read_heads
+
+
+def heads_after(workspace_id: WorkspaceId, cursor: Cursor) -> Script[Heads | None]:
+    """Return the heads of files, purged ones included, that changed after ``cursor``.
+
+    If it is not known, they say nothing. Returns None without the workspace.
+    """
 
     @single_statement
-    async def read_later_heads(transaction: Transaction) -> Heads | None:
-        rows = await transaction.fetch_all(_HEADS_AFTER, workspace_id, position)
+    async def read_heads(transaction: Transaction) -> Heads | None:
+        rows = await transaction.fetch_all(_HEADS_AFTER, workspace_id, *cursor)
         if not rows:
             return None
-        found = Position(rows[0][COUNT])
-        if rows[0][0] is None:
-            return Heads(found, [])
-        return Heads(found, revisions_of_rows(rows))
+        found = rows[0][COUNT:]
+        heads = [] if rows[0][0] is None else revisions_of_rows(rows)
+        return Heads(cursor_of_row(found), bool(found[2]), heads)
 
-    return read_later_heads if position else read_all_heads
+    return read_heads
 
 
 def heads_between(
@@ -162,22 +174,48 @@ def heads_between(
     return read_heads
 
 
+class Since(NamedTuple):
+    """What a device has: all changes up to a position, whose mark it may know."""
+
+    position: Position
+    mark: RevisionId | None = None
+
+
+async def read_cursor_since(
+    transaction: Transaction, workspace_id: WorkspaceId, since: Since
+) -> Cursor | None:
+    """Return the cursor of a workspace; None without it.
+
+    Raises `CursorUnknown` if ``since`` has a mark, and the history of the workspace has none such.
+    """
+    last = START if since.mark is None else Cursor(since.position, since.mark)
+    found = await checked_cursor(workspace_id, last)(transaction)
+    if found is None:
+        return None
+    cursor, known = found
+    if not known:
+        raise CursorUnknown(cursor)
+    return cursor
+
+
 def feed(
-    workspace_id: WorkspaceId, after: Position, limit: int, max_bytes: int, *, texts: bool
+    workspace_id: WorkspaceId, since: Since, limit: int, max_bytes: int, *, texts: bool
 ) -> Script[FeedSlice | None]:
     """Return the heads that changed after a position, each file once, with or without their texts.
 
     ``limit`` and ``max_bytes`` are those of `page_end`; without texts the bytes don't count. When
     the changes of the first position alone have more than ``max_bytes``, they come without texts.
-    Returns None without the workspace.
+    Returns None without the workspace. Raises `CursorUnknown`.
     """
+    after = since.position
 
     async def read_page(transaction: Transaction) -> FeedSlice | None:
-        position = await position_of(workspace_id)(transaction)
-        if position is None:
+        cursor = await read_cursor_since(transaction, workspace_id, since)
+        if cursor is None:
             return None
+        position = cursor.position
         if after >= position:
-            return FeedSlice([], texts, position, position)
+            return FeedSlice([], texts, cursor, cursor)
         sizes = await transaction.fetch_all(_SIZES_AFTER, workspace_id, after, limit + 1)
         counted = [(row[0], row[1] if texts else 0) for row in sizes]
         end = page_end(counted, limit, max_bytes)
@@ -195,7 +233,8 @@ def feed(
         rows = await transaction.fetch_all(sql, workspace_id, after, following)
         texts_found = [text_of(row[COUNT], row[0]) if whole else None for row in rows]
         entries = [*map(StoredFile, revisions_of_rows(rows), texts_found)]
-        return FeedSlice(entries, whole, Position(following), position)
+        reached = await cursor_at(transaction, workspace_id, Position(following), cursor)
+        return FeedSlice(entries, whole, reached, cursor)
 
     return read_page
 
@@ -227,7 +266,7 @@ def live_at(
     """
 
     async def read_live(transaction: Transaction) -> tuple[list[StoredFile], FileId | None]:
-        if await position_of(workspace_id)(transaction) is None:
+        if await cursor_of(workspace_id)(transaction) is None:
             raise WorkspaceGone
         found = await transaction.fetch_all(_FILES_AFTER, workspace_id, position, after, limit + 1)
         if not found:

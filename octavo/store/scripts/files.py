@@ -65,7 +65,7 @@ _EITHER = """
 _OF_FILE = f"files.workspace = {WORKSPACE} AND files.file_id"
 _SELECT_HEADS = _EITHER.format(columns=columns_of("files"), source="files", table="files")
 _HEAD = f"{_SELECT_HEADS} WHERE {_OF_FILE} = $2::uuid"
-_READ = "SELECT documents_read FROM workspaces WHERE id = $1::uuid"
+_READ = "SELECT documents_were_read FROM workspaces WHERE id = $1::uuid"
 # One that is behind is not needed: its state may be large.
 _CURRENT = f"""
     documents.epoch_id, documents.content_id, CASE WHEN {IS_CURRENT} THEN documents.base_state END,

@@ -14,10 +14,11 @@ from octavo.model.files.confinement import Confinement
 from octavo.model.files.feed import page_end
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, WorkspaceId
-from octavo.store.scripts.feed import FeedSlice, heads_between, position_of
+from octavo.store.scripts.feed import FeedSlice, Since, heads_between, read_cursor_since
 from octavo.store.scripts.files import StoredFile
 from octavo.store.scripts.folder_purges import purged_within
 from octavo.store.scripts.head_texts import texts_of
+from octavo.store.scripts.marks import cursor_at
 from octavo.store.scripts.revision_rows import WORKSPACE, from_both, revision_of
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Script, Transaction
@@ -52,7 +53,7 @@ _HISTORIES = from_both(
 
 def folder_feed(
     workspace_id: WorkspaceId,
-    after: Position,
+    since: Since,
     limit: int,
     max_bytes: int,
     within: Confinement,
@@ -60,12 +61,13 @@ def folder_feed(
     texts: bool,
 ) -> Script[FeedSlice | None]:
     """Return the same as `octavo.store.scripts.feed.feed`, for the files ``within`` a folder."""
+    after = since.position
 
     async def read_page(transaction: Transaction) -> FeedSlice | None:
-        position = await position_of(workspace_id)(transaction)
-        if position is None:
+        cursor = await read_cursor_since(transaction, workspace_id, since)
+        if cursor is None:
             return None
-        until = await _looked_at(transaction, workspace_id, after) or position
+        until = await _looked_at(transaction, workspace_id, after) or cursor.position
         heads = await heads_between(workspace_id, after, until)(transaction)
         entries = [each for each in heads if within.covers(each.path)]
         outside = {each.file_id: each.path for each in heads if not within.covers(each.path)}
@@ -89,7 +91,9 @@ def folder_feed(
             live = [each.file_id for each in page if each.state == "live"]
             found = await texts_of(transaction, workspace_id, live)
         stored = [StoredFile(each, found.get(each.file_id)) for each in page]
-        return FeedSlice(stored, whole, Position(until if end is None else end), position)
+        following = until if end is None else Position(end)
+        reached = await cursor_at(transaction, workspace_id, following, cursor)
+        return FeedSlice(stored, whole, reached, cursor)
 
     return read_page
 

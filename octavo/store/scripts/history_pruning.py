@@ -11,6 +11,7 @@ from octavo.model.files.retention import Aged, Retention, prunable
 from octavo.model.identity import Position
 from octavo.store.scripts.contents import delete_contents
 from octavo.store.scripts.documents import delete_document_of, merge_updates
+from octavo.store.scripts.marks import remember_marks
 from octavo.store.scripts.revision_rows import from_both
 from octavo.store.transaction import Row, Script, Transaction
 
@@ -110,7 +111,7 @@ def prune_file(
     """Delete revisions of a file after a position that need not be kept.
 
     The texts of these are no longer in the document of the file then, nor in what is stored beside
-    it: ``merge`` merges updates that may have some.
+    it: ``merge`` merges updates that may have some. Their marks are remembered.
 
     Returns the position to continue after, None after the last one. A revision that a receipt
     refers to stays until the receipt expires; a content whose words are indexed stays until those
@@ -135,7 +136,7 @@ def prune_file(
         weighed = [(index, found[each][4]) for index, each in enumerate(spare)]
         end = page_end(weighed, MAX_ROWS, MAX_BYTES)
         taken = spare if end is None else spare[: end + 1]
-        await _delete(transaction, file, [found[each] for each in taken], merge)
+        await _delete(transaction, file, [found[each] for each in taken], merge, now)
         if end is not None:
             return after
         # The last one is judged together with those that follow it.
@@ -145,9 +146,11 @@ def prune_file(
 
 
 async def _delete(
-    transaction: Transaction, file: FileKey, rows: Sequence[Row], merge: MergeUpdates
+    transaction: Transaction, file: FileKey, rows: Sequence[Row], merge: MergeUpdates, now: int
 ) -> None:
     """Delete revisions that `_WINDOW` has selected."""
+    removed = [(file.workspace, row[0], row[1]) for row in rows]
+    await remember_marks(transaction, removed, now)
     await transaction.execute_many(
         _DELETE,
         [(file.workspace, row[0], file.file) for row in rows],

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.model.identity import Cursor, FileId, WorkspaceId
 from octavo.model.refusal import TooManyFiles
-from octavo.store.scripts.feed import position_of
 from octavo.store.scripts.files import StoredFile, file, files
 from octavo.store.scripts.link_queries import linking_to
+from octavo.store.scripts.marks import cursor_of
 from octavo.store.transaction import Script, Transaction
 
 MAX_NOTES = 1000
@@ -25,9 +25,9 @@ _TOO_MANY = (
 
 
 class NotesToRewrite(NamedTuple):
-    """Texts of notes at a position, the moved ones included."""
+    """Texts of notes at a cursor, the moved ones included."""
 
-    position: Position
+    cursor: Cursor
     texts: dict[FileId, str]
 
 
@@ -36,13 +36,13 @@ def notes_to_rewrite(
 ) -> Script[NotesToRewrite | None]:
     """Return the notes that moves of files to new paths may affect; None without the workspace.
 
-    The notes are exact at the position that is returned with them. Raises `LinksOutdated`, and
+    The notes are exact at the cursor that is returned with them. Raises `LinksOutdated`, and
     `TooManyFiles` when they are more, or longer, than one changeset may change.
     """
 
     async def read_notes(transaction: Transaction) -> NotesToRewrite | None:
-        position = await position_of(workspace_id)(transaction)
-        if position is None:
+        cursor = await cursor_of(workspace_id)(transaction)
+        if cursor is None:
             return None
         moved = await _heads(transaction, workspace_id, moving)
         linking, more = await linking_to(
@@ -52,7 +52,7 @@ def notes_to_rewrite(
             raise TooManyFiles(_TOO_MANY)
         texts = {each.revision.file_id: each.text for each in moved if each.text is not None}
         texts |= {each.file_id: each.text for each in linking}
-        return NotesToRewrite(position, texts)
+        return NotesToRewrite(cursor, texts)
 
     return read_notes
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from octavo.model.identity import AccountId, Position, WorkspaceId
+from octavo.model.identity import AccountId, Cursor, Position, RevisionId, WorkspaceId
 from octavo.store.transaction import Transaction
 
 CHANNEL = "octavo_notices"
@@ -10,11 +10,11 @@ _GONE = "gone"
 _ACCESS = "access"
 
 
-class PositionNotice(NamedTuple):
-    """A new position of a workspace; None if it was deleted."""
+class CursorNotice(NamedTuple):
+    """The new cursor of a workspace; None if it was deleted."""
 
     workspace_id: WorkspaceId
-    position: Position | None
+    cursor: Cursor | None
 
 
 class AccessNotice(NamedTuple):
@@ -23,16 +23,16 @@ class AccessNotice(NamedTuple):
     account_id: AccountId
 
 
-async def notify_position(
-    transaction: Transaction, workspace_id: WorkspaceId, position: Position
+async def notify_change(
+    transaction: Transaction, workspace_id: WorkspaceId, cursor: Cursor
 ) -> None:
-    """Notify the other processes of a position, once it is committed."""
-    await transaction.notify(*position_notice(workspace_id, position))
+    """Notify the other processes of a changeset, once it is committed."""
+    await transaction.notify(*change_notice(workspace_id, cursor))
 
 
-def position_notice(workspace_id: WorkspaceId, position: Position) -> tuple[str, str]:
-    """Return the channel and the payload of a notice of a position."""
-    return CHANNEL, f"{workspace_id} {position}"
+def change_notice(workspace_id: WorkspaceId, cursor: Cursor) -> tuple[str, str]:
+    """Return the channel and the payload of a notice of a changeset."""
+    return CHANNEL, f"{workspace_id} {cursor.position} {cursor.mark}"
 
 
 async def notify_deletion(transaction: Transaction, workspace_id: WorkspaceId) -> None:
@@ -45,9 +45,13 @@ async def notify_access(transaction: Transaction, account_id: AccountId) -> None
     await transaction.notify(CHANNEL, f"{account_id} {_ACCESS}")
 
 
-def read_notice(payload: str) -> PositionNotice | AccessNotice:
+def read_notice(payload: str) -> CursorNotice | AccessNotice:
     """Return what ``payload`` says; raise ValueError when no process of Octavo sent it."""
-    subject, what = payload.split(" ")
-    if what == _ACCESS:
+    subject, what, *mark = payload.split(" ")
+    if what == _ACCESS and not mark:
         return AccessNotice(AccountId(subject))
-    return PositionNotice(WorkspaceId(subject), None if what == _GONE else Position(int(what)))
+    workspace_id = WorkspaceId(subject)
+    if what == _GONE and not mark:
+        return CursorNotice(workspace_id, None)
+    [of_position] = mark
+    return CursorNotice(workspace_id, Cursor(Position(int(what)), RevisionId(of_position)))

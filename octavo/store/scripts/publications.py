@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from octavo.model.accounts.account import State
 from octavo.model.files.path import range_below
-from octavo.model.identity import AccountId, FileId, Position, WorkspaceId
+from octavo.model.identity import AccountId, Cursor, FileId, WorkspaceId
 from octavo.model.publishing.link import (
     LinkMissing,
     LinkTarget,
@@ -22,6 +22,7 @@ from octavo.store.identifiers import LAST
 from octavo.store.scripts import members
 from octavo.store.scripts.accounts import decisions_of
 from octavo.store.scripts.expiry import MAX_ROWS
+from octavo.store.scripts.marks import CURSOR, cursor_of_row
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.transaction import Row, Script, Transaction
 
@@ -62,7 +63,7 @@ _LIST = f"""
 # By its own token, or by that of an open report of it; any other token finds some link, so that it
 # takes the same time. The owner is the one of the longest time.
 _BY_DIGEST = f"""
-    SELECT {_COLUMNS}, workspaces.number, workspaces.position, (
+    SELECT {_COLUMNS}, {CURSOR}, workspaces.number, (
         SELECT members.account_id FROM members
         WHERE members.workspace_id = publications.workspace_id AND members.role = 'owner'
         ORDER BY members.joined_at, members.account_id LIMIT 1
@@ -90,14 +91,14 @@ class ReadableLink:
 
     Attributes:
         workspace: the number of its workspace.
-        position: of the workspace.
+        cursor: of the workspace.
         owner_id: whom the reading is counted for; None without an owner.
         publishing: whether its creator may publish.
     """
 
     link: PublishedLink
     workspace: int
-    position: Position
+    cursor: Cursor
     owner_id: AccountId | None
     publishing: bool
 
@@ -241,10 +242,11 @@ async def _by_digest(transaction: Transaction, digest: bytes) -> ReadableLink | 
     row = await transaction.fetch_one(_BY_DIGEST, digest)
     if row is None:
         return None
-    workspace, position, owner_id, state, publishing, is_named = row[_COUNT:]
+    cursor = cursor_of_row(row[_COUNT:])
+    workspace, owner_id, state, publishing, is_named = row[_COUNT + 2 :]
     link = _link(row[:_COUNT])
     allowed = _creator_lets_read(link, state, publishing)
-    found = ReadableLink(link, workspace, Position(position), owner_id, allowed)
+    found = ReadableLink(link, workspace, cursor, owner_id, allowed)
     return found if is_named else None
 
 

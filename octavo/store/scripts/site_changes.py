@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from octavo.model.files.path import Kind
-from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
+from octavo.model.identity import START, Cursor, FileId, RevisionId, WorkspaceId
+from octavo.store.scripts.marks import CURSOR, cursor_of_row, is_known
 from octavo.store.transaction import Row, Script, Transaction
 
 _CHANGED = """
@@ -16,6 +17,9 @@ _CHANGED = """
 """
 _SINCE = _CHANGED.format(which="position > $2")
 _LIVE = _CHANGED.format(which="state = 'live'")
+
+
+_CURSOR = f"SELECT {CURSOR}, {is_known(2)} FROM workspaces WHERE number = $1"
 
 
 class ChangedFile(NamedTuple):
@@ -36,36 +40,40 @@ class ChangedFile(NamedTuple):
     height: int | None
 
 
-def place_of(workspace_id: WorkspaceId) -> Script[tuple[int, Position] | None]:
-    """Return the number and the position of a workspace; None if it is gone."""
+def place_of(workspace_id: WorkspaceId) -> Script[tuple[int, Cursor] | None]:
+    """Return the number and the cursor of a workspace; None if it is gone."""
 
-    async def read_place(transaction: Transaction) -> tuple[int, Position] | None:
+    async def read_place(transaction: Transaction) -> tuple[int, Cursor] | None:
         row = await transaction.fetch_one(
-            "SELECT number, position FROM workspaces WHERE id = $1::uuid", workspace_id
+            f"SELECT {CURSOR}, number FROM workspaces WHERE id = $1::uuid", workspace_id
         )
-        return None if row is None else (row[0], Position(row[1]))
+        return None if row is None else (row[2], cursor_of_row(row))
 
     return read_place
 
 
-def changed_since(workspace: int, position: Position) -> Script[tuple[Position, list[ChangedFile]]]:
-    """Return the heads that changed after a position, and the position that they are exact at.
+def changed_since(
+    workspace: int, cursor: Cursor
+) -> Script[tuple[Cursor, list[ChangedFile]] | None]:
+    """Return the heads that changed after a cursor, and the cursor that they are exact at.
 
     ``workspace`` is the number of the workspace. From position 0 on, only live files are returned.
-    A workspace that is gone has no files, and position 0.
+    A workspace that is gone has no files, and position 0. Returns None if ``cursor`` is not known.
     """
 
-    async def read_changes(transaction: Transaction) -> tuple[Position, list[ChangedFile]]:
-        row = await transaction.fetch_one(
-            "SELECT position FROM workspaces WHERE number = $1", workspace
-        )
+    async def read_changes(
+        transaction: Transaction,
+    ) -> tuple[Cursor, list[ChangedFile]] | None:
+        row = await transaction.fetch_one(_CURSOR, workspace, *cursor)
         if row is None:
-            return Position(0), []
-        if position:
-            rows = await transaction.fetch_all(_SINCE, workspace, position)
+            return START, []
+        if not row[2]:
+            return None
+        if cursor.position:
+            rows = await transaction.fetch_all(_SINCE, workspace, cursor.position)
         else:
             rows = await transaction.fetch_all(_LIVE, workspace)
-        return Position(row[0]), [_changed(each) for each in rows]
+        return cursor_of_row(row), [_changed(each) for each in rows]
 
     return read_changes
 

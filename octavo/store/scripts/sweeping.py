@@ -21,6 +21,7 @@ _REST = (
     ("receipts", "mutation_id"),
     ("restorations", "id"),
     ("folder_purges", "file"),
+    ("removed_marks", "position"),
 )
 _OF_FILES = "SELECT content, size FROM purged_contents LIMIT $1"
 # Of a text, the row counts that belongs to the revision which brought it.

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
 from octavo.model.accounts.refusal import AccountGone
-from octavo.model.identity import AccountId, Position, WorkspaceId
+from octavo.model.identity import AccountId, Cursor, WorkspaceId
 from octavo.model.workspace import MAX_OWNED, Role, TooManyWorkspaces, Workspace
 from octavo.store.scripts import accounts, imports, uploads
+from octavo.store.scripts.marks import CURSOR, cursor_of_row
 from octavo.store.scripts.process_notices import notify_deletion
 from octavo.store.scripts.select_in import select_in, select_pairs
 from octavo.store.transaction import Row, Script, Transaction, single_statement
@@ -195,11 +196,11 @@ class WorkspaceAccess(NamedTuple):
     """A workspace, as an account may follow it.
 
     Attributes:
-        position: of its newest changeset.
+        cursor: of its newest changeset.
         member: whether the account is a member.
     """
 
-    position: Position
+    cursor: Cursor
     member: bool
 
 
@@ -211,7 +212,7 @@ def access_to(
     async def read_access(transaction: Transaction) -> dict[WorkspaceId, WorkspaceAccess]:
         rows = await select_in(
             transaction,
-            "SELECT workspaces.id, workspaces.position, members.role FROM workspaces"
+            f"SELECT {CURSOR}, workspaces.id, members.role FROM workspaces"
             " LEFT JOIN members"
             " ON members.workspace_id = workspaces.id AND members.account_id = $1::uuid"
             " WHERE workspaces.id IN ($ids)",
@@ -219,7 +220,7 @@ def access_to(
             workspace_ids,
         )
         return {
-            WorkspaceId(row[0]): WorkspaceAccess(Position(row[1]), row[2] is not None)
+            WorkspaceId(row[2]): WorkspaceAccess(cursor_of_row(row), row[3] is not None)
             for row in rows
         }
 

@@ -140,11 +140,14 @@ class Verification:
         not. Raises `StoreUnavailable`.
         """
         try:
-            columns = self._connection.execute("SELECT name FROM pragma_table_info('workspaces')")
-            # Without the column, the migration that adds it counts all documents as read.
-            if ("documents_read",) in columns.fetchall():
-                self._connection.execute("UPDATE workspaces SET documents_read = 1")
-                self._connection.commit()
+            # Without the column, the migration that adds it counts all documents as read. Later, it
+            # got another name.
+            columns = self._connection.execute(
+                "SELECT name FROM pragma_table_info('workspaces') WHERE name LIKE 'documents_%read'"
+            )
+            for (column,) in columns.fetchall():
+                self._connection.execute(f"UPDATE workspaces SET {column} = 1")
+            self._connection.commit()
         except sqlite3.Error as error:
             raise failure(error) from error
 

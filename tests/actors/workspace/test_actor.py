@@ -17,7 +17,7 @@ from octavo.model.refusal import FileMissing, FilePurged, HeadMoved, MutationReu
 from octavo.store import Script, StoreUnavailable
 from octavo.store.compression import compressed
 from octavo.store.scripts import changesets
-from octavo.store.scripts.feed import feed
+from octavo.store.scripts.feed import Since, feed
 from octavo.store.scripts.files import file
 from octavo.store.scripts.workspaces import create, delete
 from octavo.store.sqlite import open_inline
@@ -265,12 +265,12 @@ async def test_update_of_a_deleted_file_is_missing_and_feed_has_it_once() -> Non
         await rig.push(note("a", "a.md"))
         await rig.push(DeleteFile(FileId("a"), frozenset({"r0"})))
         assert isinstance(await rig.refusal(edit("r1", text="x")), FileMissing)
-        page = await rig.store.read(feed(VAULT, Position(0), 10, 1000, texts=True))
+        page = await rig.store.read(feed(VAULT, Since(Position(0)), 10, 1000, texts=True))
         assert page is not None
         assert [(each.revision.state, each.revision.position) for each in page.entries] == [
             ("deleted", 2)
         ]
-        assert (page.following, page.position) == (2, 2)
+        assert page.following == page.cursor == (2, page.entries[0].revision.revision_id)
 
 
 async def test_asker_that_leaves_before_its_turn_changes_nothing() -> None:

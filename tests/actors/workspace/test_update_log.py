@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 import pytest
+import trio
 
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import FollowTexts
@@ -179,7 +180,9 @@ async def test_updates_of_one_batch_share_a_row() -> None:
         one, two = await device_of(rig, 7), await device_of(rig, 8)
         one.insert(0, "one ")
         two.insert(0, "two ")
-        await rig.push(save_of(one), save_of(two))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(rig.push, save_of(one))
+            nursery.start_soon(rig.push, save_of(two))
         assert await rows(engine, "document_updates") == 1
         found = await text_of(rig, "a")
         assert sorted(found or "") == sorted("one two start!")

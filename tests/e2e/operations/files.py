@@ -1,5 +1,7 @@
 """Cases of workspaces and of their files."""
 
+import uuid
+
 import httpx
 
 from tests.e2e.operations.cases import produces
@@ -381,6 +383,15 @@ def feed_read(world: World) -> httpx.Response:
     response = world.ask("GET", f"{world.base}/feed", params=params, headers=SYNC)
     assert [each["text"] for each in response.json()["entries"]] == ["in the feed"]
     return response
+
+
+@produces("getFeed", "cursor_unknown")
+def feed_read_from_another_history(world: World) -> httpx.Response:
+    note = world.note("in the feed")
+    headers = {"sync-mark": str(uuid.uuid4())}
+    return world.ask(
+        "GET", f"{world.base}/feed", params={"after": note["position"]}, headers=headers
+    )
 
 
 @produces("getFeed", "unsupported_protocol")

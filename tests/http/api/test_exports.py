@@ -11,10 +11,10 @@ import pytest
 import trio
 
 from octavo.http.contract.prepared_response import BrokenContent
-from octavo.model.identity import Position, WorkspaceId
+from octavo.model.identity import Cursor, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.blobs import BlobKey, BlobsUnavailable
-from octavo.store.scripts import feed
+from octavo.store.scripts import feed, marks
 from octavo.transfers import exports, other_writes
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
@@ -144,15 +144,15 @@ async def test_export_is_exact_at_its_position(
     """Others write between its pieces, once it has its position."""
     begun = trio.Event()
 
-    def position_of(workspace_id: WorkspaceId) -> Script[Position | None]:
-        async def read(transaction: Transaction) -> Position | None:
-            found = await feed.position_of(workspace_id)(transaction)
+    def cursor_of(workspace_id: WorkspaceId) -> Script[Cursor | None]:
+        async def read(transaction: Transaction) -> Cursor | None:
+            found = await marks.cursor_of(workspace_id)(transaction)
             begun.set()
             return found
 
         return read
 
-    monkeypatch.setattr(exports, "position_of", position_of)
+    monkeypatch.setattr(exports, "cursor_of", cursor_of)
     count = 450
     texts = {f"{number}.md": f"{number} " * 800 for number in range(count)}
     await imported(api, texts)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.http.api import sync
+from octavo.model.identity import NO_MARK
 from octavo.store import Transaction
 from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import NOBODYS, Json, Note, NotesApi, opened, refusal
@@ -16,8 +17,9 @@ START = "2027-01-15T08:00:00.000Z"
 Live = dict[str, tuple[str, str]]
 
 
-async def feed(api: NotesApi, query: str = "") -> Json:
-    response = await api.owner.get(f"{api.place}/feed{query}")
+async def feed(api: NotesApi, query: str = "", mark: str | None = None) -> Json:
+    headers = {} if mark is None else {"sync_mark": mark}
+    response = await api.owner.get(f"{api.place}/feed{query}", **headers)
     assert response.status == 200, response.body
     page: Json = response.json()
     return page
@@ -68,7 +70,14 @@ async def test_versions_of_the_protocol_are_public(api: NotesApi) -> None:
 
 
 async def test_feed_of_an_empty_workspace_is_empty(api: NotesApi) -> None:
-    assert await feed(api) == {"entries": [], "next": 0, "position": 0, "more": False}
+    assert await feed(api) == {
+        "entries": [],
+        "next": 0,
+        "nextMark": NO_MARK,
+        "position": 0,
+        "mark": NO_MARK,
+        "more": False,
+    }
 
 
 async def test_file_is_in_the_feed_once_at_its_last_change(
@@ -186,6 +195,67 @@ async def test_unsupported_protocol_is_refused(api: NotesApi, place: str) -> Non
     assert (await api.owner.get(f"{api.place}/{place}", sync_protocol="1")).status == 200
 
 
+async def test_every_cursor_that_was_given_is_known(api: NotesApi) -> None:
+    cursors = [(0, NO_MARK)]
+    for count in (1, 3, 2):
+        response = await api.push(
+            *[
+                {"op": "create", "fileId": api.new_id(), "path": f"{api.new_id()}.md", "text": ""}
+                for _ in range(count)
+            ]
+        )
+        made = response.json()
+        cursors.append((made["position"], made["mark"]))
+        after, more = cursors[0], True
+        while more:
+            page = await feed(api, f"?after={after[0]}&limit=1", mark=after[1])
+            after, more = (page["next"], page["nextMark"]), page["more"]
+            cursors.append(after)
+        _, end = lines(await api.owner.get(f"{api.place}/snapshot"))
+        cursors.append((end["position"], end["mark"]))
+        assert {(page["position"], page["mark"])} == {cursors[-1], (made["position"], made["mark"])}
+    for position, mark in cursors:
+        page = await feed(api, f"?after={position}", mark=mark)
+        assert {each["position"] for each in page["entries"]} == {*range(position + 1, 4)}
+
+
+@pytest.mark.parametrize(("after", "whose"), [(1, 2), (2, 1), (2, 0), (3, 2), (3, 0), (9, 0)])
+async def test_cursor_of_another_history_is_unknown(api: NotesApi, after: int, whose: int) -> None:
+    note = await api.note("a.md")
+    marks = [api.new_id(), note.revision]
+    marks.append((await note.update(text="new")).json()["revision"]["id"])
+    response = await api.owner.get(f"{api.place}/feed?after={after}", sync_mark=marks[whose])
+    assert refusal(response) == (409, "cursor_unknown")
+    assert (response.json()["position"], response.json()["mark"]) == (2, marks[2])
+
+
+@pytest.mark.parametrize("mark", ["", "x", "0" * 36, NO_MARK.upper() + "0"])
+async def test_malformed_mark_is_refused(api: NotesApi, mark: str) -> None:
+    response = await api.owner.get(f"{api.place}/feed", sync_mark=mark)
+    assert refusal(response) == (400, "invalid_request")
+    assert [each["pointer"] for each in response.json()["errors"]] == ["/headers/sync-mark"]
+
+
+async def test_receipt_has_the_mark_of_its_position_again(api: NotesApi) -> None:
+    operation = {"op": "create", "fileId": api.new_id(), "path": "a.md", "text": "x"}
+    mutation = api.new_id()
+    made = await api.owner.post(
+        f"{api.place}/changesets", {"mutationId": mutation, "operations": [operation]}
+    )
+    again = await api.owner.get(f"{api.place}/receipts/{mutation}")
+    assert (
+        made.json()["mark"] == again.json()["mark"] == made.json()["changes"][0]["revision"]["id"]
+    )
+    head = made.json()["changes"][0]["revision"]["id"]
+    unchanged = {"op": "update", "fileId": operation["fileId"], "ifMatch": head, "text": "x"}
+    mutation = api.new_id()
+    for _ in range(2):
+        same = await api.owner.post(
+            f"{api.place}/changesets", {"mutationId": mutation, "operations": [unchanged]}
+        )
+        assert (same.json()["position"], same.json()["mark"]) == (1, head)
+
+
 async def test_cursor_of_any_age_leads_to_the_current_state(api: NotesApi) -> None:
     notes = [await api.note(f"{number}.md", str(number)) for number in range(4)]
     for note in notes[:2]:
@@ -206,7 +276,7 @@ async def test_snapshot_has_every_live_file_with_its_text(api: NotesApi) -> None
     await two.delete()
     await three.update(text="new", path="d.md")
     files, end = lines(await api.owner.get(f"{api.place}/snapshot"))
-    assert end == {"position": 5, "files": 2}
+    assert end == {"position": 5, "mark": files[-1]["revisionId"], "files": 2}
     assert [(each["fileId"], each["path"], each["text"], each["position"]) for each in files] == [
         (one.id, "a.md", "a", 1),
         (three.id, "d.md", "new", 5),
@@ -217,7 +287,7 @@ async def test_snapshot_has_every_live_file_with_its_text(api: NotesApi) -> None
 
 async def test_snapshot_of_an_empty_workspace_is_only_its_last_line(api: NotesApi) -> None:
     files, end = lines(await api.owner.get(f"{api.place}/snapshot"))
-    assert (files, end) == ([], {"position": 0, "files": 0})
+    assert (files, end) == ([], {"position": 0, "mark": NO_MARK, "files": 0})
 
 
 async def snapshot(api: NotesApi, meanwhile: list[Callable[[], Awaitable[object]]]) -> Response:

@@ -20,7 +20,7 @@ from octavo.model.files.changeset import (
 from octavo.model.files.content import note_text
 from octavo.model.files.path import path_key
 from octavo.model.files.tree import Tree
-from octavo.model.identity import Epoch, FileId, MutationId, Position
+from octavo.model.identity import START, Epoch, FileId, MutationId
 from octavo.model.refusal import DomainError, PathConflict
 from tests.fakes.planned_workspace import AUTHOR, PlannedWorkspace
 
@@ -88,9 +88,7 @@ def test_batch_that_is_undone_leaves_the_tree_unchanged(
             continue
     heads, taken = dict(workspace.tree.heads), places(workspace.tree)
     ids = count()
-    batch = Batch(
-        workspace.tree, workspace.position, 0, lambda: f"n{next(ids)}", workspace.documents
-    )
+    batch = Batch(workspace.tree, workspace.cursor, 0, lambda: f"n{next(ids)}", workspace.documents)
     for step in steps:
         try:
             batch.add(changeset(operation(workspace, step)))
@@ -99,7 +97,7 @@ def test_batch_that_is_undone_leaves_the_tree_unchanged(
     live = [path_key(h.path) for h in workspace.tree.heads.values() if h.state == "live"]
     assert len(live) == len(set(live))
     positions = [plan.position for plan in batch.plans if plan.changed]
-    assert positions == list(range(workspace.position + 1, batch.position + 1))
+    assert positions == list(range(workspace.cursor.position + 1, batch.cursor.position + 1))
     batch.roll_back()
     assert workspace.tree.heads == heads
     assert places(workspace.tree) == taken
@@ -124,11 +122,11 @@ def test_documents_have_the_texts_of_the_heads_whatever_is_refused(
 
 def test_later_changeset_sees_the_earlier_one() -> None:
     workspace = PlannedWorkspace()
-    batch = Batch(workspace.tree, Position(0), 0, lambda: "n", workspace.documents)
+    batch = Batch(workspace.tree, START, 0, lambda: "n", workspace.documents)
     batch.add(changeset(workspace.create("a", "a.md")))
     with pytest.raises(PathConflict):
         batch.add(changeset(workspace.create("b", "a.md")))
-    assert (len(batch.plans), batch.position) == (1, 1)
+    assert (len(batch.plans), batch.cursor) == (1, (1, "n"))
 
 
 def test_fingerprint_depends_on_content_and_not_on_the_order_of_tags() -> None:

@@ -86,10 +86,10 @@ def test_operation_on_a_file_in_each_state(
 
 
 def test_every_accepted_change_takes_the_next_position(workspace: PlannedWorkspace) -> None:
-    assert workspace.position == 3
+    assert workspace.cursor.position == 3
     workspace.push(workspace.update("live", text="new"), workspace.restore("deleted"))
     assert (
-        workspace.position
+        workspace.cursor.position
         == workspace.head("live").position
         == workspace.head("deleted").position
         == 4

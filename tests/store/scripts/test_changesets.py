@@ -26,21 +26,31 @@ from octavo.model.files.plan import Plan, plan
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
-from octavo.model.identity import FileId, MutationId, Position, RevisionId, WorkspaceId
+from octavo.model.identity import (
+    START,
+    Cursor,
+    FileId,
+    MutationId,
+    Position,
+    RevisionId,
+    WorkspaceId,
+)
 from octavo.model.refusal import TooManyFiles
 from octavo.store import Row, Script, Store, StoreUnavailable, Transaction, Value
 from octavo.store.compression import compressed
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import feed, files, workspaces
 from octavo.store.scripts.changesets import (
+    HeadReplaced,
     PositionMoved,
     Repeated,
     WorkspaceGone,
     commit_changesets,
     receipts,
 )
-from octavo.store.scripts.feed import heads_after
+from octavo.store.scripts.feed import Since, all_heads
 from octavo.store.scripts.index_backlog import LINKS
+from octavo.store.scripts.marks import cursor_of
 from octavo.store.scripts.select_in import select_in
 from octavo.store.scripts.sweeping import sweep
 from octavo.store.sqlite import open_inline
@@ -200,6 +210,10 @@ def update(head: Revision, path: str) -> UpdateFile:
     return UpdateFile(head.file_id, frozenset({head.revision_id}), path=path)
 
 
+def rewritten(head: Revision) -> UpdateFile:
+    return UpdateFile(head.file_id, frozenset({head.revision_id}), note_text("rewritten"))
+
+
 def delete(head: Revision) -> DeleteFile:
     return DeleteFile(head.file_id, frozenset({head.revision_id}))
 
@@ -214,7 +228,7 @@ async def rows_of(store: Store, table: str, name: str = "workspace") -> set[Valu
 
 
 def planned(
-    tree: Tree, position: int, name: str, *operations: ChangeOperation, repeatable: bool = True
+    tree: Tree, after: Cursor, name: str, *operations: ChangeOperation, repeatable: bool = True
 ) -> Plan:
     numbers = iter(range(1000))
     changeset = Changeset(
@@ -222,7 +236,7 @@ def planned(
     )
     made = plan(
         tree,
-        Position(position),
+        after,
         changeset,
         0,
         lambda: f"{name}.{next(numbers)}",
@@ -231,6 +245,14 @@ def planned(
     for change in made.changed:
         tree.put(change.head)
     return made
+
+
+def one_each(tree: Tree, operations: Iterable[ChangeOperation]) -> list[Plan]:
+    """A changeset for each operation, from the beginning on."""
+    plans: list[Plan] = []
+    for number, each in enumerate(operations):
+        plans.append(planned(tree, plans[-1].cursor if plans else START, f"m{number}", each))
+    return plans
 
 
 class Scripts:
@@ -250,8 +272,8 @@ class Scripts:
     async def test_five_hundred_files_are_committed_and_read_with_few_statements(
         self, store: Counting
     ) -> None:
-        made = planned(Tree(), 0, "m", *creates(500))
-        await store.write(commit_changesets(VAULT, Position(0), [made], 7))
+        made = planned(Tree(), START, "m", *creates(500))
+        await store.write(commit_changesets(VAULT, START, [made], 7))
         assert store.statements == 6
         file_ids = [change.head.file_id for change in made.changes]
         revision_ids = [change.head.revision_id for change in made.changes]
@@ -267,8 +289,8 @@ class Scripts:
 
     async def test_many_changesets_are_committed_with_few_statements(self, store: Counting) -> None:
         tree = Tree()
-        plans = [planned(tree, n, f"m{n}", each) for n, each in enumerate(creates(60))]
-        await store.write(commit_changesets(VAULT, Position(0), plans, 7))
+        plans = one_each(tree, creates(60))
+        await store.write(commit_changesets(VAULT, START, plans, 7))
         assert store.statements == 7
         names = [MutationId(f"m{n}") for n in range(60)]
         found = await store.read_much(receipts(VAULT, [*names, MutationId("none")]))
@@ -281,38 +303,39 @@ class Scripts:
         self, store: Counting, text: str
     ) -> None:
         tree = Tree()
-        made = planned(tree, 0, "made", *creates(1))
-        await store.write(commit_changesets(VAULT, Position(0), [made], 7))
+        made = planned(tree, START, "made", *creates(1))
+        await store.write(commit_changesets(VAULT, START, [made], 7))
         head = made.changes[0].head
         save = UpdateFile(head.file_id, frozenset({head.revision_id}), note_text(text))
-        saved = planned(tree, 1, "saved", save)
-        await store.write(commit_changesets(VAULT, Position(1), [saved], 7))
+        saved = planned(tree, made.cursor, "saved", save)
+        await store.write(commit_changesets(VAULT, made.cursor, [saved], 7))
         assert store.statements == self.SAVING
         found = await store.read(files.file(VAULT, head.file_id))
         assert found is not None
         assert (found.revision, found.text) == (saved.changes[0].head, text)
-        again = [planned(tree, 2, "next", replace(save, if_match=frozenset({"saved.0"}))), saved]
+        following = replace(save, if_match=frozenset({"saved.0"}))
+        again = [planned(tree, saved.cursor, "next", following), saved]
         with pytest.raises(Repeated) as repeated:
-            await store.write(commit_changesets(VAULT, Position(2), again[1:], 7))
+            await store.write(commit_changesets(VAULT, saved.cursor, again[1:], 7))
         assert repeated.value.mutation_ids == ("saved",)
         with pytest.raises(PositionMoved):
-            await store.write(commit_changesets(VAULT, Position(1), again[:1], 7))
+            await store.write(commit_changesets(VAULT, made.cursor, again[:1], 7))
         with pytest.raises(WorkspaceGone):
-            await store.write(commit_changesets(GONE, Position(1), again[:1], 7))
+            await store.write(commit_changesets(GONE, made.cursor, again[:1], 7))
         assert await store.read(files.file(VAULT, head.file_id)) == found
 
     async def test_many_files_are_purged_with_few_statements(self, store: Counting) -> None:
         tree = Tree()
-        made = planned(tree, 0, "made", *creates(100))
+        made = planned(tree, START, "made", *creates(100))
         gone = [
             DeleteFile(each.head.file_id, frozenset({each.head.revision_id}))
             for each in made.changes
         ]
-        deleted = planned(tree, 1, "deleted", *gone)
+        deleted = planned(tree, made.cursor, "deleted", *gone)
         purges = [PurgeFile(each.head.file_id) for each in made.changes]
-        purged = planned(tree, 2, "purged", *purges)
-        await store.write(commit_changesets(VAULT, Position(0), [made, deleted], 7))
-        await store.write(commit_changesets(VAULT, Position(2), [purged], 7))
+        purged = planned(tree, deleted.cursor, "purged", *purges)
+        await store.write(commit_changesets(VAULT, START, [made, deleted], 7))
+        await store.write(commit_changesets(VAULT, deleted.cursor, [purged], 7))
         assert store.statements == 15
         file_ids = [each.head.file_id for each in made.changes]
         revision_ids = [each.head.revision_id for each in made.changes]
@@ -332,64 +355,98 @@ class Scripts:
         self, store: Counting, count: int
     ) -> None:
         tree = Tree()
-        plans = [planned(tree, n, f"m{n}", each) for n, each in enumerate(creates(count))]
-        await store.write(commit_changesets(VAULT, Position(0), plans[:1], 7))
-        again = [planned(Tree(), 1, "m0", *creates(1)), *plans[1:]]
+        plans = one_each(tree, creates(count))
+        await store.write(commit_changesets(VAULT, START, plans[:1], 7))
+        again = [planned(Tree(), plans[0].cursor, "m0", *creates(1)), *plans[1:]]
         with pytest.raises(Repeated) as repeated:
-            await store.write(commit_changesets(VAULT, Position(1), again, 7))
+            await store.write(commit_changesets(VAULT, plans[0].cursor, again, 7))
         assert repeated.value.mutation_ids == ("m0",)
-        heads = await store.read_much(heads_after(VAULT, Position(0)))
+        heads = await store.read_much(all_heads(VAULT))
         assert heads is not None
-        assert (heads.position, len(heads.heads)) == (1, 1)
+        assert (heads.cursor, len(heads.heads)) == (plans[0].cursor, 1)
 
     async def test_moved_position_and_deleted_workspace_are_reported(self, store: Counting) -> None:
-        made = planned(Tree(), 0, "m", *creates(1))
-        with pytest.raises(PositionMoved):
-            await store.write(commit_changesets(VAULT, Position(3), [made], 7))
+        made = planned(Tree(), START, "m", *creates(1))
+        for moved in (Cursor(Position(3), START.mark), Cursor(Position(0), made.cursor.mark)):
+            with pytest.raises(PositionMoved):
+                await store.write(commit_changesets(VAULT, moved, [made], 7))
         with pytest.raises(WorkspaceGone):
-            await store.write(commit_changesets(GONE, Position(0), [made], 7))
+            await store.write(commit_changesets(GONE, START, [made], 7))
         with pytest.raises(WorkspaceGone):
             await store.read_much(feed.live_at(GONE, Position(0), FileId(""), 10, ROOMY))
-        assert await store.read_much(feed.feed(GONE, Position(0), 1, 1, texts=True)) is None
-        assert await store.read(feed.position_of(GONE)) is None
+        assert await store.read_much(feed.feed(GONE, Since(Position(0)), 1, 1, texts=True)) is None
+        assert await store.read(cursor_of(GONE)) is None
+
+    @pytest.mark.parametrize("change", ["text", "texts", "path", "deletion"])
+    async def test_head_that_was_not_planned_on_is_not_replaced(
+        self, store: Counting, change: str
+    ) -> None:
+        tree = Tree()
+        made = planned(tree, START, "made", *creates(3))
+        await store.write(commit_changesets(VAULT, START, [made], 7))
+        heads = [each.head for each in made.changes]
+        operations: dict[str, list[ChangeOperation]] = {
+            "text": [rewritten(heads[0])],
+            "texts": [rewritten(each) for each in heads],
+            "path": [update(heads[0], "moved.md")],
+            "deletion": [delete(heads[0])],
+        }
+        following = planned(tree, made.cursor, "following", *operations[change])
+
+        async def replace_head(transaction: Transaction) -> None:
+            # As if another history had the same cursor.
+            changed = await transaction.execute(
+                "UPDATE files SET revision_id = $1::uuid WHERE file_id = $2::uuid",
+                "other",
+                heads[0].file_id,
+            )
+            assert changed == 1
+
+        await store.write(replace_head)
+        found = await store.read(feed.all_heads(VAULT))
+        with pytest.raises(HeadReplaced):
+            await store.write(commit_changesets(VAULT, made.cursor, [following], 7))
+        assert await store.read(feed.all_heads(VAULT)) == found
+        assert await rows_of(store, "revisions") == set()
 
     async def test_changeset_larger_than_a_page_of_the_feed_is_complete_and_without_texts(
         self, store: Counting
     ) -> None:
         tree = Tree()
-        plans = [
-            planned(tree, 0, "small", *creates(1, "x")),
-            planned(tree, 1, "large", *creates(5, "x" * 100, "l")),
-            planned(tree, 2, "last", *creates(1, "x", "z")),
-        ]
-        await store.write(commit_changesets(VAULT, Position(0), plans, 7))
+        small = planned(tree, START, "small", *creates(1, "x"))
+        large = planned(tree, small.cursor, "large", *creates(5, "x" * 100, "l"))
+        last = planned(tree, large.cursor, "last", *creates(1, "x", "z"))
+        await store.write(commit_changesets(VAULT, START, [small, large, last], 7))
         pages = []
-        at = Position(0)
-        while at < 3:
-            page = await store.read_much(feed.feed(VAULT, at, 1, 400, texts=True))
+        at = START
+        while at != last.cursor:
+            page = await store.read_much(feed.feed(VAULT, Since(*at), 1, 400, texts=True))
             assert page is not None
             with_text = [each.text is not None for each in page.entries]
             assert with_text == [page.texts] * len(page.entries)
             pages.append((len(page.entries), page.texts))
             at = page.following
         assert pages == [(1, True), (5, False), (1, True)]
-        whole = await store.read_much(feed.feed(VAULT, Position(1), 1, 600, texts=True))
+        whole = await store.read_much(feed.feed(VAULT, Since(*small.cursor), 1, 600, texts=True))
         assert whole is not None
         assert (len(whole.entries), whole.texts) == (5, True)
-        assert store.statements == 4
+        assert whole.following.position == large.position
+        # One for the mark of the position where the page ends.
+        assert store.statements == 5
 
     async def test_page_of_the_feed_takes_three_statements_and_one_at_its_end(
         self, store: Counting
     ) -> None:
-        plans = [planned(Tree(), 0, "made", *creates(5, "x" * 100))]
-        await store.write(commit_changesets(VAULT, Position(0), plans, 7))
+        made = planned(Tree(), START, "made", *creates(5, "x" * 100))
+        await store.write(commit_changesets(VAULT, START, [made], 7))
+        since = Since(Position(0))
         for max_bytes, texts in ((600, True), (400, False)):
-            page = await store.read_much(feed.feed(VAULT, Position(0), 10, max_bytes, texts=True))
+            page = await store.read_much(feed.feed(VAULT, since, 10, max_bytes, texts=True))
             assert page is not None
-            assert (len(page.entries), page.texts, page.following) == (5, texts, 1)
+            assert (len(page.entries), page.texts, page.following) == (5, texts, made.cursor)
             assert store.statements == 3
-        end = await store.read_much(feed.feed(VAULT, Position(1), 10, 600, texts=True))
-        assert end == feed.FeedSlice([], True, Position(1), Position(1))
+        end = await store.read_much(feed.feed(VAULT, Since(*made.cursor), 10, 600, texts=True))
+        assert end == feed.FeedSlice([], True, made.cursor, made.cursor)
         assert store.statements == 1
 
     async def test_deleted_workspace_is_gone_immediately_and_its_content_step_by_step(
@@ -397,18 +454,17 @@ class Scripts:
     ) -> None:
         other = WorkspaceId("other")
         await store.write(workspaces.create(other, "Other", ANN, 7))
+        made = planned(Tree(), START, "m", *creates(45))
         for each in (VAULT, other):
-            await store.write(
-                commit_changesets(each, Position(0), [planned(Tree(), 0, "m", *creates(45))], 7)
-            )
+            await store.write(commit_changesets(each, START, [made], 7))
             await index_some(store, LINKS, [each])
         assert not await store.write(sweep())
         assert await store.write(workspaces.delete(VAULT))
         assert not await store.write(workspaces.delete(VAULT))
         assert await store.read(workspaces.access_to([VAULT, other], ANN)) == {
-            other: (Position(1), True)
+            other: (made.cursor, True)
         }
-        assert await store.read_much(heads_after(VAULT, Position(0))) is None
+        assert await store.read_much(all_heads(VAULT)) is None
         steps = 0
         while await store.write(sweep()):
             steps += 1
@@ -424,21 +480,19 @@ class Scripts:
 
     async def test_texts_of_purged_files_are_removed_in_portions(self, store: Counting) -> None:
         tree = Tree()
-        made = planned(tree, 0, "made", *creates(5, "x" * 1_000_000))
-        kept = planned(tree, 1, "kept", *creates(1, "x", "k"))
+        made = planned(tree, START, "made", *creates(5, "x" * 1_000_000))
+        kept = planned(tree, made.cursor, "kept", *creates(1, "x", "k"))
         moved = planned(
             tree,
-            2,
+            kept.cursor,
             "moved",
             *(update(each.head, path=f"m{each.head.path}") for each in made.changes),
         )
-        gone = planned(tree, 3, "gone", *(delete(each.head) for each in moved.changes))
+        gone = planned(tree, moved.cursor, "gone", *(delete(each.head) for each in moved.changes))
         purged = planned(
-            tree, 4, "purged", *(PurgeFile(each.head.file_id) for each in gone.changes)
+            tree, gone.cursor, "purged", *(PurgeFile(each.head.file_id) for each in gone.changes)
         )
-        await store.write(
-            commit_changesets(VAULT, Position(0), [made, kept, moved, gone, purged], 7)
-        )
+        await store.write(commit_changesets(VAULT, START, [made, kept, moved, gone, purged], 7))
         assert await store.read_much(
             files.files(
                 VAULT,
@@ -459,8 +513,8 @@ class Scripts:
         assert await rows_of(store, "purged_contents", "content") == set()
 
     async def test_text_over_the_limit_is_refused_before_it_is_read(self, store: Counting) -> None:
-        made = planned(Tree(), 0, "m", *creates(3, "x" * 100))
-        await store.write(commit_changesets(VAULT, Position(0), [made], 7))
+        made = planned(Tree(), START, "m", *creates(3, "x" * 100))
+        await store.write(commit_changesets(VAULT, START, [made], 7))
         file_ids = [change.head.file_id for change in made.changes]
         heads, _ = await store.read_much(files.files(VAULT, file_ids, [], 306))
         assert len(heads) == 3
@@ -489,7 +543,7 @@ class Scripts:
             for number, path in enumerate(paths)
         ]
         await store.write(
-            commit_changesets(VAULT, Position(0), [planned(Tree(), 0, "m", *operations)], 7)
+            commit_changesets(VAULT, START, [planned(Tree(), START, "m", *operations)], 7)
         )
 
         async def listed(prefix: str, limit: int) -> list[str]:
@@ -513,7 +567,7 @@ class Scripts:
             assert again == first
             head = first.outcomes[0].head
             await rig.push(DeleteFile(head.file_id, frozenset({head.revision_id})))
-            page = await store.read_much(feed.feed(VAULT, Position(0), 10, 10, texts=True))
+            page = await store.read_much(feed.feed(VAULT, Since(Position(0)), 10, 10, texts=True))
             assert page is not None
             assert [each.revision.state for each in page.entries] == ["live", "live"]
             found, end = await store.read_much(
@@ -542,8 +596,8 @@ TABLES = ("workspaces", "files", "revisions", "contents", "receipts", "documents
 def some_batches(random: random.Random) -> list[list[Plan]]:
     """Batches of changesets, most of them new texts of notes, from position 0 on."""
     tree = Tree()
-    batches = [[planned(tree, 0, "made", *creates(12))]]
-    position = 1
+    batches = [[planned(tree, START, "made", *creates(12))]]
+    cursor = batches[0][0].cursor
     for batch in range(8):
         batches.append([])
         for number in range(random.choice([1, 1, 2, 4])):
@@ -555,8 +609,8 @@ def some_batches(random: random.Random) -> list[list[Plan]]:
                 text = note_text(random.choice(["same", name]))
                 match = frozenset({head.revision_id})
                 operations.append(UpdateFile(head.file_id, match, text, path))
-            made = planned(tree, position, name, *operations, repeatable=random.random() < 0.5)
-            position = made.position
+            made = planned(tree, cursor, name, *operations, repeatable=random.random() < 0.5)
+            cursor = made.cursor
             batches[-1].append(made)
     return batches
 
@@ -567,16 +621,16 @@ class TestPostgres(Scripts):
     async def test_of_saves_at_the_same_time_one_is_accepted_and_the_others_are_told(
         self, store: Counting
     ) -> None:
-        made = planned(Tree(), 0, "made", *creates(1))
-        await store.write(commit_changesets(VAULT, Position(0), [made], 7))
+        made = planned(Tree(), START, "made", *creates(1))
+        await store.write(commit_changesets(VAULT, START, [made], 7))
         moved = 0
 
         async def save(name: str) -> None:
             nonlocal moved
             operation = UpdateFile(FileId("f0000"), frozenset({"made.0"}), note_text(name))
-            saved = planned(Tree([made.changes[0].head]), 1, name, operation)
+            saved = planned(Tree([made.changes[0].head]), made.cursor, name, operation)
             try:
-                await store.write(commit_changesets(VAULT, Position(1), [saved], 7))
+                await store.write(commit_changesets(VAULT, made.cursor, [saved], 7))
             except PositionMoved:
                 moved += 1
 
@@ -590,16 +644,16 @@ class TestPostgres(Scripts):
     async def test_save_of_which_the_server_is_lost_may_have_been_committed(
         self, store: Counting
     ) -> None:
-        made = planned(Tree(), 0, "made", *creates(1))
-        await store.write(commit_changesets(VAULT, Position(0), [made], 7))
+        made = planned(Tree(), START, "made", *creates(1))
+        await store.write(commit_changesets(VAULT, START, [made], 7))
         operation = UpdateFile(FileId("f0000"), frozenset({"made.0"}), note_text("lost"))
-        saved = planned(Tree([made.changes[0].head]), 1, "saved", operation)
+        saved = planned(Tree([made.changes[0].head]), made.cursor, "saved", operation)
         await store.write(_delay_contents)
         caught: list[StoreUnavailable] = []
 
         async def save() -> None:
             with pytest.raises(StoreUnavailable) as raised:
-                await store.write(commit_changesets(VAULT, Position(1), [saved], 7))
+                await store.write(commit_changesets(VAULT, made.cursor, [saved], 7))
             caught.append(raised.value)
 
         with trio.fail_after(20):
@@ -619,13 +673,13 @@ class TestPostgres(Scripts):
         for engine in (store, OneByOne(store)):
             await store.write(_empty)
             await create_workspace(engine)
-            position = Position(0)
+            cursor = START
             for number, batch in enumerate(batches):
                 if number == seed % 8:
                     await store.write(_read_documents)
-                await engine.write(commit_changesets(VAULT, position, batch, 7))
+                await engine.write(commit_changesets(VAULT, cursor, batch, 7))
                 combined += engine is store and store.statements == 1
-                position = batch[-1].position
+                cursor = batch[-1].cursor
             dumps.append(
                 [sorted(await store.read(partial(_dump, table)), key=repr) for table in TABLES]
             )
@@ -664,7 +718,7 @@ async def _empty(transaction: Transaction) -> None:
 
 
 async def _read_documents(transaction: Transaction) -> None:
-    await transaction.execute("UPDATE workspaces SET documents_read = 1")
+    await transaction.execute("UPDATE workspaces SET documents_were_read = 1")
 
 
 async def _dump(table: str, transaction: Transaction) -> Sequence[Row]:

@@ -9,10 +9,10 @@ from octavo.documents import merged
 from octavo.model.accounts.access_limits import READ, AccessLimits, parse_scopes
 from octavo.model.accounts.api_key import ApiKey, KeyId
 from octavo.model.files.confinement import Confinement
-from octavo.model.identity import AccountId, FileId, Position, WorkspaceId
+from octavo.model.identity import START, AccountId, FileId, Position, RevisionId, WorkspaceId
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import api_keys, files, folder_feed
-from octavo.store.scripts.feed import FeedSlice, live_at
+from octavo.store.scripts.feed import FeedSlice, Since, live_at
 from tests.fakes.notebook import Notebook
 from tests.store.scripts.test_changesets import Opened, on_sqlite
 
@@ -26,9 +26,16 @@ ROOMY = 1 << 30
 
 
 async def page(
-    notebook: Notebook, after: int, limit: int = 100, *, texts: bool = False, most: int = ROOMY
+    notebook: Notebook,
+    after: int,
+    mark: RevisionId | None = None,
+    limit: int = 100,
+    *,
+    texts: bool = False,
+    most: int = ROOMY,
 ) -> FeedSlice:
-    script = folder_feed.folder_feed(VAULT, Position(after), limit, most, TEA, texts=texts)
+    since = Since(Position(after), mark)
+    script = folder_feed.folder_feed(VAULT, since, limit, most, TEA, texts=texts)
     found = await notebook.store.read_much(script)
     assert found is not None
     return found
@@ -39,27 +46,27 @@ class Device:
 
     def __init__(self, notebook: Notebook) -> None:
         self.notebook = notebook
-        self.after = 0
+        self.after = START
         self.files: dict[str, str] = {}
         self.heard: set[str] = set()
 
     async def sync(self, limit: int, pages: int = 1_000) -> None:
         for _ in range(pages):
-            found = await page(self.notebook, self.after, limit)
+            found = await page(self.notebook, *self.after, limit)
             assert [each.revision.position for each in found.entries] == sorted(
                 each.revision.position for each in found.entries
             )
             for each in found.entries:
                 revision = each.revision
                 assert TEA.covers(revision.path) or revision.state == "purged"
-                assert self.after < revision.position <= found.following
+                assert self.after.position < revision.position <= found.following.position
                 self.heard.add(revision.file_id)
                 if revision.state == "live":
                     self.files[revision.file_id] = revision.path
                 else:
                     self.files.pop(revision.file_id, None)
             self.after = found.following
-            if found.following == found.position:
+            if found.following == found.cursor:
                 return
 
 
@@ -124,7 +131,7 @@ class FolderFeeds:
         assert (gone.revision.state, gone.revision.path) == ("deleted", "tea/a.md")
         assert (gone.revision.position, gone.text) == (2, None)
         after = await page(notebook, 2)
-        assert (after.entries, after.following, after.position) == ([], 3, 3)
+        assert (after.entries, after.following, after.cursor.position) == ([], after.cursor, 3)
 
     async def test_purge_is_listed_for_those_who_knew_the_file(self, notebook: Notebook) -> None:
         for file, path in {"a": "TEA/a.md", "b": "b.md", "c": "tea/c.md"}.items():
@@ -149,16 +156,15 @@ class FolderFeeds:
         await notebook.write("d", "x" * 1_000, "d.md")
         first = await page(notebook, 0, texts=True, most=20)
         assert [each.text for each in first.entries] == ["x" * 10] * 2
-        rest = await page(notebook, first.following, texts=True, most=20)
-        assert ([each.text for each in rest.entries], rest.following) == (["x" * 10], 4)
+        rest = await page(notebook, *first.following, texts=True, most=20)
+        assert ([each.text for each in rest.entries], rest.following.position) == (["x" * 10], 4)
         alone = await page(notebook, 0, texts=True, most=5)
-        assert (alone.texts, alone.following) == (False, 1)
+        assert (alone.texts, alone.following.position) == (False, 1)
         assert [each.text for each in alone.entries] == [None]
 
     async def test_unknown_workspace_has_no_feed(self, notebook: Notebook) -> None:
-        script = folder_feed.folder_feed(
-            WorkspaceId("none"), Position(0), 1, ROOMY, TEA, texts=False
-        )
+        none = WorkspaceId("none")
+        script = folder_feed.folder_feed(none, Since(Position(0)), 1, ROOMY, TEA, texts=False)
         assert await notebook.store.read_much(script) is None
 
     async def test_files_are_listed_in_pages_whatever_is_outside(

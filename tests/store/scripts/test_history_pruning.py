@@ -29,7 +29,7 @@ from octavo.model.files.plan import plan
 from octavo.model.files.retention import DAY, HOUR, Retention
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
-from octavo.model.identity import Epoch, FileId, MutationId, Position, RevisionId
+from octavo.model.identity import START, Epoch, FileId, MutationId, Position, RevisionId
 from octavo.store import Store
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import history_pruning
@@ -57,7 +57,7 @@ class History:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.tree = Tree()
-        self.position = Position(0)
+        self.cursor = START
 
     async def change(
         self, operation: ChangeOperation, age: int, *, receipt: bool = False
@@ -67,10 +67,10 @@ class History:
             MutationId(f"m{number}"), fingerprint([operation]), ANN, (operation,), receipt
         )
         made = plan(
-            self.tree, self.position, changeset, NOW - age, lambda: f"r{number}", PlainDocuments()
+            self.tree, self.cursor, changeset, NOW - age, lambda: f"r{number}", PlainDocuments()
         )
-        await self.store.write(commit_changesets(VAULT, self.position, [made], NOW - age))
-        self.position = made.position
+        await self.store.write(commit_changesets(VAULT, self.cursor, [made], NOW - age))
+        self.cursor = made.cursor
         [change] = made.changes
         self.tree.put(change.head)
         return change.head
@@ -144,7 +144,7 @@ class Housekeeping:
         assert await history.count("revisions") + await history.count("files") == 10
 
     async def test_document_that_has_a_pruned_text_goes_with_it(self, history: History) -> None:
-        await history.execute("UPDATE workspaces SET documents_read = 1")
+        await history.execute("UPDATE workspaces SET documents_were_read = 1")
         await history.note("a", *(30 * DAY + 5 - number for number in range(5)))
         assert await history.count("documents") == 1
         await history.keeper(Retention(0, 0, 1)).round()
@@ -163,7 +163,7 @@ class Housekeeping:
         base = initial(head.content_id, "30")
         device = Device.kept(base, 7)
         put = ChangedDocument(FileId("a"), TextDocument(base, head.content_id), None)
-        await history.store.write(store_documents(VAULT, history.position, [put]))
+        await history.store.write(store_documents(VAULT, history.cursor, [put]))
         for position in (2, 3):
             before = device.vector()
             if position == 2:
@@ -220,10 +220,10 @@ class Housekeeping:
         update = UpdateFile(FileId("a"), frozenset({made[-1]}), text)
         name = MutationId(f"m{next(_numbers)}")
         changeset = Changeset(name, fingerprint([update]), ANN, (update,), True)
-        tree, position = history.tree, history.position
-        unchanged = plan(tree, position, changeset, NOW, lambda: "none", PlainDocuments())
+        tree, cursor = history.tree, history.cursor
+        unchanged = plan(tree, cursor, changeset, NOW, lambda: "none", PlainDocuments())
         assert [each.outcome for each in unchanged.changes] == ["unchanged"]
-        await history.store.write(commit_changesets(VAULT, position, [unchanged], NOW))
+        await history.store.write(commit_changesets(VAULT, cursor, [unchanged], NOW))
         assert [*await history.store.read_much(receipts(VAULT, [name]))] == [name]
         for age in (3, 2):
             head = history.tree.heads[FileId("a")].revision_id

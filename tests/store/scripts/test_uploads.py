@@ -18,7 +18,15 @@ from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.files.plan import plan
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
-from octavo.model.identity import AccountId, Digest, FileId, MutationId, Position, WorkspaceId
+from octavo.model.identity import (
+    START,
+    AccountId,
+    Digest,
+    FileId,
+    MutationId,
+    Position,
+    WorkspaceId,
+)
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, blob_key
 from octavo.store.postgres import open_postgres
@@ -65,25 +73,25 @@ class Attached:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._tree = Tree()
-        self._position = Position(0)
+        self._cursor = START
 
     async def push(self, *operations: ChangeOperation) -> Revision:
         """Commit operations; return the head of the first."""
-        number = self._position + 1
+        number = self._cursor.position + 1
         changeset = Changeset(MutationId(f"m{number}"), fingerprint(operations), ANN, operations)
         revisions = iter(range(100))
         made = plan(
             self._tree,
-            self._position,
+            self._cursor,
             changeset,
             0,
             lambda: f"r{number}.{next(revisions)}",
             PlainDocuments(),
         )
-        await self._store.write(commit_changesets(VAULT, self._position, [made], 0))
+        await self._store.write(commit_changesets(VAULT, self._cursor, [made], 0))
         for change in made.changed:
             self._tree.put(change.head)
-        self._position = made.position
+        self._cursor = made.cursor
         return made.changes[0].head
 
 

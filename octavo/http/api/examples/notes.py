@@ -129,6 +129,7 @@ def _entry(head: Json, text: str) -> Json:
 _RECEIPT: Json = {
     "mutationId": _UPDATE,
     "position": 8,
+    "mark": _UPDATED["id"],
     "changes": [_change("updated", _UPDATED)],
 }
 _HEALTH = Example(response={"status": "alive"})
@@ -311,6 +312,7 @@ NOTES: dict[str, Example] = {
         response={
             "mutationId": _RESTORED["mutationId"],
             "position": _RESTORED["position"],
+            "mark": _RESTORED["id"],
             "changes": [_change("restored", _RESTORED)],
             "kept": [{"fileId": _SOURDOUGH, "path": _SOURDOUGH_PATH, "reason": "changed_since"}],
         },
@@ -413,7 +415,9 @@ NOTES: dict[str, Example] = {
                 _entry(_UPDATED, _BAKED_TEXT),
             ],
             "next": 8,
+            "nextMark": _UPDATED["id"],
             "position": 8,
+            "mark": _UPDATED["id"],
             "more": False,
         }
     ),

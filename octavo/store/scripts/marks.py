@@ -1,0 +1,136 @@
+"""Marks: which cursors belong to the history that the database has.
+
+A history can be taken back, by a restored backup, a disk that was put back, or a failover that lost
+commits. Then the same positions are given again, with other marks. A cursor is known if a revision
+of its position has its mark, or had: what history pruning removes is remembered for a while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from octavo.model.identity import START, Cursor, Position, RevisionId, WorkspaceId
+from octavo.store.scripts.revision_rows import WORKSPACE
+from octavo.store.transaction import Row, Script, Transaction, Value, single_statement
+
+MAX_ROWS = 500
+"""Rows that one step deletes."""
+
+_MARKS = (("files", "revision_id"), ("revisions", "revision_id"), ("removed_marks", "mark_id"))
+CURSOR = "workspaces.position, workspaces.mark_id"
+"""The columns of the cursor of a workspace, as `cursor_of` takes them."""
+_CURSOR = f"SELECT {CURSOR} FROM workspaces WHERE id = $1::uuid"
+_MARKED = " UNION ALL ".join(
+    f"SELECT 1 FROM {table} WHERE {table}.workspace = workspaces.number"
+    f" AND {table}.position = {{position}} AND {table}.{column} = {{mark}}::uuid"
+    for table, column in _MARKS
+)
+_MARK_AT = (
+    " UNION ALL ".join(
+        f"SELECT {column} AS mark_id FROM {table}"
+        f" WHERE {table}.workspace = {WORKSPACE} AND {table}.position = $2"
+        for table, column in _MARKS
+    )
+    + " LIMIT 1"
+)
+_REMEMBER = """
+    INSERT INTO removed_marks (workspace, position, mark_id, removed_at)
+    VALUES ($1, $2, $3::uuid, $4) ON CONFLICT DO NOTHING
+"""
+
+
+class CursorUnknown(Exception):
+    """The history of the workspace does not have a cursor; ``cursor`` is that of the workspace."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        super().__init__(cursor)
+        self.cursor = cursor
+
+
+def is_known(cursor: int) -> str:
+    """Return a column: 1 if the history of a workspace has the cursor in ``$cursor`` and the next.
+
+    The statement is over the table ``workspaces``.
+    """
+    position, mark = f"${cursor}", f"${cursor + 1}"
+    return f"""
+        CASE WHEN workspaces.position = {position} AND workspaces.mark_id = {mark}::uuid THEN 1
+            WHEN {position} = 0 THEN 1
+            WHEN EXISTS ({_MARKED.format(position=position, mark=mark)}) THEN 1
+            ELSE 0 END
+    """
+
+
+_KNOWN = f"SELECT {CURSOR}, {is_known(2)} FROM workspaces WHERE id = $1::uuid"
+
+
+def cursor_of_row(row: Row) -> Cursor:
+    """Return the cursor that a row begins with."""
+    return Cursor(Position(row[0]), RevisionId(row[1]))
+
+
+def cursor_of(workspace_id: WorkspaceId) -> Script[Cursor | None]:
+    """Return the cursor of the newest changeset; None without the workspace."""
+
+    @single_statement
+    async def read_cursor(transaction: Transaction) -> Cursor | None:
+        row = await transaction.fetch_one(_CURSOR, workspace_id)
+        return None if row is None else cursor_of_row(row)
+
+    return read_cursor
+
+
+def checked_cursor(
+    workspace_id: WorkspaceId, cursor: Cursor = START
+) -> Script[tuple[Cursor, bool] | None]:
+    """Return the cursor of the newest changeset, and whether ``cursor`` is known.
+
+    None without the workspace.
+    """
+
+    @single_statement
+    async def read_cursor(transaction: Transaction) -> tuple[Cursor, bool] | None:
+        row = await transaction.fetch_one(_KNOWN, workspace_id, *cursor)
+        return None if row is None else (cursor_of_row(row), bool(row[2]))
+
+    return read_cursor
+
+
+async def cursor_at(
+    transaction: Transaction, workspace_id: WorkspaceId, position: Position, newest: Cursor
+) -> Cursor:
+    """Return the cursor of an earlier position, or ``newest``, which is that of the workspace."""
+    if position == newest.position:
+        return newest
+    row = await transaction.fetch_one(_MARK_AT, workspace_id, position)
+    return START if row is None else Cursor(position, RevisionId(row[0]))
+
+
+async def remember_marks(
+    transaction: Transaction, rows: Sequence[tuple[int, int, str]], now: int
+) -> None:
+    """Remember the marks of revisions that are removed at ``now`` (ms).
+
+    Each row has the number of the workspace, the position and the id of the revision.
+    """
+    values: list[tuple[Value, ...]] = [(*row, now) for row in rows]
+    await transaction.execute_many(_REMEMBER, values)
+
+
+def expire_marks(before: int) -> Script[bool]:
+    """Forget some marks that were removed before a time (ms); return whether there may be more."""
+
+    async def delete_marks(transaction: Transaction) -> bool:
+        rows = await transaction.fetch_all(
+            "SELECT workspace, position, mark_id FROM removed_marks WHERE removed_at < $1 LIMIT $2",
+            before,
+            MAX_ROWS,
+        )
+        await transaction.execute_many(
+            "DELETE FROM removed_marks WHERE workspace = $1 AND position = $2"
+            " AND mark_id = $3::uuid",
+            rows,
+        )
+        return len(rows) == MAX_ROWS
+
+    return delete_marks

@@ -1,0 +1,244 @@
+"""The database is put back to an earlier moment while processes keep what they have read of it.
+
+As after a failover that lost commits, or a data folder that was put back.
+"""
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+
+import pytest
+import trio
+
+from octavo.actors.workspace.messages import NoWorkspace
+from octavo.model.files.changeset import DeleteFile, PurgeFile
+from octavo.model.identity import FileId, Position
+from octavo.model.refusal import (
+    EpochMismatch,
+    FileMissing,
+    HeadMoved,
+    PathConflict,
+)
+from octavo.store.scripts.feed import Since, feed
+from octavo.store.scripts.marks import CursorUnknown
+from octavo.store.sqlite import InlineStore, open_inline
+from tests.actors.workspace.test_actor import text_of
+from tests.actors.workspace.test_documents import device_of, head_id, lacking, save_of, take
+from tests.fakes.inline_documents import inline_documents
+from tests.fakes.workspace_rig import VAULT, Rig, create_workspace, edit, note, serving
+
+
+@dataclass
+class Disk:
+    """A database that can be put back to a moment."""
+
+    store: InlineStore
+    kept: sqlite3.Connection = field(default_factory=lambda: sqlite3.connect(":memory:"))
+
+    def keep(self) -> None:
+        """Remember this moment."""
+        self.store._connection.backup(self.kept)
+
+    def put_back(self) -> None:
+        """Return to the moment that was kept last."""
+        self.kept.backup(self.store._connection)
+
+
+@pytest.fixture
+async def disk() -> AsyncIterator[Disk]:
+    store = open_inline()
+    await create_workspace(store)
+    disk = Disk(store)
+    yield disk
+    disk.kept.close()
+    store.close()
+
+
+@pytest.fixture
+async def here(disk: Disk) -> AsyncIterator[Rig]:
+    async with serving(disk.store, shared=True, documents=inline_documents(client=101)) as rig:
+        yield rig
+
+
+@pytest.fixture
+async def there(disk: Disk, here: Rig) -> AsyncIterator[Rig]:
+    documents = inline_documents(client=102)
+    async with serving(disk.store, shared=True, documents=documents, name="s") as rig:
+        rig.ids = here.ids
+        yield rig
+
+
+async def test_save_that_expects_a_lost_revision_is_refused(disk: Disk, here: Rig) -> None:
+    await here.push(note("a", "a.md", "one"))
+    disk.keep()
+    await here.push(edit("r0", text="two"))
+    lost = await head_id(here)
+    disk.put_back()
+    assert isinstance(await here.refusal(edit(lost, text="three")), HeadMoved)
+    await here.push(edit("r0", text="four"))
+    assert await text_of(here, "a") == "four"
+
+
+async def test_save_of_another_process_at_the_same_position_is_not_replaced(
+    disk: Disk, here: Rig, there: Rig
+) -> None:
+    await here.push(note("a", "a.md", "one"))
+    disk.keep()
+    await here.push(edit("r0", text="lost"))
+    lost = await head_id(here)
+    disk.put_back()
+    # Both processes have position 2, of different histories.
+    await there.push(edit("r0", text="theirs"))
+    assert isinstance(await here.refusal(edit(lost, text="ours")), HeadMoved)
+    assert await text_of(here, "a") == "theirs"
+
+
+@pytest.mark.parametrize("later", [0, 1, 3])
+async def test_everything_is_read_anew_wherever_the_new_history_is(
+    disk: Disk, here: Rig, there: Rig, later: int
+) -> None:
+    await here.push(note("a", "a.md", "one"), note("b", "b.md"))
+    disk.keep()
+    await here.push(edit("r0", text="lost"))
+    await here.push(note("c", "c.md"), DeleteFile(FileId("b"), frozenset({"r1"})))
+    disk.put_back()
+    for number in range(later):
+        await there.push(note(f"new{number}", f"new{number}.md"))
+    assert await here.head("c") is None
+    for file in ("a", "b", *[f"new{number}" for number in range(later)]):
+        assert await here.head(file) == await there.head(file)
+        head = await here.head(file)
+        assert head is not None
+        assert head.state == "live"
+
+
+async def test_lost_deletion_and_a_new_note_are_not_both_at_one_path(disk: Disk, here: Rig) -> None:
+    await here.push(note("a", "a.md"))
+    disk.keep()
+    await here.push(DeleteFile(FileId("a"), frozenset({"r0"})))
+    disk.put_back()
+    assert isinstance(await here.refusal(note("b", "a.md")), PathConflict)
+
+
+async def test_edit_of_a_note_that_was_lost_is_refused(disk: Disk, here: Rig) -> None:
+    await here.push(note("a", "a.md"))
+    disk.keep()
+    await here.push(note("b", "b.md"))
+    lost = await head_id(here, "b")
+    disk.put_back()
+    refusal = await here.refusal(edit(lost, file="b", text="x"), edit("r0", text="y"))
+    assert isinstance(refusal, FileMissing)
+    assert await text_of(here, "a") == "text"
+
+
+async def test_purge_that_was_lost_leaves_the_note_deleted(disk: Disk, here: Rig) -> None:
+    await here.push(note("a", "a.md"))
+    await here.push(DeleteFile(FileId("a"), frozenset({"r0"})))
+    disk.keep()
+    await here.push(PurgeFile(FileId("a")))
+    disk.put_back()
+    head = await here.head("a")
+    assert head is not None
+    assert head.state == "deleted"
+
+
+async def test_workspace_that_was_lost_is_gone(here: Rig, disk: Disk) -> None:
+    disk.keep()
+    other = VAULT.replace("v", "w")
+    await create_workspace(disk.store, other)  # type: ignore[arg-type]
+    await here.push(note("a", "a.md"), workspace_id=other)  # type: ignore[arg-type]
+    disk.put_back()
+    with pytest.raises(NoWorkspace):
+        await here.push(note("b", "b.md"), workspace_id=other)  # type: ignore[arg-type]
+
+
+async def test_cursor_of_the_new_history_is_announced(disk: Disk, here: Rig) -> None:
+    await here.push(note("a", "a.md"))
+    disk.keep()
+    await here.push(edit("r0", text="two"))
+    disk.put_back()
+    await here.head("a")
+    assert here.announced[-2:] == [2, 1]
+
+
+async def test_document_with_lost_edits_is_saved_by_others(
+    disk: Disk, here: Rig, there: Rig
+) -> None:
+    await here.push(note("a", "a.md", "start"))
+    device, other = await device_of(here, 7), await device_of(here, 8)
+    disk.keep()
+    device.insert(0, "lost ")
+    await here.push(save_of(device))
+    take(device, await lacking(here, device))
+    disk.put_back()
+    device.insert(0, "more ")
+    # It has edits that are based on lost ones: the server can't merge them.
+    refusal = await here.refusal(save_of(device))
+    assert not isinstance(refusal, EpochMismatch)
+    for rig in (here, there, here):
+        other.insert(0, "x")
+        await rig.push(save_of(other))
+        take(other, await lacking(rig, other))
+    assert await text_of(here, "a") == other.text == "xxxstart"
+
+
+@pytest.mark.parametrize("asleep", [False, True])
+async def test_edits_of_the_server_after_the_loss_differ_from_the_lost_ones(
+    disk: Disk, asleep: bool
+) -> None:
+    documents = inline_documents(client=101)
+    async with AsyncExitStack() as stack:
+        rig = await stack.enter_async_context(serving(disk.store, shared=True, documents=documents))
+        await rig.push(note("a", "a.md", "start"))
+        device = await device_of(rig)
+        disk.keep()
+        await rig.push(edit("r0", text="lost start"))
+        # The device has the edit of the server, which is lost then.
+        take(device, await lacking(rig, device))
+        assert device.text == "lost start"
+        if asleep:
+            await stack.aclose()
+            rig = await stack.enter_async_context(
+                serving(disk.store, shared=True, documents=documents, name="later")
+            )
+        disk.put_back()
+        await rig.push(edit("r0", text="start anew"))
+        take(device, await lacking(rig, device))
+        assert device.text == "lost start anew"
+
+
+async def test_cursor_of_a_device_is_unknown_after_the_loss(disk: Disk, here: Rig) -> None:
+    await here.push(note("a", "a.md"))
+    disk.keep()
+    lost = await here.push(edit("r0", text="lost"))
+    disk.put_back()
+    found = await here.push(edit("r0", text="new"))
+    with pytest.raises(CursorUnknown) as unknown:
+        await disk.store.read(feed(VAULT, Since(*lost.cursor), 10, 1000, texts=True))
+    assert unknown.value.cursor == found.cursor
+    page = await disk.store.read(feed(VAULT, Since(*found.cursor), 10, 1000, texts=True))
+    assert page is not None
+    assert page.entries == []
+    # Without a mark, the position alone decides.
+    page = await disk.store.read(feed(VAULT, Since(Position(2)), 10, 1000, texts=True))
+    assert page is not None
+
+
+async def test_saves_of_two_processes_never_replace_each_other_whatever_is_lost(
+    disk: Disk, here: Rig, there: Rig
+) -> None:
+    await here.push(note("a", "a.md", "0"))
+    head = await head_id(here)
+    for round_ in range(8):
+        disk.keep()
+        await here.push(edit(head, text=f"lost {round_}"))
+        lost = await head_id(here)
+        disk.put_back()
+        await there.push(edit(head, text=f"{round_}"))
+        head = await head_id(there)
+        async with trio.open_nursery() as nursery:
+            for rig in (here, there):
+                nursery.start_soon(rig.refusal, edit(lost, text="again"))
+        assert await head_id(here) == head
+        assert await text_of(here, "a") == f"{round_}"
