@@ -11,7 +11,7 @@ from octavo.model.identity import WorkspaceId
 from octavo.model.search import ANY_HEAD, HeadFilter, Query, Ranked, finders_of, ranked
 from octavo.search.searched_texts import SearchedTexts
 from octavo.store import IndexDamaged, Store, StoreUnavailable
-from octavo.store.scripts.index_backlog import WORDS
+from octavo.store.scripts.index_backlog import WORDS, workspaces_to_index
 from octavo.store.scripts.searching import candidates
 
 R = TypeVar("R")
@@ -81,6 +81,12 @@ class NoteSearch:
             await renew_damaged_words(self._store, error)
             complete = await catch_up(self._store, WORDS, where.workspaces)
             found = await self._store.read_much(script)
+        if complete and not found.candidates:
+            # The index of words may have been emptied since, because it was damaged.
+            waiting = await self._store.read(workspaces_to_index(WORDS, where.workspaces))
+            if waiting:
+                complete = await catch_up(self._store, WORDS, waiting)
+                found = await self._store.read_much(script)
 
         def rank() -> tuple[list[Ranked], R]:
             best = ranked(found.candidates, finders_of(query))
