@@ -60,6 +60,9 @@ class Sites:
                     changed = await self._store.read_much(changed_since(workspace, START))
                 assert changed is not None
                 reached, changes = changed
+                if reached == START and len(found):
+                    # The workspace is gone, and another one may get its number.
+                    found = SiteMap(self._shapes)
                 if len(changes) > _STEP:
                     # Nobody else sees a map that is not complete.
                     self._maps.pop(workspace, None)

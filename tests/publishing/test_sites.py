@@ -4,6 +4,7 @@ from octavo.model.identity import Cursor, WorkspaceId
 from octavo.model.publishing.link import LinkTarget
 from octavo.publishing.sites import Sites
 from octavo.store.scripts.site_changes import place_of
+from octavo.store.scripts.workspaces import delete
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.notes_api import NotesApi, opened
 
@@ -77,6 +78,23 @@ async def test_map_follows_a_history_that_came_to_the_same_position_on_another_w
         store.inner = other.store
         assert await paths(other, sites) == []
         assert (await sites.get(*now)).cursor == now[1]
+
+
+async def test_files_of_a_workspace_that_is_gone_are_in_no_map() -> None:
+    async with opened() as api, opened() as earlier:
+        store = FaultyStore(api.store)
+        sites = Sites(store)
+        await api.note("secret.md")
+        assert await paths(api, sites) == ["secret.md"]
+        await api.note("b.md")
+        read_before = await place(api)
+        await api.store.write(delete(WorkspaceId(api.workspace_id)))
+        assert len(await sites.get(*read_before)) == 0
+        # After a history was taken back, its number is given again.
+        await earlier.note("x.md")
+        assert (await place(earlier))[0] == read_before[0]
+        store.inner = earlier.store
+        assert await paths(earlier, sites) == ["x.md"]
 
 
 async def test_map_that_is_exact_is_not_read_again() -> None:
