@@ -50,6 +50,7 @@ class Hub(NoticeHub[str]):
         self.encoded: list[str] = []
         self.stored: dict[WorkspaceId, Cursor] = {}
         self.reads = 0
+        self.silent = False
         self.react: Callable[[], None] = lambda: None
         super().__init__(self._encode_it, self._read_it)
 
@@ -59,6 +60,8 @@ class Hub(NoticeHub[str]):
 
     async def _read_it(self, workspace_id: WorkspaceId) -> Cursor | None:
         self.reads += 1
+        if self.silent:
+            await trio.sleep_forever()
         found = self.stored.get(workspace_id)
         await trio.lowlevel.checkpoint()
         self.react()
@@ -299,11 +302,7 @@ async def test_notices_go_on_while_the_store_does_not_respond() -> None:
         recorder = hub.recorder(VAULT, OTHER)
         hub.tell(VAULT, 5)
         await wait_all_tasks_blocked()
-
-        async def silent(_: WorkspaceId) -> None:
-            await trio.sleep_forever()
-
-        hub._read = silent
+        hub.silent = True
         hub.announce(VAULT, at(4))
         hub.tell(OTHER, 1)
         hub.tell(VAULT, 6)

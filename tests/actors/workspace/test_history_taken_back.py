@@ -5,8 +5,9 @@ As after a failover that lost commits, or a data folder that was put back.
 
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 import trio
@@ -34,22 +35,25 @@ class Disk:
     """A database that can be put back to a moment."""
 
     store: InlineStore
+    path: Path
     kept: sqlite3.Connection = field(default_factory=lambda: sqlite3.connect(":memory:"))
 
     def keep(self) -> None:
         """Remember this moment."""
-        self.store._connection.backup(self.kept)
+        with closing(sqlite3.connect(self.path)) as database:
+            database.backup(self.kept)
 
     def put_back(self) -> None:
         """Return to the moment that was kept last."""
-        self.kept.backup(self.store._connection)
+        with closing(sqlite3.connect(self.path)) as database:
+            self.kept.backup(database)
 
 
 @pytest.fixture
-async def disk() -> AsyncIterator[Disk]:
-    store = open_inline()
+async def disk(tmp_path: Path) -> AsyncIterator[Disk]:
+    store = open_inline(tmp_path / "octavo.sqlite3")
     await create_workspace(store)
-    disk = Disk(store)
+    disk = Disk(store, tmp_path / "octavo.sqlite3")
     yield disk
     disk.kept.close()
     store.close()
