@@ -10,7 +10,6 @@ from octavo.store import Script, Store
 from octavo.store.scripts import (
     audit,
     invitations,
-    marks,
     oauth_clients,
     oauth_grants,
     outbox,
@@ -20,7 +19,7 @@ from octavo.store.scripts import (
     restorations,
     usage,
 )
-from octavo.store.scripts.expiry import expire_receipts, expire_sessions
+from octavo.store.scripts.expiry import expire_marks, expire_receipts, expire_sessions
 
 RECEIPT_DAYS = 31
 """Days that a receipt, or the result of a restoration, is kept; the API promises 30."""
@@ -71,7 +70,7 @@ def retention_job(store: Store, settings: Settings, life: SessionLife) -> Retent
         steps=(
             lambda now: expire_receipts(now - RECEIPT_DAYS * 86_400_000),
             lambda now: restorations.expire(now - RECEIPT_DAYS * 86_400_000),
-            lambda now: marks.expire_marks(now - MARK_DAYS * 86_400_000),
+            lambda now: expire_marks(now - MARK_DAYS * 86_400_000),
             end_sessions,
             lambda now: audit.expire(now - audit_time),
             lambda _: audit.expire_refusals(),

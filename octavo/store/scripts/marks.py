@@ -13,9 +13,6 @@ from octavo.model.identity import START, Cursor, Position, RevisionId, Workspace
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.transaction import Row, Script, Transaction, Value, single_statement
 
-MAX_ROWS = 500
-"""Rows that one step deletes."""
-
 _MARKS = (("files", "revision_id"), ("revisions", "revision_id"), ("removed_marks", "mark_id"))
 CURSOR = "workspaces.position, workspaces.mark_id"
 """The columns of the cursor of a workspace, as `cursor_of` takes them."""
@@ -99,11 +96,12 @@ def checked_cursor(
 async def cursor_at(
     transaction: Transaction, workspace_id: WorkspaceId, position: Position, newest: Cursor
 ) -> Cursor:
-    """Return the cursor of an earlier position, or ``newest``, which is that of the workspace."""
+    """Return the cursor of the position of a revision; ``newest`` is that of the workspace."""
     if position == newest.position:
         return newest
     row = await transaction.fetch_one(_MARK_AT, workspace_id, position)
-    return START if row is None else Cursor(position, RevisionId(row[0]))
+    assert row is not None  # a revision has this position
+    return Cursor(position, RevisionId(row[0]))
 
 
 async def remember_marks(
@@ -115,22 +113,3 @@ async def remember_marks(
     """
     values: list[tuple[Value, ...]] = [(*row, now) for row in rows]
     await transaction.execute_many(_REMEMBER, values)
-
-
-def expire_marks(before: int) -> Script[bool]:
-    """Forget some marks that were removed before a time (ms); return whether there may be more."""
-
-    async def delete_marks(transaction: Transaction) -> bool:
-        rows = await transaction.fetch_all(
-            "SELECT workspace, position, mark_id FROM removed_marks WHERE removed_at < $1 LIMIT $2",
-            before,
-            MAX_ROWS,
-        )
-        await transaction.execute_many(
-            "DELETE FROM removed_marks WHERE workspace = $1 AND position = $2"
-            " AND mark_id = $3::uuid",
-            rows,
-        )
-        return len(rows) == MAX_ROWS
-
-    return delete_marks

@@ -34,8 +34,9 @@ from octavo.model.identity import (
 )
 from octavo.store import Script, Store, Transaction
 from octavo.store.postgres import open_postgres
-from octavo.store.scripts import marks
+from octavo.store.scripts import expiry
 from octavo.store.scripts.changesets import PositionMoved, commit_changesets, store_documents
+from octavo.store.scripts.expiry import expire_marks
 from octavo.store.scripts.feed import FeedSlice, Since, all_heads, feed, heads_after
 from octavo.store.scripts.folder_feed import folder_feed
 from octavo.store.scripts.history_pruning import FileKey, prune_file
@@ -43,7 +44,6 @@ from octavo.store.scripts.marks import (
     CursorUnknown,
     checked_cursor,
     cursor_of,
-    expire_marks,
 )
 from octavo.store.scripts.site_changes import changed_since, place_of
 from octavo.store.scripts.sweeping import sweep
@@ -256,7 +256,7 @@ class Marks:
     ) -> None:
         await some_changes(history)
         await history.prune()
-        monkeypatch.setattr(marks, "MAX_ROWS", 4)
+        monkeypatch.setattr(expiry, "MAX_ROWS", 4)
         left = [await history.removed()]
         while await history.store.write(expire_marks(NOW + 1)):
             left.append(await history.removed())
