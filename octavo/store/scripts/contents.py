@@ -1,12 +1,21 @@
-"""The contents of revisions, texts and images, by their numbers."""
+"""The contents of revisions: texts and images."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from octavo.model.files.image import ObjectId, UploadedImage
+from octavo.model.identity import FileId, WorkspaceId
+from octavo.store.compression import undamaged
+from octavo.store.scripts.revision_rows import WORKSPACE
+from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Transaction
 
+_TEXTS = f"""
+    SELECT files.file_id, contents.compressed
+    FROM files JOIN contents ON contents.number = files.content
+    WHERE files.workspace = {WORKSPACE} AND files.file_id IN ($ids)
+"""
 _INSERT_IMAGE = """
     INSERT INTO images (number, blob, width, height, frames)
     SELECT $1, blob, width, height, frames FROM uploads WHERE id = $2::uuid
@@ -29,6 +38,18 @@ class UploadGone(Exception):
     def __init__(self, object_ids: Sequence[ObjectId]) -> None:
         super().__init__(object_ids)
         self.object_ids = frozenset(object_ids)
+
+
+async def texts_of(
+    transaction: Transaction, workspace_id: WorkspaceId, file_ids: Sequence[FileId]
+) -> dict[FileId, str]:
+    """Return the texts of heads by their files.
+
+    Images and purged files are left out, and damaged texts.
+    """
+    rows = await select_in(transaction, _TEXTS, workspace_id, file_ids)
+    found = ((FileId(row[0]), undamaged(row[1])) for row in rows)
+    return {file_id: text for file_id, text in found if text is not None}
 
 
 async def insert_images(

@@ -14,10 +14,10 @@ from octavo.model.files.confinement import Confinement
 from octavo.model.files.feed import page_end
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.store.scripts.contents import texts_of
 from octavo.store.scripts.feed import FeedSlice, Since, heads_between, read_cursor_since
 from octavo.store.scripts.files import StoredFile
 from octavo.store.scripts.folder_purges import purged_within
-from octavo.store.scripts.head_texts import texts_of
 from octavo.store.scripts.marks import cursor_at
 from octavo.store.scripts.revision_rows import WORKSPACE, from_both, revision_of
 from octavo.store.scripts.select_in import select_in

@@ -17,7 +17,7 @@ from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.search.portions import overlapping, portions_of
 from octavo.store.compression import undamaged
-from octavo.store.scripts.head_texts import texts_of
+from octavo.store.scripts.contents import texts_of
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import execute_each, select_in
 from octavo.store.transaction import (

@@ -23,7 +23,7 @@ from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.links import keys_of_link, keys_of_path, links_of
 from octavo.model.links.extraction import LinkKind
 from octavo.model.links.resolution import LONGEST_TARGET
-from octavo.store.scripts.head_texts import texts_of
+from octavo.store.scripts.contents import texts_of
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import execute_each, select_in
 from octavo.store.transaction import Transaction, Value

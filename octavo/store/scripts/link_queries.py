@@ -17,7 +17,7 @@ from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.model.links import has_heading, headings_of, keys_of_path
 from octavo.model.links.extraction import LinkKind
 from octavo.store.compression import text_of, undamaged
-from octavo.store.scripts.head_texts import texts_of
+from octavo.store.scripts.contents import texts_of
 from octavo.store.scripts.link_index import NoteLink, hashed, links_in, targets_of
 from octavo.store.scripts.link_view import LinkView, view_links
 from octavo.store.scripts.revision_rows import WORKSPACE

@@ -10,8 +10,8 @@ from octavo.model.files.confinement import Confinement, both_in
 from octavo.model.files.path import range_below
 from octavo.model.identity import AccountId, FileId, RevisionId, WorkspaceId
 from octavo.model.search import ANY_HEAD, Candidate, HeadFilter, Query, SearchedText
+from octavo.store.scripts.contents import texts_of
 from octavo.store.scripts.files import live_paths
-from octavo.store.scripts.head_texts import texts_of
 from octavo.store.transaction import MatchedNote, Matching, Script, Transaction
 
 MAX_NAMED = 100
