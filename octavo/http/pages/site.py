@@ -321,10 +321,12 @@ class Site:
                 return await answer(body, values)
             except ClientLeft:
                 raise FormUnreadable("The form did not arrive completely.") from None
-            except Problem:
-                # A refused form needs no memory while the rest of it is read.
+            except Problem as problem:
+                # A refused form needs no memory while the rest of it is read; what refused it, and
+                # the errors that led to it, would keep what has arrived.
+                problem.__context__ = None
                 reservation().release()
-                raise
+                raise problem.with_traceback(None) from None
             finally:
                 await body.discard()
 

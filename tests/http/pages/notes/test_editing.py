@@ -1,17 +1,24 @@
 """Notes are written in forms."""
 
 import re
+import tracemalloc
 from html import unescape
+from typing import cast
 
 import pytest
 
+from octavo.http.contract.memory_budget import MemoryBudget
+from octavo.http.contract.reservation import Reservation, with_reservation
+from octavo.http.server.asgi import Application, Receive, Scope, Send
 from octavo.images.facts import MAX_BYTES
 from octavo.model.identity import WorkspaceId
 from octavo.publishing.member_notes import MemberNotes
 from octavo.publishing.renderings import RenderingPostponed, Renderings
+from tests.fakes.asgi_client import ask
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.page_reader import PageReader
+from tests.fakes.users_api import ORIGIN
 from tests.http.pages.notes.conftest import Vault
 from tests.http.pages.test_publications import create_workspace
 
@@ -375,6 +382,8 @@ async def test_image_that_cannot_be_kept_is_named_and_the_text_is_saved_without_
     assert await vault.texts() == {"Tea.md": "Black.\n"}
 
 
+MIB = 1024 * 1024
+PART = b'--b\r\ncontent-disposition: form-data; name="'
 LONG = 'Tea & <b>"milk"</b>\n' * 4_000
 
 
@@ -431,6 +440,60 @@ async def test_long_text_is_admitted_for_a_day_after_the_longest_session(
     vault.house.users.identity.sources.time += days * 86_400
     await ann.send_form(form, text=LONG)
     assert ann.status == status
+
+
+@pytest.mark.parametrize(
+    ("reason", "end", "status"),
+    [
+        ("without room", b"", 503),
+        ("too long", b"x" * 8 * MIB, 413),
+        ("not UTF-8", b"\xff\r\n--b--\r\n", 400),
+        ("too many parts", (b"\r\n" + PART + b'a"\r\n\r\n') * 200, 400),
+    ],
+)
+async def test_refused_text_is_freed_before_the_rest_of_the_form_arrives(
+    ann: PageReader, vault: Vault, reason: str, end: bytes, status: int
+) -> None:
+    form = await ann.form_at(f"{vault.base}/new", "Create")
+    whole = PART + b'text"\r\n\r\n' + b"x" * 3 * MIB + end
+    chunks = [whole[start : start + 64 * 1024] for start in range(0, len(whole), 64 * 1024)]
+    budget = MemoryBudget()
+    others = budget.count("others", 156 * MIB if reason == "without room" else 0)
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        given = {**scope, "http_version": "1.1", "scheme": "http"}
+        reserved = with_reservation(given, Reservation(budget, "192.0.2.7"))
+        await asgi_app(reserved, receive, send)
+
+    asgi_app = cast("Application", vault.house.app)
+    kept: list[int] = []
+
+    async def measure() -> None:
+        kept.append(tracemalloc.get_traced_memory()[0])
+
+    cookie = "; ".join(f"{name}={value}" for name, value in ann.cookies.items())
+    tracemalloc.start()
+    try:
+        response = await ask(
+            application,
+            "POST",
+            form.action,
+            headers=[
+                (b"origin", ORIGIN.encode()),
+                (b"cookie", cookie.encode()),
+                (b"content-type", b"multipart/form-data; boundary=b"),
+                (b"content-length", b"%d" % (len(whole) + 2)),
+            ],
+            body=[*chunks, b"\r\n", b"rest"],
+            before_last=measure,
+        )
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert response.status == status, response.body
+    assert most > 2 * MIB
+    assert [size < MIB for size in kept] == [True], kept
+    assert budget.held == others.size
 
 
 @pytest.mark.parametrize("change", ["none", "forged", "of another workspace"])
