@@ -85,5 +85,8 @@ class BlobWriter:
             failed, others = group.split(BlobsUnavailable)
             if failed is None or others is not None:
                 raise
-            raise failed.exceptions[0] from None
+            try:
+                raise failed.exceptions[0] from None
+            finally:
+                del failed
         return keys

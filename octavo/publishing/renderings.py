@@ -178,11 +178,12 @@ class Renderings:
             elif is_new and self._nursery is not None:
                 self._nursery.start_soon(self._make, source, making)
             await making.ended.wait()
+            if making.failure is not None:
+                raise making.failure
+            return making.note
         finally:
             making.readers -= 1
-        if making.failure is not None:
-            raise making.failure
-        return making.note
+            del making
 
     async def known(self, source: TextSource) -> RenderedNote | None:
         """Return a text as HTML if it was rendered before; None otherwise: nothing is rendered.

@@ -69,10 +69,13 @@ class GatheredReads(Generic[K, V]):
                 await self._ended.wait()
             else:
                 await self._read(read)
-        if read.error is not None:
-            # Without those of the others.
-            raise read.error.with_traceback(None)
-        return read.found.get(key)
+        try:
+            if read.error is not None:
+                # Without those of the others.
+                raise read.error.with_traceback(None)
+            return read.found.get(key)
+        finally:
+            del read
 
     async def _read(self, read: _Read[K, V]) -> None:
         if self._next is read:

@@ -226,10 +226,13 @@ async def _refusing(check: Callable[[], Awaitable[T]]) -> T:
         refusals, others = group.split(_REFUSING)
         if refusals is None:
             raise
-        refusal = _refusal_of(_first(refusals))
-        if others is None:
-            raise refusal from group
-        raise group.derive([refusal, *others.exceptions]) from group
+        try:
+            if others is None:
+                raise _refusal_of(_first(refusals)) from group
+            both = [_refusal_of(_first(refusals)), *others.exceptions]
+            raise group.derive(both) from group
+        finally:
+            del refusals, others
 
 
 def _first(group: BaseExceptionGroup[Exception]) -> Exception:

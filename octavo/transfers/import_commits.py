@@ -312,7 +312,10 @@ class ImportCommits:
                 attempts += 1
                 refusal = refused.refusal
                 if isinstance(refusal, StorageLimitReached):
-                    raise refusal from refused
+                    try:
+                        raise refusal from refused
+                    finally:
+                        del refusal
                 taken_meanwhile = isinstance(refusal, PathConflict | InvalidGraph)
                 if not taken_meanwhile or attempts > _PATHS_TRIED:
                     raise ChangesetNotAccepted(refusal.detail) from refused

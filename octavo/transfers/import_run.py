@@ -179,8 +179,11 @@ class ImportRunner:
                 # An abort removes the parts.
                 await commits.require_open()
             incomplete = await self._incomplete(commits, given)
-            if begun or incomplete.files:
-                raise incomplete from error
+            try:
+                if begun or incomplete.files:
+                    raise incomplete from error
+            finally:
+                del incomplete
             if isinstance(error, StorageLimitReached):
                 raise ImportWithoutRoom from error
             raise

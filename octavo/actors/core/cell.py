@@ -275,7 +275,10 @@ class Cell(Waiter):
                 raise
             self._reason = "crashed"
             self.last_error = single = unwrap(error)
-            raise single from single.__cause__
+            try:
+                raise single from single.__cause__
+            finally:
+                del single
         finally:
             self._mode = _Mode.SERVE
             self.mailbox.now = trio.current_time
@@ -318,11 +321,14 @@ class Cell(Waiter):
         task_error = await context.end_tasks()
         if task_error is None:
             return
-        if error is None:
-            raise task_error
-        if is_crash(error):
-            group = "the actor crashed, and one of its tasks did"
-            raise BaseExceptionGroup(group, [unwrap(error), task_error]) from None
+        try:
+            if error is None:
+                raise task_error
+            if is_crash(error):
+                group = "the actor crashed, and one of its tasks did"
+                raise BaseExceptionGroup(group, [unwrap(error), task_error]) from None
+        finally:
+            del task_error, error
 
     def _learn_message_types(self, types: MessageTypes) -> None:
         """Note what the actor accepts; refuse what was sent while that was not known."""

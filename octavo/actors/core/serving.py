@@ -94,8 +94,9 @@ class Serving:
                             envelope.fail(OutcomeUnknown(f"the reply of {path} was lost"))
                         else:
                             envelope.reply_with(value)
-                    except BaseException as error:  # noqa: BLE001 - the actor boundary
-                        self._fail(envelope, error)
+                    except BaseException as error:
+                        if not self._refused(envelope, error):
+                            raise
                     began, now = now, current_time()
                     self._count((envelope,), began, now)
                     if cell.retiring and not cell.makes_room:
@@ -104,11 +105,11 @@ class Serving:
                 if done < len(batch):
                     self._cell.mailbox.unreceive(batch[done:])
 
-    def _fail(self, envelope: Envelope[Any], error: BaseException) -> None:
-        """Reply with the failure; raise it unless it is a refusal."""
+    def _refused(self, envelope: Envelope[Any], error: BaseException) -> bool:
+        """Reply with the failure; return whether it is a refusal, after which the actor goes on."""
         if not is_crash(error):
             envelope.fail(self._cancelled("the message"))
-            raise error
+            return False
         single = unwrap(error)
         if isinstance(single, Refusal):
             self._cell.statistics.refused += 1
@@ -118,9 +119,9 @@ class Serving:
                 self._cell.runtime.notify(
                     observer.tell_refused, self._cell.path, envelope.message, single
                 )
-            return
+            return True
         envelope.fail(self._crashed(single))
-        raise error
+        return False
 
     def _crashed(self, error: BaseException) -> ActorCrashed:
         crash = ActorCrashed(f"{self._cell} crashed while it handled the message: {error!r}")

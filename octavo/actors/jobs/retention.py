@@ -74,8 +74,11 @@ class RetentionJob:
                 await self._prune(key, now)
             after = found.following
             await trio.sleep(PAUSE)
-        if failed is not None:
-            raise failed
+        try:
+            if failed is not None:
+                raise failed
+        finally:
+            del failed
 
     async def _prune(self, key: FileKey, now: int) -> None:
         after: Position | None = Position(0)

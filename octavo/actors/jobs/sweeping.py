@@ -45,8 +45,11 @@ class SweepingJob:
             except StoreError as error:
                 # What can't be removed keeps nothing else from being removed.
                 failed = failed or error
-        if failed is not None:
-            raise failed
+        try:
+            if failed is not None:
+                raise failed
+        finally:
+            del failed
         self._swept()
         return False
 

@@ -316,9 +316,7 @@ class WorkspaceActor(Actor[_Message]):
             if file_id is None:
                 rest.append(pending)
             else:
-                refusal = UploadMissing()
-                refusal.file_id = file_id
-                refused.append((pending, refusal))
+                refused.append((pending, UploadMissing(file_id)))
         await self._refuse(refused)
         return rest
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
-from octavo.http.api.refusals import problem_of
+from octavo.http.api.refusals import refusals_as_problems
 from octavo.http.contract.bodies.body_kind import check_closed
 from octavo.http.contract.bodies.body_reader import Headers
 from octavo.http.contract.bodies.json_body import JsonBody
@@ -108,25 +108,16 @@ def protocol_errors(*, enabled: bool = True) -> Iterator[None]:
     """Add the member ``message``, which better-auth's client shows, to problems raised inside.
 
     Every problem already has the member ``code``, which the client reads as well. Refusals and
-    store failures are converted to problems here, so that they have the member too. Does nothing
+    store failures are converted to problems here, so that they have the member too. It is not added
     unless ``enabled``.
     """
     try:
-        yield
+        with refusals_as_problems():
+            yield
     except Problem as problem:
         if enabled:
-            _add_message(problem)
+            problem.members.setdefault("message", problem.detail)
         raise
-    except Exception as error:
-        failure = problem_of(error)
-        if not enabled or failure is None:
-            raise
-        _add_message(failure)
-        raise failure from error
-
-
-def _add_message(problem: Problem) -> None:
-    problem.members.setdefault("message", problem.detail)
 
 
 class ProtocolBody(JsonBody[M]):

@@ -416,7 +416,10 @@ class refusals_as_problems:  # noqa: N801  # used like a function
         if isinstance(error, Exception):
             problem = problem_of(error)
             if problem is not None:
-                raise problem from error
+                try:
+                    raise problem from error
+                finally:
+                    del problem
 
 
 def _refused(refusal: DomainError) -> Problem:

@@ -39,10 +39,8 @@ class UploadedImages(NamedTuple):
         found = await self.store.read(script)
         for file_id, object_id in named.items():
             if object_id not in found:
-                refusal = UploadMissing()
                 # Empty for an id that the server chooses.
-                refusal.file_id = file_id or None
-                raise refusal
+                raise UploadMissing(file_id or None)
         return found
 
 

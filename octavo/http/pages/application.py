@@ -102,7 +102,10 @@ class _Pages(QuartTrio):
         # others.
         if isinstance(error, BaseExceptionGroup):
             if len(error.exceptions) > 1 or not isinstance(error.exceptions[0], Exception):
-                raise error
+                try:
+                    raise error
+                finally:
+                    del error
             return await self.handle_user_exception(error.exceptions[0])
         return await super().handle_user_exception(error)
 

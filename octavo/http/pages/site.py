@@ -368,7 +368,10 @@ class Site:
         if audience is not Audience.ANYBODY:
             failure: Problem | None = g.get("failure")
             if failure is not None:
-                raise failure
+                try:
+                    raise failure
+                finally:
+                    del failure
             if account is None:
                 raise NotSignedIn
         if audience is Audience.ADMINISTRATOR and account and account.role != "administrator":

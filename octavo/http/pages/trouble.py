@@ -54,7 +54,10 @@ def trouble_of(problem: Problem, names: Mapping[str, str] | None = None) -> Trou
     ``problem`` if it is not of the form: nobody is signed in, or the account is locked.
     """
     if problem.code in _OF_THE_ACCOUNT:
-        raise problem
+        try:
+            raise problem
+        finally:
+            del problem
     fields: dict[str, str] = {}
     if isinstance(problem, InvalidRequest):
         errors = problem.members.get("errors")

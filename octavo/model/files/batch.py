@@ -102,9 +102,7 @@ class Batch:
             if isinstance(operation, AttachImage):
                 object_id = operation.image.object_id
                 if object_id in attached or object_id in self._attached:
-                    refusal = UploadMissing()
-                    refusal.file_id = operation.file_id
-                    raise refusal
+                    raise UploadMissing(operation.file_id)
                 attached.add(object_id)
         return attached
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, NewType
 
 from octavo.model.files.path import ATTACHMENTS, check_path
-from octavo.model.identity import Digest
+from octavo.model.identity import Digest, FileId
 from octavo.model.refusal import DomainError, InvalidPath
 
 ObjectId = NewType("ObjectId", str)
@@ -55,11 +55,12 @@ class UploadMissing(DomainError):
 
     code = "not_found"
 
-    def __init__(self) -> None:
+    def __init__(self, file_id: FileId | None = None) -> None:
         super().__init__(
             "There is no such uploaded image: it has expired, was attached already, or belongs to"
             " another workspace. Upload it again."
         )
+        self.file_id = file_id
 
 
 class DigestMismatch(DomainError):

@@ -76,7 +76,10 @@ def ungrouped() -> Iterator[None]:
             single = single.exceptions[0]
         if single is group:
             raise
-        raise single from single.__cause__
+        try:
+            raise single from single.__cause__
+        finally:
+            del single
 
 
 @asynccontextmanager
