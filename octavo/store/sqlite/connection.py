@@ -12,8 +12,9 @@ DATABASE = "octavo.sqlite3"
 """The name of the database file in the data folder."""
 CACHED_STATEMENTS = 512
 BUSY_SECONDS = 5.0
-# In KiB. A small installation fits into it.
-CACHE_KIB = 32 * 1024
+# In KiB, for each connection: the pages that are written between two checkpoints. All others are
+# read from the mapped file.
+CACHE_KIB = 16 * 1024
 MAPPED_BYTES = 256 * 1024 * 1024
 # A checkpoint is made at so many pages of the log. It costs two fsyncs, and copies a page once,
 # however often it has changed.
