@@ -161,6 +161,7 @@ class WorkspaceActor(Actor[_Message]):
         """
         found: Heads | None = None
         state = self._state
+        last = self._cache.last_cursor(self._id) if state is None else state.cursor
         if state is not None:
             found = await self._store.read_much(heads_after(self._id, state.cursor))
             if found is None:
@@ -168,7 +169,6 @@ class WorkspaceActor(Actor[_Message]):
             if not found.known:
                 state = self._state = None
         if state is None:
-            last = self._cache.last_cursor(self._id)
             found = await self._store.read_much(all_heads(self._id, last))
             if found is None:
                 raise WorkspaceGone
@@ -188,11 +188,10 @@ class WorkspaceActor(Actor[_Message]):
             self._cache.discard(self._id, head.file_id)
             if count % HEADS_PER_TURN == 0:
                 await trio.lowlevel.checkpoint()
-        moved = state.cursor != found.cursor
         self._reach(state, found.cursor)
         self._state = state
-        if moved:
-            self._announce(self._id, state.cursor)
+        if found.cursor != last:
+            self._announce(self._id, found.cursor)
         return state
 
     def _reach(self, state: WorkspaceState, cursor: Cursor) -> None:

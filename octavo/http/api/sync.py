@@ -74,8 +74,9 @@ class SyncCursor(SyncProtocol):
     """The version of the sync protocol, and the mark of the position of the client's copy."""
 
     sync_mark: Identifier | None = None
-    """``mark`` or ``nextMark`` of the position in ``after``. With it, a position that was given
-    twice, as after a restored backup, is recognised, and refused with ``cursor_unknown``.
+    """``nextMark`` of the page with ``after``, or the ``mark`` of this position, or of a later one
+    that is known from elsewhere. With it, a position that was given twice, as after a restored
+    backup, is recognised, and refused with ``cursor_unknown``.
     """
 
 
@@ -116,7 +117,7 @@ class FeedPageSchema(ContractModel):
     next: int
     """The ``after`` of the next page, now or later."""
     next_mark: Identifier
-    """The mark of ``next``: the ``sync-mark`` of the next page."""
+    """The ``sync-mark`` of the next page."""
     position: int
     """The position of the workspace."""
     mark: Identifier

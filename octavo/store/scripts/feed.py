@@ -17,7 +17,6 @@ from octavo.store.scripts.marks import (
     CURSOR,
     CursorUnknown,
     checked_cursor,
-    cursor_at,
     cursor_of,
     cursor_of_row,
     is_known,
@@ -117,7 +116,7 @@ class FeedSlice(NamedTuple):
     Attributes:
         entries: heads in the order of their positions; those of one position are never separated.
         texts: whether the entries include their texts.
-        following: the cursor for the next page.
+        following: the cursor for the next page: its mark is that of the workspace.
         cursor: of the workspace.
     """
 
@@ -233,7 +232,7 @@ def feed(
         rows = await transaction.fetch_all(sql, workspace_id, after, following)
         texts_found = [text_of(row[COUNT], row[0]) if whole else None for row in rows]
         entries = [*map(StoredFile, revisions_of_rows(rows), texts_found)]
-        reached = await cursor_at(transaction, workspace_id, Position(following), cursor)
+        reached = Cursor(Position(following), cursor.mark)
         return FeedSlice(entries, whole, reached, cursor)
 
     return read_page

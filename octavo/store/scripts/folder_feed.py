@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.feed import page_end
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, Position, WorkspaceId
+from octavo.model.identity import Cursor, FileId, Position, WorkspaceId
 from octavo.store.scripts.contents import texts_of
 from octavo.store.scripts.feed import FeedSlice, Since, heads_between, read_cursor_since
 from octavo.store.scripts.files import StoredFile
 from octavo.store.scripts.folder_purges import purged_within
-from octavo.store.scripts.marks import cursor_at
 from octavo.store.scripts.revision_rows import WORKSPACE, from_both, revision_of
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Script, Transaction
@@ -92,7 +91,7 @@ def folder_feed(
             found = await texts_of(transaction, workspace_id, live)
         stored = [StoredFile(each, found.get(each.file_id)) for each in page]
         following = until if end is None else Position(end)
-        reached = await cursor_at(transaction, workspace_id, following, cursor)
+        reached = Cursor(following, cursor.mark)
         return FeedSlice(stored, whole, reached, cursor)
 
     return read_page

@@ -3,6 +3,10 @@
 A history can be taken back, by a restored backup, a disk that was put back, or a failover that lost
 commits. Then the same positions are given again, with other marks. A cursor is known if a revision
 of its position has its mark, or had: what history pruning removes is remembered for a while.
+
+Who has only a part of the changes up to a position, such as the first pages of a feed, has no exact
+copy of any position: files whose last change is on a later page are missing. The position is then
+known only as long as that change is, so the mark is that of the newest position that was seen.
 """
 
 from __future__ import annotations
@@ -10,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from octavo.model.identity import START, Cursor, Position, RevisionId, WorkspaceId
-from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.transaction import Row, Script, Transaction, Value, single_statement
 
 _MARKS = (("files", "revision_id"), ("revisions", "revision_id"), ("removed_marks", "mark_id"))
@@ -19,16 +22,8 @@ CURSOR = "workspaces.position, workspaces.mark_id"
 _CURSOR = f"SELECT {CURSOR} FROM workspaces WHERE id = $1::uuid"
 _MARKED = " UNION ALL ".join(
     f"SELECT 1 FROM {table} WHERE {table}.workspace = workspaces.number"
-    f" AND {table}.position = {{position}} AND {table}.{column} = {{mark}}::uuid"
+    f" AND {table}.position >= {{position}} AND {table}.{column} = {{mark}}::uuid"
     for table, column in _MARKS
-)
-_MARK_AT = (
-    " UNION ALL ".join(
-        f"SELECT {column} AS mark_id FROM {table}"
-        f" WHERE {table}.workspace = {WORKSPACE} AND {table}.position = $2"
-        for table, column in _MARKS
-    )
-    + " LIMIT 1"
 )
 _REMEMBER = """
     INSERT INTO removed_marks (workspace, position, mark_id, removed_at)
@@ -47,11 +42,11 @@ class CursorUnknown(Exception):
 def is_known(cursor: int) -> str:
     """Return a column: 1 if the history of a workspace has the cursor in ``$cursor`` and the next.
 
-    The statement is over the table ``workspaces``.
+    The mark may be that of a later position. The statement is over the table ``workspaces``.
     """
     position, mark = f"${cursor}", f"${cursor + 1}"
     return f"""
-        CASE WHEN workspaces.position = {position} AND workspaces.mark_id = {mark}::uuid THEN 1
+        CASE WHEN workspaces.position >= {position} AND workspaces.mark_id = {mark}::uuid THEN 1
             WHEN {position} = 0 THEN 1
             WHEN EXISTS ({_MARKED.format(position=position, mark=mark)}) THEN 1
             ELSE 0 END
@@ -91,17 +86,6 @@ def checked_cursor(
         return None if row is None else (cursor_of_row(row), bool(row[2]))
 
     return read_cursor
-
-
-async def cursor_at(
-    transaction: Transaction, workspace_id: WorkspaceId, position: Position, newest: Cursor
-) -> Cursor:
-    """Return the cursor of the position of a revision; ``newest`` is that of the workspace."""
-    if position == newest.position:
-        return newest
-    row = await transaction.fetch_one(_MARK_AT, workspace_id, position)
-    assert row is not None  # a revision has this position
-    return Cursor(position, RevisionId(row[0]))
 
 
 async def remember_marks(

@@ -432,7 +432,7 @@ class Scripts:
         assert (len(whole.entries), whole.texts) == (5, True)
         assert whole.following.position == large.position
         # One for the mark of the position where the page ends.
-        assert store.statements == 5
+        assert store.statements == 4
 
     async def test_page_of_the_feed_takes_three_statements_and_one_at_its_end(
         self, store: Counting

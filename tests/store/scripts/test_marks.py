@@ -172,7 +172,7 @@ class History:
 def others(cursor: Cursor) -> list[Cursor]:
     """Cursors like this one, which no history has that has this one."""
     position, mark = cursor
-    beside = [Cursor(Position(position + step), mark) for step in (-1, 1, 1000)]
+    beside = [Cursor(Position(position + step), mark) for step in (1, 1000)]
     beside += [Cursor(position, NO_MARK), Cursor(position, RevisionId("other"))]
     return [each for each in beside if each.position]
 
@@ -208,6 +208,10 @@ class Marks:
         assert history.cursor == history.cursors[-1]
         assert await history.known(*history.cursors) == {*history.cursors}
         assert not await history.known(*(one for each in history.cursors for one in others(each)))
+        earlier = {
+            Cursor(Position(at), history.cursor.mark) for at in range(history.cursor.position)
+        }
+        assert await history.known(*earlier) == earlier
 
     async def test_position_0_is_known_whatever_its_mark(self, history: History) -> None:
         beginnings = {START, Cursor(Position(0), RevisionId("other"))}
@@ -296,6 +300,22 @@ class Marks:
         assert await history.known(*common, *lost, *new) == common | lost
         assert await copy.known(*common, *lost, *new) == common | new
 
+    @pytest.mark.parametrize("kind", range(3))
+    async def test_page_is_not_continued_in_a_history_without_the_next_one(
+        self, history: History, kind: int
+    ) -> None:
+        await history.push(history.write("a", "tea/a.md"), history.write("b", "tea/b.md"))
+        await history.push(history.write("b"))
+        copy = await history.copied(COPY)
+        await history.push(history.write("a"))
+        page = await history.store.read_much(self._pages(Since(*START), 1)[kind])
+        assert page is not None
+        assert [each.revision.file_id for each in page.entries] == ["b"]
+        # The copy has this position, and an earlier change of the note on the next page.
+        assert (page.following.position, copy.cursor.position) == (2, 2)
+        assert await history.knows(page.following)
+        assert not await copy.knows(page.following)
+
     async def test_nothing_is_committed_on_top_of_another_history(self, history: History) -> None:
         await some_changes(history)
         copy = await history.copied(COPY)
@@ -370,7 +390,7 @@ class Marks:
                 found = await history.store.read_much(self._pages(Since(*at), limit)[kind])
                 assert found is not None
                 assert found.cursor == history.cursor
-                assert found.following in history.cursors
+                assert found.following.mark == history.cursor.mark
                 assert found.following.position > at.position
                 assert await history.knows(found.following)
                 at, pages = found.following, pages + 1
