@@ -16,6 +16,9 @@ from octavo.cli.server_key import read_key, require_workspace, server_access, ta
 from octavo.service.interruption import Interrupted, until_signal
 from octavo.service.progress import counted, size_text
 
+_NAMED = 20
+"""Images that the archive lacks and that are named; its report names all."""
+
 
 @click.command(
     "export",
@@ -68,3 +71,10 @@ def command(
     except Interrupted:
         raise Failed("interrupted: nothing was written") from None
     say(f"{target}: {size_text(done.size)}, {counted(done.files, 'file')}")
+    if done.lacked:
+        raise Failed(
+            f"the archive lacks {counted(len(done.lacked), 'image')}, damaged or missing on the"
+            " server; put them back from a backup of the server, or delete them:",
+            *done.lacked[:_NAMED],
+            *(["…, named in octavo-export-report.txt"] if len(done.lacked) > _NAMED else []),
+        )

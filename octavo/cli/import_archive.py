@@ -10,7 +10,7 @@ import trio
 
 from octavo import service
 from octavo.cli.help import Command, example
-from octavo.cli.output import Failed, say, tell
+from octavo.cli.output import Failed, say
 from octavo.cli.progress import ProgressDisplay
 from octavo.cli.server_key import read_key, require_workspace, server_access, takes_server
 from octavo.service.interruption import Interrupted, until_signal
@@ -95,8 +95,6 @@ def command(
             instead = " instead of --create" if create else ""
             problems = (*problems, f"to continue, add --resume {transfers.import_id}{instead}")
         raise Failed(*problems)
-    if source is not None and not done.summary.notes and not done.summary.attachments:
-        tell(f"{os.path.abspath(source)} has no notes and no images")
     say(printed)
 
 

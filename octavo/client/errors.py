@@ -6,6 +6,7 @@
      ├ ConnectionFailed      no complete response arrived
      │  ├ SnapshotCut        the snapshot ended before its last line
      │  └ ArchiveCut         the export ended before its last record
+     ├ ExportIncomplete      the export was written, and lacks images that the server can't read
      ├ UnexpectedResponse      the response violates the contract
      ├ ArchiveDiffers        the import that is continued has another archive
      ├ ListeningEnded        the server ended the notification stream
@@ -20,7 +21,7 @@
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from octavo.model.identity import FileId, MutationId, RevisionId
@@ -60,6 +61,20 @@ class SnapshotCut(ConnectionFailed):
 
 class ArchiveCut(ConnectionFailed):
     """The end of an export is missing, so nothing was written: start again."""
+
+
+class ExportIncomplete(ClientError):
+    """The export was written, but lacks images, whose bytes on the server are damaged or missing.
+
+    Attributes:
+        size: the size of the archive in bytes.
+        paths: those that the images would have in the archive.
+    """
+
+    def __init__(self, size: int, paths: Sequence[str]) -> None:
+        super().__init__(f"the export lacks {len(paths)} images that the server can't read")
+        self.size = size
+        self.paths = paths
 
 
 class ArchiveDiffers(ClientError):

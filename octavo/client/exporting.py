@@ -1,13 +1,17 @@
 """Export a workspace to a file."""
 
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
+import trio
+
 from octavo.client.archive_end import TAIL, has_end
 from octavo.client.connection import ApiConnection, Request
-from octavo.client.errors import ArchiveCut
+from octavo.client.errors import ArchiveCut, ExportIncomplete
 from octavo.client.partial_download import partial_download
+from octavo.model.files.archive import REPORT, lacked_by_export
 
 ExportedFiles = Literal["all", "notes", "history"]
 """All files, notes alone, or all files with their earlier revisions."""
@@ -27,6 +31,17 @@ async def export_archive(
             async for chunk in body:
                 await file.write(chunk)
                 progress(file.size)
-        if not has_end(await file.tail(TAIL), file.size):
+        end = await file.tail(TAIL)
+        if not has_end(end, file.size):
             raise ArchiveCut("the archive has no end: the connection ended before it was complete")
+    # The directory, with the report last, is at the end.
+    lacked = await trio.to_thread.run_sync(_lacked, target) if REPORT.encode() in end else []
+    if lacked:
+        raise ExportIncomplete(file.size, lacked)
     return file.size
+
+
+def _lacked(archive: Path) -> list[str]:
+    with zipfile.ZipFile(archive) as found:
+        named = found.namelist()
+        return lacked_by_export(found.read(REPORT).decode()) if named[-1:] == [REPORT] else []

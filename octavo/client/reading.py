@@ -214,7 +214,8 @@ class WorkspaceReader:
 
         ``target`` appears, or is replaced, when it is complete and durable, and only its owner can
         read it. An export that has started is not retried: `ConnectionFailed`, such as
-        `ArchiveCut`, means that nothing was written. Raises OSError.
+        `ArchiveCut`, means that nothing was written. Raises OSError, and `ExportIncomplete` when
+        ``target`` was written without images that are damaged or missing on the server.
 
         Args:
             target: the file.

@@ -1,5 +1,6 @@
 """What transfers of workspaces report: results, reasons of waits, and failures."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -65,10 +66,12 @@ class ExportReport(NamedTuple):
     Attributes:
         size: of the archive in bytes.
         files: the number of files in the archive.
+        lacked: the paths of images that it lacks, since they are damaged or missing on the server.
     """
 
     size: int
     files: int
+    lacked: Sequence[str] = ()
 
 
 def reason_of_wait(error: ClientError, url: str) -> str:

@@ -6,21 +6,25 @@ checks, and `octavo backup` copies a whole installation.
 """
 
 import zipfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from uuid import UUID
 
 import trio
 
-from octavo.archives.directory import find_directory
+from octavo.archives.directory import entries_of, find_directory
+from octavo.archives.entry_name import name_of, path_of_name
 from octavo.archives.folder_archive import FolderChanged, FolderListing, list_folder, pack_folder
 from octavo.archives.part_files import PartFiles
+from octavo.archives.refusal import ArchiveInvalid
+from octavo.archives.selection import Selection
 from octavo.client import (
     ArchiveDiffers,
     Client,
     ClientError,
     ConnectionFailed,
+    ExportIncomplete,
     ImportProgress,
     ImportRefused,
     ImportSummary,
@@ -50,6 +54,7 @@ from octavo.service.transfer_reports import (
 _RETRYING = Retrying(attempts=60, first=0.5, longest=15.0, patience=60.0)
 # A wrong address is reported soon.
 _FIRST_CONTACT = Retrying(attempts=5, first=0.5, longest=2.0)
+_NOTHING = "{source} has no notes and no images: nothing was sent"
 _TOO_MANY = "too_many_imports"
 
 
@@ -149,13 +154,17 @@ class WorkspaceTransfers:
         """
         try:
             workspace = await self._resolved(create=False)
+            lacked: Sequence[str] = ()
             async with self._client(_RETRYING) as client:
-                size = await client.workspace(workspace.id).export_archive(
-                    target,
-                    format=export_format,
-                    progress=lambda size: self._report(Progress("receiving", size, None)),
-                )
-            return ExportReport(size, await trio.to_thread.run_sync(_entries, target))
+                try:
+                    size = await client.workspace(workspace.id).export_archive(
+                        target,
+                        format=export_format,
+                        progress=lambda size: self._report(Progress("receiving", size, None)),
+                    )
+                except ExportIncomplete as incomplete:
+                    size, lacked = incomplete.size, incomplete.paths
+            return ExportReport(size, await trio.to_thread.run_sync(_entries, target), lacked)
         except OSError as error:
             raise TransferFailed(f"{target} can't be written: {error.strerror}") from None
 
@@ -292,7 +301,7 @@ def _listed(source: Path) -> FolderListing | None:
         if listing.problems:
             raise TransferFailed(*sorted(listing.problems), "nothing was sent")
         if not listing.files:
-            raise TransferFailed(f"{source} has no notes and no images")
+            raise TransferFailed(_NOTHING.format(source=source))
         return listing
     try:
         with source.open("rb") as file:
@@ -301,7 +310,23 @@ def _listed(source: Path) -> FolderListing | None:
         raise TransferFailed(f"{source} can't be read: {error.strerror}") from None
     if not is_archive:
         raise TransferFailed(f"{source} is neither a folder nor a complete zip archive")
+    if not _has_files(source):
+        raise TransferFailed(_NOTHING.format(source=source))
     return None
+
+
+def _has_files(archive: Path) -> bool:
+    """Return whether an archive has a note or an image, or is one that the server refuses."""
+    with PartFiles([str(archive)]) as source:
+        try:
+            directory = find_directory(source)
+            selection = Selection(directory.comment)
+            return any(
+                selection.kind(entry, path_of_name(name_of(entry))) in ("note", "image")
+                for entry in entries_of(source, directory)
+            )
+        except ArchiveInvalid:
+            return True
 
 
 def _is_id(text: str) -> bool:

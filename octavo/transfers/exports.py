@@ -2,9 +2,10 @@
 
 The archive is written as it is sent: the memory that it takes is that of the piece on its way, and
 of the directory at its end. Files are in the order of their ids, so that the same position gives
-the same bytes.
+the same bytes. Images that are damaged or missing are left out, and named in a report at the end.
 """
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from functools import partial
@@ -16,6 +17,7 @@ import trio
 from octavo.actors.jobs.archive_jobs import ArchiveJobs
 from octavo.archives.export_layout import ExportLayout
 from octavo.archives.zip_writer import ZipWriter
+from octavo.model.files.archive import REPORT, export_report
 from octavo.model.files.confinement import Confinement
 from octavo.model.identity import AccountId, FileId, Position, RevisionId, WorkspaceId
 from octavo.model.usage import Amount
@@ -38,6 +40,8 @@ _FILES_BESIDES = 50
 """Files of a step while others write, who wait for Python's lock meanwhile."""
 _BYTES_OF_STEP = 512 * 1024
 _REVISIONS_OF_STEP = 4
+
+_log = logging.getLogger(__name__)
 
 Permit = Callable[[], Awaitable[object]]
 """Raises when the account may not read the workspace any more."""
@@ -186,6 +190,7 @@ class _ExportRun:
         self._sending = sending
         self._permit = permit
         self._count = count
+        self._lacked: list[str] = []
         self._pieces: list[bytes] = []
         self._size = 0
 
@@ -213,6 +218,8 @@ class _ExportRun:
             await self._add_files(writer, found, notes_alone=export_format == "notes")
             if layout.history is not None:
                 await self._add_histories(writer, layout, found)
+        if self._lacked:
+            await self._add(writer.note(REPORT, export_report(self._lacked).encode()))
         await self._add(writer.end())
         await self._send()
 
@@ -285,10 +292,11 @@ class _ExportRun:
             try:
                 # Before the header is written.
                 chunk = await anext(chunks)
-            except BlobMissing:
+            except BlobMissing as error:
+                # Otherwise it was purged meanwhile.
                 if await self._store.read(blobs_of(self._id, [revision_id])):
-                    raise
-                # It was purged meanwhile.
+                    _log.error("workspace %s: %s; an export lacks %r", self._id, error, path)
+                    self._lacked.append(path)
                 return
             await self._count(Amount(image.size, 1))
             await self._add(writer.begin_stored(path, image.size, image.crc))

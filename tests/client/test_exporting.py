@@ -9,7 +9,8 @@ from trio.testing import MockClock
 
 from octavo.archives.export_layout import ExportLayout
 from octavo.archives.zip_writer import ZipWriter
-from octavo.client import ArchiveCut, RateLimitedError
+from octavo.client import ArchiveCut, ExportIncomplete, RateLimitedError
+from octavo.model.files.archive import REPORT, export_report
 from tests.fakes.stub_server import Stub, problem, workspace_of
 
 
@@ -28,6 +29,25 @@ async def test_export_is_written_with_its_size_reported(tmp_path: Path) -> None:
     assert (tmp_path / "a.zip").read_bytes() == archive()
     assert size == sizes[-1] == len(archive())
     assert dict(stub.requests[0].url.params) == {"format": "history"}
+
+
+async def test_export_that_lacks_images_is_written_and_they_are_named(tmp_path: Path) -> None:
+    writer = ZipWriter(ExportLayout())
+    lacked = ["attachments/a b.png", ".history/3/p.png"]
+    entries = [("a.md", "one"), ("octavo-export-report.md", ""), (REPORT, export_report(lacked))]
+    data = b"".join(writer.note(path, text.encode()) for path, text in entries) + writer.end()
+    async with Stub([lambda: httpx.Response(200, content=data)]).client() as client:
+        with pytest.raises(ExportIncomplete) as incomplete:
+            await workspace_of(client).export_archive(tmp_path / "a.zip")
+    assert (incomplete.value.size, incomplete.value.paths) == (len(data), lacked)
+    assert (tmp_path / "a.zip").read_bytes() == data
+
+
+async def test_note_about_the_report_is_no_report(tmp_path: Path) -> None:
+    writer = ZipWriter(ExportLayout())
+    data = writer.note(f"about {REPORT}.md", b"- x.png") + writer.end()
+    async with Stub([lambda: httpx.Response(200, content=data)]).client() as client:
+        assert await workspace_of(client).export_archive(tmp_path / "a.zip") == len(data)
 
 
 @pytest.mark.parametrize("missing", [1, 30, len(archive())])

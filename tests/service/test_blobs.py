@@ -9,10 +9,12 @@ import pytest
 from octavo.service.blobs import open_blobs
 from octavo.settings import Settings
 from octavo.store.blobs import BlobStore, BlobsUnusable, LocalBlobs, ObjectBlobs
+from octavo.store.blobs.blob_store import path_of_key
 from tests.fakes.s3_server import ENVIRONMENT, s3_endpoint, set_environment
 from tests.project.source import ROOT
 from tests.store.blobs.conformance import content, key
 
+KEY = key(1, b"x")
 SECRET = "c2VjcmV0"
 CREDENTIALS = {
     "s3://notes/octavo": ENVIRONMENT,
@@ -26,15 +28,15 @@ CREDENTIALS = {
 
 async def put_and_read(blobs: BlobStore, folder: Path) -> bytes:
     (folder / "source").write_bytes(b"x")
-    await blobs.put(key(1), folder / "source")
-    return await content(blobs, key(1))
+    await blobs.put(KEY, folder / "source")
+    return await content(blobs, KEY)
 
 
 async def test_blobs_are_in_the_data_folder_by_default(tmp_path: Path) -> None:
     blobs = open_blobs(Settings(data_dir=tmp_path))
     assert isinstance(blobs, LocalBlobs)
     assert await put_and_read(blobs, tmp_path) == b"x"
-    assert (tmp_path / "blobs" / "5f" / "5f" / key(1)).exists()
+    assert (tmp_path / "blobs" / path_of_key(KEY)).exists()
 
 
 async def test_blobs_are_in_the_object_store_that_is_named(

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from octavo.archives.export_layout import ExportLayout
 from octavo.archives.zip_writer import ZipWriter
 from octavo.cli import main
 from octavo.client import Client, Retrying
+from octavo.model.files.archive import REPORT, export_report
 from octavo.service import workspace_transfers
 from tests.fakes.foreign_server import WORKSPACE_ID, Responses, listed, refused, responding
 
@@ -50,6 +52,27 @@ def test_export_is_written_and_its_size_printed(capsys: pytest.CaptureFixture[st
         f"{os.path.abspath('a.zip')}: {len(archive())} bytes, 1 file\n",
         "",
     )
+
+
+def test_images_that_an_export_lacks_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    writer = ZipWriter(ExportLayout())
+    lacked = [f"p{number}.png" for number in range(22)]
+    data = writer.note("a.md", b"one") + writer.note(REPORT, export_report(lacked).encode())
+    responses: Responses = {
+        "GET workspaces": listed("Notes"),
+        "GET export": (200, data + writer.end()),
+    }
+    with responding(responses) as (url, _):
+        assert export(url) == 1
+    printed, errors = capsys.readouterr()
+    assert printed.startswith(os.path.abspath("a.zip"))
+    assert zipfile.ZipFile("a.zip").read("a.md") == b"one"
+    first, *named = errors.splitlines()
+    assert first.startswith("octavo: the archive lacks 22 images, damaged or missing on the server")
+    assert named == [
+        *(f"octavo: p{number}.png" for number in range(20)),
+        "octavo: …, named in octavo-export-report.txt",
+    ]
 
 
 @pytest.mark.parametrize("missing", [1, 50])
@@ -196,8 +219,10 @@ def test_options_that_exclude_each_other_exit_with_2(options: list[str]) -> None
     assert asked == []
 
 
-def test_import_of_nothing_warns(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("empty.zip").write_bytes(b"PK\x05\x06" + bytes(18))
+def test_result_of_an_import_that_was_done_before_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pack("vault.zip", "a.md")
     done = (
         b'{"importId": "%s", "state": "done", "read": 0, "total": 0, "received": [],'
         b' "failure": null, "result": {"notes": 0, "attachments": 0, "position": 1, "leftOut":'
@@ -208,24 +233,31 @@ def test_import_of_nothing_warns(capsys: pytest.CaptureFixture[str]) -> None:
         f"GET {WORKSPACE_ID}": (200, done.replace(b"%s", WORKSPACE_ID.encode())),
     }
     with responding(responses) as (url, _):
-        assert bring(url, "empty.zip", "--resume", WORKSPACE_ID) == 0
-    printed, errors = capsys.readouterr()
-    assert printed == (
+        assert bring(url, "vault.zip", "--resume", WORKSPACE_ID) == 0
+    assert capsys.readouterr().out == (
         "Notes: was imported already: 0 notes and 0 images; left out: 2 history files,"
         " 1 file of other kinds\n"
     )
-    assert errors == f"octavo: {os.path.abspath('empty.zip')} has no notes and no images\n"
 
 
-def test_folder_without_notes_is_an_error_and_no_workspace_is_created(
-    capsys: pytest.CaptureFixture[str],
+def pack(archive: str, *names: str) -> None:
+    with zipfile.ZipFile(archive, "w") as written:
+        for name in names:
+            written.writestr(name, "")
+
+
+@pytest.mark.parametrize("source", ["vault", "vault.zip", "empty.zip"])
+def test_source_without_notes_is_an_error_and_no_workspace_is_created(
+    capsys: pytest.CaptureFixture[str], source: str
 ) -> None:
     Path("vault").mkdir()
     Path("vault/plan.pdf").touch()
+    pack("vault.zip", "plan.pdf", "notes/", ".obsidian/plan.md")
+    pack("empty.zip")
     with responding({}) as (url, asked):
-        assert bring(url, "vault", "--create") == 1
+        assert bring(url, source, "--create") == 1
     assert asked == []
-    said = f"octavo: {os.path.abspath('vault')} has no notes and no images\n"
+    said = f"octavo: {os.path.abspath(source)} has no notes and no images: nothing was sent\n"
     assert capsys.readouterr().err == said
 
 
@@ -419,8 +451,8 @@ def test_import_that_fails_says_how_to_continue(
 def test_import_that_can_not_be_continued_says_so(
     responses: Responses, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Path("b.zip").write_bytes(b"PK\x05\x06" + bytes(18))
-    digest = "8739c76e681f900923b900c9df0ef75cf421d39cabb54650c4b9ad19b6a76d85"
+    pack("b.zip", "a.md")
+    digest = sha256(Path("b.zip").read_bytes()).hexdigest()
     known = {
         kind: (status, body.replace(b"%s", digest.encode()))
         for kind, (status, body) in responses.items()

@@ -1,6 +1,27 @@
-"""Refusals of imports."""
+"""Archives: refusals of imports, and the report of what an export lacks."""
+
+from collections.abc import Iterable
 
 from octavo.model.refusal import DomainError
+
+REPORT = "octavo-export-report.txt"
+"""The last entry of an export that lacks something; no note can have this path."""
+_LACKED = "- "
+_REPORT = """\
+This export lacks what is listed here: the stored images are damaged or missing. Put the images back
+from a backup of the server, or delete them there. All other files are in the export.
+
+"""
+
+
+def export_report(paths: Iterable[str]) -> str:
+    """Return the text of a report; ``paths`` are those that the files have in the archive."""
+    return _REPORT + "".join(f"{_LACKED}{path}\n" for path in paths)
+
+
+def lacked_by_export(report: str) -> list[str]:
+    """Return the paths that a report names."""
+    return [line.removeprefix(_LACKED) for line in report.splitlines() if line.startswith(_LACKED)]
 
 
 class ArchiveUnacceptable(DomainError):

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from octavo.store.blobs.blob_store import (
+    BlobDamaged,
     BlobKey,
     BlobMissing,
     BlobsFull,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _FROM_OBJECT_STORE = {"ObjectBlobs", "open_object_store"}
 
 __all__ = [
+    "BlobDamaged",
     "BlobKey",
     "BlobMissing",
     "BlobStore",

@@ -37,6 +37,10 @@ class BlobMissing(Exception):
     """There is no blob with this key, although the database refers to it."""
 
 
+class BlobDamaged(BlobMissing):
+    """The bytes of a blob are not those that were stored: they are never returned."""
+
+
 class BlobStore(Protocol):
     """Stores blobs by their keys."""
 

@@ -1,6 +1,7 @@
 """Blobs as files in a folder of the local file system."""
 
 import errno
+import hashlib
 import os
 import shutil
 from collections.abc import AsyncGenerator, Iterator
@@ -11,18 +12,26 @@ import trio
 
 from octavo.store.blobs.blob_store import (
     CHUNK,
+    BlobDamaged,
     BlobKey,
     BlobMissing,
     BlobsUnavailable,
+    digest_of_key,
     is_blob_key,
     path_of_key,
 )
 from octavo.store.blobs.deletion_lock import deleting
 from octavo.store.blobs.staging import create_file, disk_failures
 
+_REMEMBERED = 20_000
+"""Blobs of which a process remembers that they are intact."""
+
 
 class LocalBlobs:
     """Implements `octavo.store.blobs.BlobStore` with files.
+
+    Before the first read of a blob, and whenever its size or time has changed since, its bytes are
+    compared with the digest in its key: `BlobDamaged` is a `BlobMissing`.
 
     Args:
         folder: the folder of the blobs. Sources on the same file system are renamed, others copied.
@@ -30,6 +39,8 @@ class LocalBlobs:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        # The size and the time of those that are intact, the one that was checked first at first.
+        self._intact: dict[BlobKey, tuple[int, int]] = {}
 
     async def put(self, key: BlobKey, source: Path) -> None:
         """See `octavo.store.blobs.BlobStore`. The file is moved; it must be durable already."""
@@ -40,7 +51,8 @@ class LocalBlobs:
         self, key: BlobKey, start: int = 0, stop: int | None = None
     ) -> AsyncGenerator[bytes, None]:
         """See `octavo.store.blobs.BlobStore`."""
-        descriptor = await self._open(key)
+        with disk_failures():
+            descriptor = await trio.to_thread.run_sync(self._open, key)
         try:
             at = start
             while stop is None or at < stop:
@@ -58,6 +70,7 @@ class LocalBlobs:
         """See `octavo.store.blobs.BlobStore`. On the same file system, it is a second name."""
 
         def link() -> None:
+            os.close(self._open(key))
             try:
                 target.hardlink_to(self._path(key))
             except FileNotFoundError:
@@ -98,13 +111,31 @@ class LocalBlobs:
         if not await trio.to_thread.run_sync(os.access, self._folder, os.W_OK | os.X_OK):
             raise BlobsUnavailable("the folder of the blobs can't be written")
 
-    async def _open(self, key: BlobKey) -> int:
-        path = self._path(key)
+    def _open(self, key: BlobKey) -> int:
+        """Return the descriptor of a blob that is intact."""
         try:
-            with disk_failures():
-                return await trio.to_thread.run_sync(os.open, path, os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(self._path(key), os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             raise BlobMissing(f"the blob {key} is missing") from None
+        try:
+            self._check(key, descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def _check(self, key: BlobKey, descriptor: int) -> None:
+        found = os.fstat(descriptor)
+        state = found.st_size, found.st_mtime_ns
+        if self._intact.get(key) == state:
+            return
+        with open(descriptor, "rb", closefd=False) as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest != digest_of_key(key):
+            raise BlobDamaged(f"the blob {key} is damaged")
+        if len(self._intact) >= _REMEMBERED:
+            self._intact.pop(next(iter(self._intact)), None)
+        self._intact[key] = state
 
     def _path(self, key: BlobKey) -> Path:
         return self._folder / path_of_key(key)

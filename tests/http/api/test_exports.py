@@ -11,6 +11,7 @@ import pytest
 import trio
 
 from octavo.http.contract.prepared_response import BrokenContent
+from octavo.model.files.archive import REPORT, lacked_by_export
 from octavo.model.identity import Cursor, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.blobs import BlobKey, BlobsUnavailable
@@ -26,7 +27,11 @@ PNG = encoded(picture((20, 10)), "PNG")
 
 def files_of(response: Response) -> dict[str, bytes]:
     assert response.status == 200, response.body
-    with zipfile.ZipFile(io.BytesIO(response.body)) as packed:
+    return files_of_bytes(response.body)
+
+
+def files_of_bytes(archive: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(archive)) as packed:
         assert packed.testzip() is None
         return {name: packed.read(name) for name in packed.namelist()}
 
@@ -236,7 +241,7 @@ async def test_failing_blob_store_ends_the_export_without_an_end(
 
 
 @pytest.mark.parametrize("purges", [True, False], ids=["purged", "lost"])
-async def test_image_that_is_purged_meanwhile_is_left_out(
+async def test_image_that_is_gone_meanwhile_is_left_out_and_named_unless_it_was_purged(
     api: NotesApi, monkeypatch: pytest.MonkeyPatch, purges: bool
 ) -> None:
     await api.note("0.md", "first")
@@ -257,14 +262,26 @@ async def test_image_that_is_purged_meanwhile_is_left_out(
             yield chunk
 
     monkeypatch.setattr(api.images.blobs, "read", read_later)
-    if purges:
-        response = await api.owner.get(f"{api.place}/export")
-        del expected[image["path"]]
-        assert files_of(response) == expected
-    else:
-        monkeypatch.setattr(exports, "PIECE", 1)
-        with pytest.raises(BrokenContent):
-            await api.owner.get(f"{api.place}/export")
+    response = await api.owner.get(f"{api.place}/export")
+    del expected[image["path"]]
+    found = files_of(response)
+    report = found.pop(REPORT, b"")
+    assert found == expected
+    assert lacked_by_export(report.decode()) == ([] if purges else [image["path"]])
+
+
+async def test_report_is_the_last_entry_and_an_import_leaves_it_out(api: NotesApi) -> None:
+    expected = await filled(api)
+    api.images.blobs.blobs.clear()
+    exported = (await api.owner.get(f"{api.place}/export?format=history")).body
+    assert [*files_of_bytes(exported)][-1] == REPORT
+    api.workspace_id = (await api.owner.post("/api/workspaces", {"name": "Other"})).json()["id"]
+    given = await start(api)
+    await given.send(1, exported)
+    done = await given.complete()
+    assert (done.status, done.json()["leftOut"]["other"]) == (200, 1)
+    del expected["attachments/p.png"]
+    assert await contents(api) == expected
 
 
 async def test_member_who_is_removed_gets_nothing_more(

@@ -1,5 +1,7 @@
 """Blobs in a folder."""
 
+import hashlib
+import io
 import os
 import stat
 from collections.abc import Iterator
@@ -8,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from octavo.store.blobs import BlobsFull, BlobStore, BlobsUnavailable, LocalBlobs
+from octavo.store.blobs import BlobDamaged, BlobsFull, BlobStore, BlobsUnavailable, LocalBlobs
 from tests.store.blobs.conformance import BlobStoreConformance, content, key
 
 
@@ -25,6 +27,12 @@ def folder(tmp_path: Path) -> Path:
     made = tmp_path / "blobs"
     made.mkdir()
     return made
+
+
+def file_in(folder: Path) -> Path:
+    """The only file below a folder."""
+    [path] = folder.glob("*/*/*")
+    return path
 
 
 def file_of(folder: Path, data: bytes) -> Path:
@@ -74,10 +82,51 @@ async def test_failing_disk_is_reported_and_nothing_is_stored(
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", fail)
         with pytest.raises(kind, match="the blobs can't be used") as failed:
-            await LocalBlobs(folder).put(key(1), source)
+            await LocalBlobs(folder).put(key(1, b"x"), source)
     assert isinstance(failed.value, BlobsUnavailable)
-    await LocalBlobs(folder).put(key(1), source)
-    assert await content(LocalBlobs(folder), key(1)) == b"x"
+    await LocalBlobs(folder).put(key(1, b"x"), source)
+    assert await content(LocalBlobs(folder), key(1, b"x")) == b"x"
+
+
+async def test_damaged_blob_is_never_returned(folder: Path) -> None:
+    name = key(1, b"intact")
+    await LocalBlobs(folder).put(name, file_of(folder, b"intact"))
+    path = file_in(folder)
+    blobs = LocalBlobs(folder)
+    assert await content(blobs, name) == b"intact"
+    path.write_bytes(b"Intact")
+    os.utime(path, ns=(0, 1))
+    for read in (content(blobs, name), content(blobs, name, 3), blobs.fetch(name, folder / "copy")):
+        with pytest.raises(BlobDamaged, match="is damaged"):
+            await read
+    assert not (folder / "copy").exists()
+    path.write_bytes(b"intact")
+    assert await content(blobs, name, 3) == b"act"
+    path.write_bytes(b"")
+    with pytest.raises(BlobDamaged):
+        await content(blobs, name)
+
+
+async def test_blob_is_checked_at_its_first_read_and_when_its_file_has_changed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[str] = []
+    file_digest = hashlib.file_digest
+
+    def watched(file: io.BufferedReader, name: str) -> object:
+        checked.append(name)
+        return file_digest(file, name)
+
+    monkeypatch.setattr(hashlib, "file_digest", watched)
+    name = key(1, b"intact")
+    blobs = LocalBlobs(folder)
+    await blobs.put(name, file_of(folder, b"intact"))
+    for _ in range(3):
+        assert await content(blobs, name, 2, 4) == b"ta"
+    assert len(checked) == 1
+    os.utime(file_in(folder), ns=(0, 1))
+    assert await content(blobs, name) == b"intact"
+    assert len(checked) == 2
 
 
 @pytest.fixture
@@ -116,13 +165,14 @@ async def test_blob_from_another_file_system_is_copied(
 
 
 async def test_blob_is_copied_to_another_file_system(folder: Path, other_disk: Path) -> None:
-    await LocalBlobs(folder).put(key(1), file_of(folder, b"x"))
+    name = key(1, b"x")
+    await LocalBlobs(folder).put(name, file_of(folder, b"x"))
     target = other_disk / "copy"
-    await LocalBlobs(folder).fetch(key(1), target)
+    await LocalBlobs(folder).fetch(name, target)
     assert target.read_bytes() == b"x"
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     with pytest.raises(FileExistsError):
-        await LocalBlobs(folder).fetch(key(1), target)
+        await LocalBlobs(folder).fetch(name, target)
 
 
 async def test_folder_that_is_away_is_not_ready(folder: Path) -> None:
