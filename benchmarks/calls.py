@@ -47,6 +47,7 @@ from benchmarks.http import (  # noqa: E402
     Floor,
     Service,
     announced,
+    announced_invitation,
     editing,
     make_key,
     repeating,
@@ -99,7 +100,7 @@ def counted(*options: str) -> Iterator[tuple[Service, Counts]]:
         arguments += ["--public-url", ORIGIN, "--log-format", "json", *options]
         with _counting(folder, "octavo", *arguments) as process:
             port = int(announced(process, folder / "log", LISTENS))
-            key = make_key(port, announced(process, folder / "out", r"invitation=(\S+)"))
+            key = make_key(port, announced_invitation(process, folder / "log"))
             urllib.request.urlopen(f"http://127.0.0.1:{port}/").close()
             yield Service(port, process.pid, key), Counts(process.pid, folder / "counts")
 

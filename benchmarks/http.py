@@ -49,6 +49,7 @@ from benchmarks.figures import report, write_tables  # noqa: E402
 
 ORIGIN = "http://localhost"
 LISTENS = r"listens on http://127\.0\.0\.1:([0-9]+)"
+LINK = r'with the link in ([^\s"]+)'
 SIZE, LINKS = 2_000, 10
 """Of a note, in characters: real Markdown with links and code."""
 TEXT = corpus.note(SIZE, LINKS, 0)
@@ -113,8 +114,7 @@ def service(core: int | None, *options: str, root: Path = ROOT) -> Iterator[Serv
             process = subprocess.Popen(command, cwd=folder, stderr=log, stdout=out, env=environment)
         try:
             port = int(announced(process, folder / "log", LISTENS))
-            invitation = announced(process, folder / "out", r"invitation=(\S+)")
-            key = make_key(port, invitation)
+            key = make_key(port, announced_invitation(process, folder / "log"))
             # The pages are loaded after the start, in a thread that delays every request meanwhile.
             urllib.request.urlopen(f"http://127.0.0.1:{port}/").close()
             yield Service(port, process.pid, key)
@@ -131,6 +131,12 @@ def announced(process: subprocess.Popen[bytes], file: Path, pattern: str) -> str
             return found[1]
         time.sleep(0.05)
     raise SystemExit(f"the server did not start:\n{file.read_text()}")
+
+
+def announced_invitation(process: subprocess.Popen[bytes], log: Path) -> str:
+    """Return the invitation of the first administrator."""
+    link = Path(announced(process, log, LINK)).read_text()
+    return link.partition("invitation=")[2].strip()
 
 
 def make_key(port: int, invitation: str) -> str:

@@ -17,17 +17,18 @@ def server() -> Iterator[tuple[str, str]]:
     """Run a server; give its address and the token of its first invitation."""
     with TemporaryDirectory(prefix="octavo-demo-") as name:
         folder = Path(name)
-        log, out = folder / "log", folder / "out"
+        log = folder / "log"
         command = [sys.executable, "-m", "octavo", "serve", "--bind", "127.0.0.1:0"]
         command += ["--data-dir", str(folder / "data"), "--public-url", "http://localhost"]
-        with log.open("wb") as error, out.open("wb") as output:
+        with log.open("wb") as error:
             # In a session of its own: what interrupts the demonstration is not for the server.
             process = subprocess.Popen(
-                command, cwd=folder, stderr=error, stdout=output, start_new_session=True
+                command, cwd=folder, stderr=error, stdout=error, start_new_session=True
             )
         try:
             url = _told(process, log, r"listens on (http://[0-9.]+:[0-9]+)")
-            yield url, _told(process, out, r"invitation=(\S+)")
+            link = Path(_told(process, log, r"with the link in (\S+)")).read_text()
+            yield url, link.partition("invitation=")[2].strip()
         finally:
             process.terminate()
             try:

@@ -1,6 +1,5 @@
 """The database of the service: SQLite in the data folder, or PostgreSQL."""
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from octavo.service.outages import Outages, ReportingStore
 from octavo.settings import Settings
 from octavo.store import Store, StoreOutdated, StoreUnusable, Transaction
 from octavo.store import postgres as postgres_engine
+from octavo.store.blobs.local import keys_in
 from octavo.store.sqlite import DATABASE, SqliteStore, open_sqlite
 
 if TYPE_CHECKING:
@@ -92,6 +92,8 @@ async def open_engine(
                     # Before an empty one is made, which would be in the way.
                     await _require_no_blobs(folder)
                 sqlite = await stack.enter_async_context(open_sqlite(folder))
+                if not new and await sqlite.read(_is_empty):
+                    await _require_no_blobs(folder)
             else:
                 sqlite = await _open_beside(stack, folder)
             yield StoreEngine(sqlite=sqlite)
@@ -109,7 +111,7 @@ async def _require_no_blobs(folder: Path) -> None:
     Without their database, everybody's notes would seem to be gone.
     """
     blobs = folder / FOLDER
-    if await trio.to_thread.run_sync(lambda: any(files for _, _, files in os.walk(blobs))):
+    if await trio.to_thread.run_sync(lambda: any(keys_in(blobs))):
         raise StoreUnusable(
             f"{blobs} has images, but the database is missing, or is another, empty one: put it"
             " back or restore a backup (docs/operation.md), or start an empty installation with"

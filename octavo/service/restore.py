@@ -135,11 +135,13 @@ async def restore(
             finally:
                 if transfer is not None and not path.exists():
                     transfer.keep()
+            await trio.to_thread.run_sync(_give_to_owner, folder)
             replaced_blobs = None
             if blobs:
                 aside = blobs_of(replaced or _aside(database))
                 if await trio.to_thread.run_sync(_move_unnamed, folder, database, aside):
                     replaced_blobs = aside
+                    await trio.to_thread.run_sync(_give_to_owner, folder)
         except StoreError as error:
             raise BackupFailed(str(error)) from None
         except OSError as error:
@@ -241,6 +243,18 @@ def _replace(database: Path, path: Path) -> Path | None:
             _link_logs(replaced, database)
         raise
     return replaced
+
+
+def _give_to_owner(folder: Path) -> None:
+    """Give what root has made in the data folder to its owner, as whom the server runs."""
+    owner = folder.stat()
+    if os.geteuid() or not owner.st_uid:
+        return
+    for parent, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = os.path.join(parent, name)
+            if not os.lstat(path).st_uid:
+                os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
 def _aside(database: Path) -> Path:

@@ -54,6 +54,10 @@ CUT_OFF_SECONDS = 2.0
 2,000 connections of clients that don't read took up to 1.75 s on two slow cores, beside two busy
 processes.
 """
+INVITATION_FILE = "administrator-link.txt"
+"""The file in the data folder with the link of the first administrator, unless a terminal has it.
+"""
+_FIRST = "There is no account yet. Create the first one, an administrator, within an hour"
 LARGE_BLOCK = 256 * 1024
 """Bytes of a block that is returned to the system when it is freed."""
 _M_MMAP_THRESHOLD = -3
@@ -179,14 +183,36 @@ def _tell_started(settings: Settings, url: str, invitation: str | None) -> None:
             "browsers keep no session at %s: use an https address (docs/http-server.md)",
             settings.public_url,
         )
-    if invitation is not None and sys.stdout is not None:
-        # To the terminal alone: a secret has no place in a log that is kept.
+    _tell_invitation(settings, invitation)
+
+
+def _tell_invitation(settings: Settings, invitation: str | None) -> None:
+    """Tell the link of the first administrator, which is a secret, at the terminal or in a file.
+
+    What is written elsewhere is often kept with the log.
+    """
+    path = settings.data_dir.absolute() / INVITATION_FILE
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+    if invitation is None:
+        return
+    link = f"{settings.public_url}/register?invitation={invitation}\n"
+    if sys.stdout is not None and sys.stdout.isatty():
         with suppress(OSError):
-            sys.stdout.write(
-                "There is no account yet. Create the first one, an administrator, within an hour:\n"
-                f"  {settings.public_url}/register?invitation={invitation}\n"
-            )
+            sys.stdout.write(f"{_FIRST}:\n  {link}")
             sys.stdout.flush()
+        return
+    try:
+        with open(path, "w", opener=_opened_for_the_owner) as file:
+            file.write(link)
+    except OSError as error:
+        _log.warning("%s, with octavo invite --administrator (%s)", _FIRST, error)
+    else:
+        _log.info("%s, with the link in %s", _FIRST, path)
+
+
+def _opened_for_the_owner(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_EXCL | os.O_CLOEXEC, 0o600)
 
 
 class _Phase:

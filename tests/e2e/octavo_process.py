@@ -20,7 +20,7 @@ from tests.e2e.server import PATIENCE, start
 PUBLIC = "https://notes.example.org"
 """The configured origin of every server here, whatever port it listens on."""
 
-_LINK = r"/register\?invitation=(\S+)"
+LINK_FILE = r"an administrator, within an hour, with the link in (\S+)"
 
 
 class Lines:
@@ -57,6 +57,11 @@ class Lines:
         self._new.put(None)
 
 
+def invitation_in(path: str) -> str:
+    """The token of the link in a file."""
+    return unquote(Path(path).read_text().partition("invitation=")[2].strip())
+
+
 class Octavo:
     """A running server.
 
@@ -76,7 +81,7 @@ class Octavo:
         self.options = options
         self.port = 0
         self.log = Lines(process.stderr)
-        self._told = Lines(process.stdout)
+        self._printed = Lines(process.stdout)
 
     def wait_until_listening(self) -> None:
         """Learn the port."""
@@ -87,8 +92,8 @@ class Octavo:
         return f"http://127.0.0.1:{self.port}"
 
     def invitation(self) -> str:
-        """The token that the first start of an installation prints."""
-        return unquote(self._told.find(_LINK))
+        """The token of the link that the first start of an installation makes."""
+        return invitation_in(self.log.find(LINK_FILE))
 
     def kill(self) -> None:
         """Kill it, as a power cut would."""
@@ -104,7 +109,7 @@ class Octavo:
         """Wait for its end; return the same as `stop`."""
         code = self.process.wait(PATIENCE)
         self.log.finish()
-        self._told.finish()
+        self._printed.finish()
         return code, [line for line in self.log.all if " info " not in line]
 
 
@@ -146,7 +151,7 @@ def invited(folder: Path, *options: str) -> str:
     ) as process:
         printed, output = process.communicate(timeout=PATIENCE)
     assert (process.returncode, output) == (0, "")
-    found = re.fullmatch(re.escape(PUBLIC) + _LINK + r"\n", printed)
+    found = re.fullmatch(re.escape(PUBLIC) + r"/register\?invitation=(\S+)\n", printed)
     assert found is not None, printed
     return unquote(found[1])
 

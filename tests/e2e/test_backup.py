@@ -291,6 +291,19 @@ def test_restore_keeps_the_former_database_with_its_log(folder: Path) -> None:
     assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_restore_by_root_leaves_the_folder_to_its_owner(folder: Path) -> None:
+    installed(folder)
+    backup = folder.parent / "backup"
+    assert run("backup", folder, str(backup))[0] == 0
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, 65534, 65534)
+    assert run("restore", folder, str(backup))[0] == 0
+    assert {(path.stat().st_uid, path.stat().st_gid) for path in folder.rglob("*")} == {
+        (65534, 65534)
+    }
+
+
 def test_restore_into_an_empty_folder_creates_the_installation(folder: Path) -> None:
     installed(folder)
     backup, elsewhere = folder.parent / "backup", folder.parent / "elsewhere"

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 
-from tests.e2e.octavo_process import Lines
+from tests.e2e.octavo_process import LINK_FILE, Lines, invitation_in
 from tests.e2e.people import NO_TLS
 from tests.e2e.server import PATIENCE, start
 from tests.project.source import ROOT
@@ -19,14 +19,14 @@ SCRIPT = re.compile(r"<!-- program -->\n```bash\n(.*?)```", re.DOTALL)
 def test_script_gets_a_token_and_calls_a_tool(tmp_path: Path) -> None:
     [script] = SCRIPT.findall((ROOT / "docs/mcp.md").read_text())
     options = ("--bind", "127.0.0.1:0", "--mcp", "true")
-    with start(*options, folder=tmp_path, stdout=subprocess.PIPE) as server:
+    with start(*options, folder=tmp_path) as server:
         try:
             assert server.stderr is not None
-            assert server.stdout is not None
-            port = Lines(server.stderr).find(r"listens on http://127\.0\.0\.1:([0-9]+)")
+            lines = Lines(server.stderr)
+            port = lines.find(r"listens on http://127\.0\.0\.1:([0-9]+)")
             here = f"http://localhost:{port}"
             with httpx.Client(base_url=here, headers={"origin": here}, verify=NO_TLS) as browser:
-                _register(browser, Lines(server.stdout).find(r"invitation=(\S+)"))
+                _register(browser, invitation_in(lines.find(LINK_FILE)))
                 done = _run(script.replace("http://localhost:8080", here), browser)
         finally:
             server.kill()

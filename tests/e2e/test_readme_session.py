@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.e2e.octavo_process import Lines
+from tests.e2e.octavo_process import LINK_FILE, Lines, invitation_in
 from tests.e2e.server import PATIENCE, start
 from tests.project.source import ROOT
 
@@ -16,12 +16,12 @@ SESSION = re.compile(r"<!-- session -->\n```bash\n(.*?)```", re.DOTALL)
 
 def test_readme_session_prints_what_it_shows(tmp_path: Path) -> None:
     [session] = SESSION.findall((ROOT / "README.md").read_text())
-    with start("--bind", "127.0.0.1:0", folder=tmp_path, stdout=subprocess.PIPE) as server:
+    with start("--bind", "127.0.0.1:0", folder=tmp_path) as server:
         try:
             assert server.stderr is not None
-            assert server.stdout is not None
-            port = Lines(server.stderr).find(r"listens on http://127\.0\.0\.1:([0-9]+)")
-            token = Lines(server.stdout).find(r"invitation=(\S+)")
+            lines = Lines(server.stderr)
+            port = lines.find(r"listens on http://127\.0\.0\.1:([0-9]+)")
+            token = invitation_in(lines.find(LINK_FILE))
             session = session.replace("TOKEN=the-token-behind-invitation=", f"TOKEN={token}")
             session = session.replace("://localhost:8080", f"://localhost:{port}")
             session = session.replace(".venv/bin/python", sys.executable)

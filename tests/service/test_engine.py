@@ -5,12 +5,16 @@ from pathlib import Path
 import pytest
 
 from octavo.control.folder import holding
+from octavo.model.identity import Digest
 from octavo.service.blobs import FOLDER
 from octavo.service.engine import open_engine
 from octavo.settings import Settings
-from octavo.store import StoreUnusable
+from octavo.store import StoreUnusable, Transaction
+from octavo.store.blobs.blob_store import blob_key, path_of_key
 from octavo.store.migrations import shipped
 from octavo.store.sqlite import DATABASE
+
+KEY = blob_key(Digest("ab" * 32), bytes(4))
 
 
 @pytest.fixture
@@ -63,25 +67,49 @@ async def test_command_next_to_the_server_of_an_older_version_changes_nothing(
 
 def left_image(settings: Settings) -> None:
     """What is left of an installation without its database."""
-    folder = settings.data_dir / FOLDER / "ab"
-    folder.mkdir(parents=True)
-    (folder / "abcd").write_bytes(b"image")
+    path = settings.data_dir / FOLDER / path_of_key(KEY)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"image")
 
 
-async def test_server_does_not_start_as_empty_where_a_database_is_missing(
-    settings: Settings,
+@pytest.mark.parametrize("database", ["missing", "of 0 bytes", "without accounts"])
+async def test_server_does_not_start_as_empty_where_images_are_left(
+    settings: Settings, database: str
 ) -> None:
+    if database == "without accounts":
+        async with open_engine(settings, serving=True):
+            pass
     left_image(settings)
+    if database == "of 0 bytes":
+        (settings.data_dir / DATABASE).touch()
     for _ in range(2):
         with pytest.raises(StoreUnusable, match=r"the database is missing.* --new"):
             async with open_engine(settings, serving=True):
                 pass
-    assert not (settings.data_dir / DATABASE).exists()
+    assert (settings.data_dir / DATABASE).exists() == (database != "missing")
     async with open_engine(settings, serving=True, new=True) as engine:
         assert await engine.applied_version() == len(shipped())
-    # It has its database from then on.
+        await engine.store.write(create_account)
+    # It is an installation from then on.
     async with open_engine(settings, serving=True):
         pass
+
+
+async def create_account(transaction: Transaction) -> None:
+    await transaction.execute(
+        "INSERT INTO accounts (id, address, display_name, password, role, state, created_at,"
+        " updated_at)"
+        " VALUES ($1::uuid, 'ann@example.org', 'Ann', '', 'member', 'enabled', 0, 0)",
+        "01900000-0000-7000-8000-000000000001",
+    )
+
+
+async def test_files_that_are_no_images_are_no_installation(settings: Settings) -> None:
+    left = settings.data_dir / FOLDER / ".DS_Store"
+    left.parent.mkdir(parents=True)
+    left.touch()
+    async with open_engine(settings, serving=True) as engine:
+        assert await engine.applied_version() == len(shipped())
 
 
 async def test_empty_folders_of_images_are_no_installation(settings: Settings) -> None:
