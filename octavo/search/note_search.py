@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
+import trio
+
 from octavo.actors.jobs.indexing import catch_up, renew_damaged_words
 from octavo.model.files.confinement import Confinement
 from octavo.model.identity import WorkspaceId
@@ -59,6 +61,7 @@ class NoteSearch:
         self._store = store
         self._texts = texts
         self._run = run
+        self._renewing = trio.Lock()
 
     async def find(self, query: Query, where: Where, show: Callable[[FoundNotes], R]) -> R:
         """Return what ``show`` makes of the notes that match, where they are ranked.
@@ -77,10 +80,15 @@ class NoteSearch:
         )
         try:
             found = await self._store.read_much(script)
-        except IndexDamaged as error:
-            await renew_damaged_words(self._store, error)
-            complete = await catch_up(self._store, WORDS, where.workspaces)
-            found = await self._store.read_much(script)
+        except IndexDamaged:
+            async with self._renewing:
+                try:
+                    # Another search may have renewed it.
+                    found = await self._store.read_much(script)
+                except IndexDamaged as error:
+                    await renew_damaged_words(self._store, error)
+                    complete = await catch_up(self._store, WORDS, where.workspaces)
+                    found = await self._store.read_much(script)
         if complete and not found.candidates:
             # The index of words may have been emptied since, because it was damaged.
             waiting = await self._store.read(workspaces_to_index(WORDS, where.workspaces))

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable, Coroutine
 from typing import Any
 
-from octavo.store import Script, Store, StoreUnavailable, TextDamaged
+from octavo.store import IndexDamaged, Script, Store, StoreUnavailable, TextDamaged
 from octavo.store.transaction import T
 
 _log = logging.getLogger(__name__)
@@ -33,6 +33,9 @@ class Outage:
             result = await use
         except TextDamaged as error:
             self._report(error)
+            raise
+        except IndexDamaged:
+            # Whoever makes it anew says so.
             raise
         except self._error as error:
             if not self._lasts:

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from octavo.service.outages import Outages, ReportingStore
-from octavo.store import Script, StoreUnavailable, TextDamaged, Transaction
+from octavo.store import IndexDamaged, Script, StoreUnavailable, TextDamaged, Transaction
 from octavo.store.transaction import T
 
 UNUSED = cast("Transaction", None)
@@ -93,6 +93,19 @@ async def test_damaged_text_is_logged_once_and_is_no_outage(
             "the text of the file f is damaged: no frame; restore a backup, or delete the file",
         )
     ]
+
+
+async def test_damaged_index_is_no_outage(caplog: pytest.LogCaptureFixture) -> None:
+    async def damaged(_: Transaction) -> int:
+        raise IndexDamaged("the search index is damaged")
+
+    caplog.set_level(logging.INFO)
+    store = ReportingStore(FailingStore(), Outages())
+    for use in (store.read, store.read_much, store.write):
+        with pytest.raises(IndexDamaged):
+            await use(damaged)
+        await store.read(script)
+    assert logged(caplog) == []
 
 
 async def test_outage_of_writes_lasts_while_reads_succeed(

@@ -144,7 +144,9 @@ class UndoResult(ChangesetResultSchema):
     changes: list[FileChangeSchema]
     """Empty when nothing was left to undo; then no position is used."""
     kept: list[KeptFileSchema]
-    """The files that were left as they are."""
+    """The files that were left as they are. Sent again, an undo names those that it would leave
+    now, and none once the revisions since then may be removed.
+    """
 
 
 class ClientChangeOperations:
@@ -233,10 +235,10 @@ class ClientChangeOperations:
         changes = _changes(call, body)
         requested = _fingerprint(changes)
         before = await self._accepted_before(workspace_id, body.mutation_id, requested)
+        if before is not None:
+            return await _result(before, await self._kept(workspace_id, changes))
         for _ in range(ATTEMPTS):
             outlook = await self._outlook(workspace_id, changes, "/since")
-            if before is not None:
-                return await _result(before, outlook)
             # Without waiting: the request may hold the memory of its body. More is refused below.
             call.take(memory_of(min(outlook.size, MAX_BYTES)))
             try:
@@ -256,7 +258,7 @@ class ClientChangeOperations:
                 if not isinstance(refused.refusal, OUTDATED_BY):
                     raise
             else:
-                return await _result(receipt, outlook)
+                return await _result(receipt, outlook.kept)
         raise WorkspaceBusy(_BUSY, retry_after=1)
 
     async def _outlook(
@@ -270,6 +272,15 @@ class ClientChangeOperations:
                 f"{timestamp(pruned.offered)}."
             )
             raise InvalidRequest(errors=[(pointer, message)]) from None
+
+    async def _kept(
+        self, workspace_id: WorkspaceId, changes: ChangesOfProgram
+    ) -> Sequence[KeptFile]:
+        """Return the files that are left as they are; none once their history may be removed."""
+        try:
+            return (await self._undo.outlook(workspace_id, changes)).kept
+        except HistoryPruned:
+            return ()
 
     async def _accepted_before(
         self, workspace_id: WorkspaceId, mutation_id: str | MISSING, requested: Digest
@@ -321,12 +332,12 @@ def _kept(kept: Sequence[KeptFile]) -> list[KeptFileSchema]:
     ]
 
 
-async def _result(receipt: Receipt, outlook: UndoOutlook) -> UndoResult:
+async def _result(receipt: Receipt, kept: Sequence[KeptFile]) -> UndoResult:
     done = await changeset_result(receipt)
     return UndoResult.model_construct(
         mutation_id=done.mutation_id,
         position=done.position,
         mark=done.mark,
         changes=done.changes,
-        kept=_kept(outlook.kept),
+        kept=_kept(kept),
     )

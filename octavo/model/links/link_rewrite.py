@@ -18,7 +18,7 @@ from octavo.model.files.changeset import (
     UpdateFile,
 )
 from octavo.model.files.content import NoteText, note_text
-from octavo.model.files.path import NOTE_SUFFIX
+from octavo.model.files.path import NOTE_SUFFIX, path_key
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId
 from octavo.model.links.destination import encoded_path, relative_path
@@ -36,11 +36,11 @@ def rewrite_links(
 ) -> str:
     """Return ``text`` with its links pointing to the same files as before a change.
 
-    A link that still resolves to its file is unchanged, and so is one that did not resolve, or
-    whose file is gone. Of other links, only the path is rewritten, in the style of the link if
-    possible: by name, from the root or relative, with or without ``.md``, with spaces in ``<>`` or
-    encoded. A wiki link to a file whose name it can't contain, such as ``a#b.md``, becomes a
-    standard link.
+    A link that still resolves to its file is unchanged, unless that was only renamed in upper and
+    lower case, and so is one that did not resolve, or whose file is gone. Of other links, only the
+    path is rewritten, in the style of the link if possible: by name, from the root or relative,
+    with or without ``.md``, with spaces in ``<>`` or encoded. A wiki link to a file whose name it
+    can't contain, such as ``a#b.md``, becomes a standard link.
 
     Args:
         text: the text of the note.
@@ -57,7 +57,9 @@ def rewrite_links(
         if led_to is None or not link.target:
             continue
         wanted = moved(led_to)
-        if resolve(link.kind, link.target, now_at, after) == wanted:
+        # In another case a link leads to its file as well, but people read it.
+        renamed = led_to != wanted and path_key(led_to) == path_key(wanted)
+        if not renamed and resolve(link.kind, link.target, now_at, after) == wanted:
             continue
         written = rewritten(text, link, wanted, was_at, now_at, before, after)
         if written is not None:

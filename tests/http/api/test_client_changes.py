@@ -186,6 +186,11 @@ async def test_repeated_undo_has_one_effect(api: NotesApi, assistant: Client) ->
     assert refusal(other) == (409, "mutation_reused")
     receipt = await api.owner.get(f"{api.place}/receipts/{mutation}")
     assert receipt.json()["changes"] == first.json()["changes"]
+    # When the revisions since then may be removed, too.
+    api.sources.time += 40 * 86_400
+    assert refusal(await undo(api)) == (400, "invalid_request")
+    late = await undo(api, mutationId=mutation)
+    assert (late.status, late.json()["changes"]) == (200, first.json()["changes"])
 
 
 async def test_memory_for_texts_is_reserved_before_they_return(

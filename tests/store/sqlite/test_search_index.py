@@ -131,14 +131,24 @@ async def test_worn_out_index_is_made_anew(notebook: Notebook) -> None:
     assert await notebook.search("tide") == ["a"]
 
 
-async def test_damaged_index_is_made_anew_by_a_search(notebook: Notebook) -> None:
+async def test_damaged_index_is_made_anew_once_by_searches_at_the_same_time(
+    notebook: Notebook, caplog: pytest.LogCaptureFixture
+) -> None:
     await notebook.write("a", "tide")
     await notebook.catch_up()
     await damage(notebook)
-    found = await NoteSearch(notebook.store, SearchedTexts(0), run).find(
-        parse_query("tide"), Where([VAULT]), lambda found: found
-    )
-    assert ([each.candidate.file_id for each in found.notes], found.complete) == (["a"], True)
+    search = NoteSearch(notebook.store, SearchedTexts(0), run)
+    found: list[tuple[list[str], bool]] = []
+
+    async def find() -> None:
+        notes = await search.find(parse_query("tide"), Where([VAULT]), lambda found: found)
+        found.append(([each.candidate.file_id for each in notes.notes], notes.complete))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(find)
+    assert found == [(["a"], True)] * 5
+    assert sum("it is made anew" in each.message for each in caplog.records) == 1
 
 
 async def test_damaged_index_fails_no_other_write_of_its_batch(notebook: Notebook) -> None:
