@@ -12,6 +12,9 @@ from octavo.workers.worker import Worker, WorkerFailed, WorkRefused, start_worke
 
 _log = logging.getLogger(__name__)
 
+IDLE_SECONDS = 300.0
+"""Seconds without work after which a process ends: each takes some 15 MB."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -19,7 +22,8 @@ T = TypeVar("T")
 class WorkerPool:
     """Runs functions in worker processes.
 
-    A process is started when one is needed, and kept.
+    A process is started when one is needed, and kept until it has been idle for `IDLE_SECONDS`; one
+    that is started ahead stays.
 
     Args:
         size: the maximum number of processes.
@@ -91,7 +95,7 @@ class WorkerPool:
                 with trio.fail_after(self._seconds):
                     result = await worker.call(function, *arguments, **named)
             except WorkRefused:
-                self._idle.append(worker)
+                self._keep(worker)
                 raise
             except trio.TooSlowError:
                 await worker.end()
@@ -99,7 +103,7 @@ class WorkerPool:
             except BaseException:
                 await worker.end()
                 raise
-            self._idle.append(worker)
+            self._keep(worker)
             return result
 
     async def serve(self) -> None:
@@ -111,7 +115,11 @@ class WorkerPool:
             if self._ahead:
                 await self._start_one()
             while True:
-                await self._wanted.wait()
+                with trio.move_on_after(IDLE_SECONDS / 2):
+                    await self._wanted.wait()
+                if not self._wanted.is_set():
+                    await self._end_unused()
+                    continue
                 self._wanted = trio.Event()
                 async with trio.open_nursery() as nursery:
                     for _ in range(self._size - len(self._idle)):
@@ -130,9 +138,19 @@ class WorkerPool:
             if len(self._idle) + self._limiter.borrowed_tokens > self._size:
                 return
             try:
-                self._idle.append(await self._start())
+                self._keep(await self._start())
             except WorkerFailed as error:
                 _log.warning("%s; it is tried again when one is needed", error)
+
+    def _keep(self, worker: Worker) -> None:
+        worker.idle_since = trio.current_time()
+        self._idle.append(worker)
+
+    async def _end_unused(self) -> None:
+        before = trio.current_time() - IDLE_SECONDS
+        # Work takes the one that was kept last.
+        while len(self._idle) > self._ahead and self._idle[0].idle_since <= before:
+            await self._idle.pop(0).end()
 
     async def _worker(self) -> Worker:
         while self._idle:

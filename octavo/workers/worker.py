@@ -65,9 +65,13 @@ class Worker:
 
     Args:
         running: the process.
+
+    Attributes:
+        idle_since: when its pool kept it for the next work.
     """
 
     def __init__(self, running: trio.Process) -> None:
+        self.idle_since = 0.0
         self._process = running
         self._received = b""
 

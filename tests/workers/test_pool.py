@@ -9,6 +9,7 @@ import trio
 import trio.testing
 
 from octavo.workers import WorkerFailed, WorkerPool, WorkOutOfSpace, WorkRefused, WorkTooLarge
+from octavo.workers import pool as pool_module
 from tests.workers import jobs
 
 JOBS = (jobs.__name__,)
@@ -202,3 +203,25 @@ def alive(process: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+async def test_processes_without_work_end_but_the_one_that_is_started_ahead(
+    monkeypatch: pytest.MonkeyPatch, ahead: bool
+) -> None:
+    monkeypatch.setattr(pool_module, "IDLE_SECONDS", 0.5)
+    pool = WorkerPool(3, preloaded=JOBS, seconds=60, ahead=ahead)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pool.serve)
+        async with trio.open_nursery() as users:
+            for _ in range(3):
+                users.start_soon(pool.run, jobs.double, "x")
+        assert pool.idle == 3
+        for _ in range(600):
+            await trio.sleep(0.05)
+            if pool.idle <= ahead:
+                break
+        await trio.sleep(1)
+        assert pool.idle == ahead
+        assert await pool.run(jobs.double, "x") == "xx"
+        nursery.cancel_scope.cancel()
