@@ -2,12 +2,13 @@
 
 from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.accounts.members import Changed
-from octavo.control.account_command import AccountCommand
+from octavo.control.account_command import AccountCommand, AccountCommandResult
 from octavo.control.serving import CommandWithArguments
 from octavo.model.identity import AccountId, WorkspaceId
 from octavo.service.account_commands import AccountCommands
 from octavo.service.components import Components
 from octavo.service.entropy import now
+from octavo.store import StoreError
 
 
 def workspace_gone(parts: Components, workspace_id: WorkspaceId) -> None:
@@ -56,6 +57,11 @@ def account_command(parts: Components) -> CommandWithArguments:
     commands = AccountCommands(administration_of(parts), removal, parts.audit)
 
     async def run(given: AccountCommand) -> str:
-        return (await commands.run(given)).model_dump_json()
+        try:
+            result = await commands.run(given)
+        except StoreError as error:
+            maybe = "; it may have been carried out" if error.outcome_unknown else ""
+            result = AccountCommandResult(refusal=f"{error}{maybe}")
+        return result.model_dump_json()
 
     return CommandWithArguments(AccountCommand, run)

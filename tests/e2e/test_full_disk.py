@@ -3,6 +3,7 @@
 import errno
 import io
 import random
+import re
 import resource
 import subprocess
 import time
@@ -17,7 +18,8 @@ import pytest
 from tests.e2e.databases import change
 from tests.e2e.disks import in_tiny_disk, needs_mount
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
-from tests.e2e.people import client, register
+from tests.e2e.people import client, join, register, settle
+from tests.e2e.prepared import start
 from tests.e2e.server import PATIENCE, command_line, environment
 from tests.fakes.image_files import encoded, picture
 
@@ -105,6 +107,25 @@ def test_server_whose_files_cannot_grow_stops_cleanly() -> None:
         wait_until_unmet(octavo, "database", "blobs")
         code, output = octavo.stop()
     assert (code, [line for line in output if "Traceback" in line]) == (0, [])
+
+
+def test_account_command_without_room_says_so_in_one_line() -> None:
+    with data_folder() as folder, running(folder) as octavo:
+        settle(octavo)
+        person = join(folder)
+        limit(octavo, 1)
+        wait_until_unmet(octavo, "database", "blobs")
+        with start(
+            *("lock", person.address, "--data-dir", str(folder)),
+            folder=folder.parent,
+            command="account",
+            stdout=subprocess.PIPE,
+        ) as process:
+            printed, errors = process.communicate(timeout=PATIENCE)
+        assert (process.returncode, printed) == (1, "")
+        assert re.fullmatch("octavo: the database (failed|has no room): .+\n", errors)
+        output = octavo.stop()[1]
+    assert [line for line in output if "Traceback" in line or "command" in line] == []
 
 
 def fill(octavo: Octavo, folder: Path) -> None:
