@@ -61,6 +61,7 @@ siege: dev ## kill, mislead, overload and probe the real server for more than ha
 		OCTAVO_CRASHES=300 OCTAVO_HOSTILE_CASES=300000 OCTAVO_SCHEMATHESIS_SECONDS=600 \
 		$(BIN)/pytest -q tests/e2e/test_crash.py tests/e2e/test_hostile.py \
 		tests/e2e/test_schemathesis.py tests/e2e/test_published_payloads.py $(ARGS)
+	@OCTAVO_FAILOVERS=1 $(BIN)/pytest -q -n 0 tests/actors/workspace/test_history_taken_back.py $(ARGS)
 	@OCTAVO_OVERLOAD_SECONDS=20 $(BIN)/pytest -q -n 0 tests/e2e/overload $(ARGS)
 	@OCTAVO_OVERLOAD_SECONDS=20 $(BIN)/python -m tests.e2e.overload.report
 

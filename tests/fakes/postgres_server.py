@@ -28,6 +28,7 @@ class PostgresServer:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._data = folder / "data"
+        self._kept = folder / "kept"
         self._as_nobody = os.geteuid() == 0
         if self._as_nobody:
             os.chown(folder, NOBODY, NOBODY)
@@ -85,6 +86,35 @@ class PostgresServer:
     def stop(self) -> None:
         """Kill it, without notifying those who are connected."""
         self._run("pg_ctl", "stop", "-w", "-m", "immediate")
+
+    def create_database(self, name: str) -> None:
+        """Create an empty database."""
+        program = (self._programs / "psql", "-q", "-U", "postgres", "-h", self._folder, "postgres")
+        subprocess.run([*map(str, program), "-c", f"CREATE DATABASE {name}"], check=True)
+
+    def keep(self) -> None:
+        """Copy the data folder as it is now."""
+        self.stop()
+        shutil.rmtree(self._kept, ignore_errors=True)
+        shutil.copytree(self._data, self._kept, symlinks=True)
+        self.start()
+
+    def put_back(self, *, promotes: bool) -> None:
+        """Return to what was kept, or let it be promoted as a replica that lacks what followed."""
+        self.stop()
+        shutil.rmtree(self._data)
+        shutil.copytree(self._kept, self._data, symlinks=True)
+        for path in (self._data, *self._data.rglob("*")):
+            if self._as_nobody:
+                os.chown(path, NOBODY, NOBODY)
+        if promotes:
+            signal = self._data / "standby.signal"
+            signal.touch()
+            if self._as_nobody:
+                os.chown(signal, NOBODY, NOBODY)
+        self.start()
+        if promotes:
+            self._run("pg_ctl", "promote", "-w")
 
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://postgres@/{database}?host={self._folder}"
