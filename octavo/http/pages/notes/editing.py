@@ -185,8 +185,10 @@ class NoteEditing:
         action, notice = given["action"], ""
         if action == "keep":
             return redirect(f"{path_of(workspace.id)}/notes/{file_id}", "theirs-kept")
-        # Its links are understood from there.
-        at = given["path-before"] if "rewrite" in visitor.given else given["path"]
+        # Its links are understood from there; those of a copy are not rewritten.
+        rewritten = "rewrite" in visitor.given and action != "copy"
+        before = given["path-before"]
+        at = before if rewritten else path_after(given["path"], before)
         if action == "image" or chosen_image(visitor) is not None:
             given, trouble = await self._with_image(visitor, workspace.id, given, at)
             notice = "" if trouble else _INSERTED

@@ -737,6 +737,28 @@ async def test_image_that_was_chosen_is_saved_with_the_note(ann: PageReader, vau
     assert await vault.texts() == {"Tea.md": "Here\n\n![pot](attachments/pot.png)\n"}
 
 
+@pytest.mark.parametrize(
+    ("path", "more", "expected"),
+    [
+        ("/Kitchen/Tea", {}, "Kitchen/Tea.md"),
+        ("Kitchen/Tea", {"rewrite": "on"}, "Kitchen/Tea.md"),
+        ("Kitchen/Tea", {"rewrite": "on", "action": "copy"}, "Kitchen/Tea (copy).md"),
+    ],
+)
+async def test_image_that_was_chosen_is_linked_from_where_the_text_ends_up(
+    ann: PageReader, vault: Vault, path: str, more: dict[str, str], expected: str
+) -> None:
+    png = encoded(picture((20, 10)), "PNG")
+    note = await vault.write(ann, "Tea", "Green.")
+    await ann.open(f"{note}/edit")
+    form = ann.form("Save")
+    form.fields.pop("rewrite", None)
+    form.fields.update(more)
+    await ann.upload("Save", "pot.png", png, text="Here", path=path)
+    texts = await vault.texts()
+    assert texts[expected] == "Here\n\n![pot](../attachments/pot.png)\n"
+
+
 async def test_note_is_not_saved_without_the_image_that_was_chosen(
     ann: PageReader, vault: Vault
 ) -> None:
