@@ -1,14 +1,19 @@
 """Store files as blobs, so that the database never refers to one that is not durable."""
 
+import logging
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from functools import partial
 
 import trio
 
 from octavo.attachments.image_work import WrittenFile
 from octavo.store import Store
-from octavo.store.blobs import BlobKey, BlobStore, BlobsUnavailable, blob_key
+from octavo.store.blobs import BlobKey, BlobMissing, BlobStore, BlobsUnavailable, blob_key
 from octavo.store.scripts import blobs as blob_rows
 from octavo.usage.meter import UsageMeter
+
+_log = logging.getLogger(__name__)
 
 PUTS_AT_ONCE = 4
 GRACE_SECONDS = 3600.0
@@ -47,6 +52,22 @@ class BlobWriter:
         Raises also `StoreUnavailable`.
         """
         await self._meter.check_writes()
+
+    async def heal(self, file: WrittenFile) -> None:
+        """Put the bytes of a file in place of a stored blob of them that is damaged or missing.
+
+        Something must refer to that blob already. The file may be moved. Raises `BlobsUnavailable`
+        and `StoreUnavailable`.
+        """
+        key = await self._store.read(partial(blob_rows.stored_with, digest=file.digest))
+        if key is None:
+            return
+        async with aclosing(self._blobs.read(key, 0, 1)) as chunks:
+            try:
+                await anext(chunks, b"")
+            except BlobMissing as error:
+                _log.warning("%s; it is replaced by what was uploaded", error)
+                await self._blobs.put(key, file.path)
 
     async def put(self, file: WrittenFile) -> BlobKey:
         """Store the bytes of a file; see `put_many`."""

@@ -109,7 +109,9 @@ class ImageUploads:
             # Counted before it is stored, so that concurrent uploads do not exceed the limit.
             self._storage.grew(workspace_id, image.size)
             try:
-                if not await self._store.write(uploads.add_stored(upload)):
+                if await self._store.write(uploads.add_stored(upload)):
+                    await self._writer.heal(file)
+                else:
                     key = await self._writer.put(file)
                     await self._store.write(uploads.add(upload, key))
             except BaseException:

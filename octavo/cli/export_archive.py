@@ -74,7 +74,7 @@ def command(
     if done.lacked:
         raise Failed(
             f"the archive lacks {counted(len(done.lacked), 'image')}, damaged or missing on the"
-            " server; put them back from a backup of the server, or delete them:",
+            " server; restore from a backup of the server, upload again, or delete:",
             *done.lacked[:_NAMED],
             *(["…, named in octavo-export-report.txt"] if len(done.lacked) > _NAMED else []),
         )

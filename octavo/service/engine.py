@@ -88,7 +88,7 @@ async def open_engine(
         folder = settings.data_dir
         async with AsyncExitStack() as stack:
             if serving:
-                if not new and not await trio.Path(folder / DATABASE).exists():
+                if not new and not await trio.to_thread.run_sync(_has_bytes, folder / DATABASE):
                     # Before an empty one is made, which would be in the way.
                     await _require_no_blobs(folder)
                 sqlite = await stack.enter_async_context(open_sqlite(folder))
@@ -113,10 +113,14 @@ async def _require_no_blobs(folder: Path) -> None:
     blobs = folder / FOLDER
     if await trio.to_thread.run_sync(lambda: any(keys_in(blobs))):
         raise StoreUnusable(
-            f"{blobs} has images, but the database is missing, or is another, empty one: put it"
-            " back or restore a backup (docs/operation.md), or start an empty installation with"
-            " octavo serve --new"
+            f"{blobs} has images, but the database is missing or empty: put that of these images"
+            " back, or restore a backup (docs/operation.md); octavo serve --new starts an empty"
+            " installation all the same"
         )
+
+
+def _has_bytes(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
 
 
 async def _is_empty(transaction: Transaction) -> bool:

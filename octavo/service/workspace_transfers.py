@@ -164,7 +164,9 @@ class WorkspaceTransfers:
                     )
                 except ExportIncomplete as incomplete:
                     size, lacked = incomplete.size, incomplete.paths
-            return ExportReport(size, await trio.to_thread.run_sync(_entries, target), lacked)
+            # The report of what is lacking is no file of the workspace.
+            files = await trio.to_thread.run_sync(_entries, target) - bool(lacked)
+            return ExportReport(size, files, lacked)
         except OSError as error:
             raise TransferFailed(f"{target} can't be written: {error.strerror}") from None
 

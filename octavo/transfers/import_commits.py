@@ -229,6 +229,9 @@ class ImportCommits:
         put = await self._put([each for each in images if each.digest not in stored])
         try:
             await self._add_uploads(attached, put)
+            for each in images:
+                if each.digest in stored:
+                    await self._services.writer.heal(_written(each))
         except BlobCollected:
             # One of those that were stored was just collected. The files of the new ones are moved.
             put |= await self._put([each for each in images if each.digest not in put])
@@ -237,10 +240,7 @@ class ImportCommits:
 
     async def _put(self, images: Sequence[CheckedImage]) -> dict[Digest, BlobKey]:
         """Store the bytes of images, whose files may be moved; return their keys."""
-        files = {
-            each.digest: WrittenFile(Path(each.file), each.digest, each.size, each.crc)
-            for each in images
-        }
+        files = {each.digest: _written(each) for each in images}
         keys = await self._services.writer.put_many([*files.values()])
         return dict(zip(files, keys, strict=True))
 
@@ -360,3 +360,7 @@ def _text(note: CheckedNote) -> StoredText:
     return StoredText(
         note.stored, note.size, note.digest, lambda stored: decompressed(stored, note.path)
     )
+
+
+def _written(image: CheckedImage) -> WrittenFile:
+    return WrittenFile(Path(image.file), image.digest, image.size, image.crc)

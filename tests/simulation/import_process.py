@@ -1,6 +1,7 @@
 """One process that imports archives, without sockets and worker processes."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from pathlib import Path
 from random import Random
 from typing import cast
@@ -52,8 +53,9 @@ class UnreliableBlobs:
         self, key: BlobKey, start: int = 0, stop: int | None = None
     ) -> AsyncGenerator[bytes, None]:
         await self._reach("blobs.reading", "content")
-        async for chunk in self._blobs.read(key, start, stop):
-            yield chunk
+        async with aclosing(self._blobs.read(key, start, stop)) as chunks:
+            async for chunk in chunks:
+                yield chunk
 
     async def fetch(self, key: BlobKey, target: Path) -> None:
         await self._reach("blobs.reading", "content")

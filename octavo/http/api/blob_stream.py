@@ -25,9 +25,11 @@ async def open_blob(blobs: BlobStore, key: BlobKey, start: int, stop: int) -> As
 
 def vanished(error: BlobMissing) -> NotFound:
     """Return the problem of a blob that is gone, and log it."""
-    # The image was purged since the file was read; otherwise its bytes were lost.
-    _log.warning("%s, which a file referred to a moment ago", error)
-    return NotFound()
+    _log.warning("%s: an image is not served; it may have been purged just now", error)
+    return NotFound(
+        "The image was purged just now, or its bytes on the server are damaged or missing: whoever"
+        " runs the server can put them back from a backup, or upload the image again."
+    )
 
 
 class _continued:  # noqa: N801 - used like a function

@@ -8,8 +8,9 @@ REPORT = "octavo-export-report.txt"
 """The last entry of an export that lacks something; no note can have this path."""
 _LACKED = "- "
 _REPORT = """\
-This export lacks what is listed here: the stored images are damaged or missing. Put the images back
-from a backup of the server, or delete them there. All other files are in the export.
+These images are not in this export, because the copies of the server are damaged or missing. Put
+them back from a backup of the server, upload them again, or delete them from the workspace. All
+other files are in the export.
 
 """
 

@@ -6,8 +6,10 @@ import pytest
 
 from octavo.attachments.uploading import LIFETIME_SECONDS
 from octavo.images.facts import MAX_BYTES
+from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import NOBODYS, NotesApi, form, refusal, tag_of
+from tests.http.api.test_imports import imported
 
 PNG = encoded(picture((30, 20)), "PNG")
 JPEG = encoded(picture((30, 20)), "JPEG")
@@ -40,6 +42,29 @@ async def test_bytes_are_stored_once_and_exactly(api: NotesApi) -> None:
     await api.upload(PNG)
     assert [*api.images.blobs.blobs.values()] == [PNG]
     assert [*api.images.folder.iterdir()] == []
+
+
+async def test_image_whose_bytes_were_lost_is_put_back_by_another_upload(api: NotesApi) -> None:
+    image = (await attached(api, "lost.png")).json()
+    content = f"{api.files}/{image['fileId']}/content"
+    blobs = api.images.blobs.blobs
+    [key] = blobs
+    for again in ("upload", "import"):
+        blobs.clear()
+        response = await api.owner.get(content)
+        assert refusal(response) == (404, "not_found")
+        assert "damaged or missing" in response.json()["detail"]
+        if again == "upload":
+            await api.upload(PNG)
+        else:
+            await imported(api, {f"{again}.png": PNG})
+        assert blobs[key] == PNG
+        assert (await api.owner.get(content)).body == PNG
+
+
+async def attached(api: NotesApi, name: str) -> Response:
+    path = f"attachments/{name}"
+    return await api.owner.post(finalize(api, await api.upload(PNG)), {"path": path})
 
 
 @pytest.mark.parametrize(
