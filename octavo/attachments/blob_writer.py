@@ -2,14 +2,13 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import aclosing
 from functools import partial
 
 import trio
 
 from octavo.attachments.image_work import WrittenFile
 from octavo.store import Store
-from octavo.store.blobs import BlobKey, BlobMissing, BlobStore, BlobsUnavailable, blob_key
+from octavo.store.blobs import BlobKey, BlobStore, BlobsUnavailable, blob_key
 from octavo.store.scripts import blobs as blob_rows
 from octavo.usage.meter import UsageMeter
 
@@ -62,12 +61,9 @@ class BlobWriter:
         key = await self._store.read(partial(blob_rows.stored_with, digest=file.digest))
         if key is None:
             return
-        async with aclosing(self._blobs.read(key, 0, 1)) as chunks:
-            try:
-                await anext(chunks, b"")
-            except BlobMissing as error:
-                _log.warning("%s; it is replaced by what was uploaded", error)
-                await self._blobs.put(key, file.path)
+        if not await self._blobs.is_intact(key):
+            _log.warning("the blob %s is damaged or missing; it is replaced by an upload", key)
+            await self._blobs.put(key, file.path)
 
     async def put(self, file: WrittenFile) -> BlobKey:
         """Store the bytes of a file; see `put_many`."""

@@ -14,7 +14,7 @@ from octavo.model.files.image import UnacceptableImage
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, BlobMissing, BlobsFull, BlobStore, Staging
 from octavo.store.fair_turns import FairTurns
-from octavo.store.scripts.images import CLEANED, add_thumbnail, thumbnail_of
+from octavo.store.scripts.images import CLEANED, add_thumbnail, forget_thumbnail, thumbnail_of
 from octavo.workers import WorkerFailed, WorkOutOfSpace
 
 MEDIA_TYPE = "image/webp"
@@ -86,7 +86,10 @@ class Thumbnails:
         while True:
             found = await self._store.read(thumbnail_of(image, width))
             if found is not None:
-                return ImageVariant(*found)
+                # An image that is its own copy is read by others, too.
+                if found[0] == image or await self._blobs.is_intact(found[0]):
+                    return ImageVariant(*found)
+                await self._store.write(forget_thumbnail(image, width, found[0]))
             made = self._making.get((image, width))
             if made is None:
                 break

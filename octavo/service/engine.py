@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from octavo.store.postgres import PostgresStore
 
 _VERSIONS = 1_000_000
+_TRACES = (
+    "SELECT 1 FROM accounts LIMIT 1",
+    "SELECT 1 FROM audit WHERE kind <> 'invitation_created' LIMIT 1",
+)
+"""Statements that find something in a database in which somebody has an account, or had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +129,9 @@ def _has_bytes(path: Path) -> bool:
 
 
 async def _is_empty(transaction: Transaction) -> bool:
-    """Return whether nothing has ever happened in a database."""
-    for table in ("accounts", "audit"):
-        if await transaction.fetch_one(f"SELECT 1 FROM {table} LIMIT 1") is not None:
+    """Return whether nobody has ever had an account: a start alone makes an invitation."""
+    for sql in _TRACES:
+        if await transaction.fetch_one(sql) is not None:
             return False
     return True
 

@@ -7,8 +7,9 @@ like any other then.
 
 import os
 import shutil
+import stat
 from collections.abc import Iterable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
@@ -38,6 +39,8 @@ from octavo.store.sqlite import DATABASE
 from octavo.store.sqlite.backup import COMPANIONS, LOGS, Contents, Verification, fold_logs
 
 _CHUNK = 1024 * 1024
+_MADE = (FOLDER, Path(DATABASE).stem)
+"""How the names begin of what a restore makes in a data folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,15 +249,25 @@ def _replace(database: Path, path: Path) -> Path | None:
 
 
 def _give_to_owner(folder: Path) -> None:
-    """Give what root has made in the data folder to its owner, as whom the server runs."""
+    """Give what a restore by root has made to the owner of the data folder, who runs the server.
+
+    The owner may change the folder meanwhile: nothing is reached by a path through it, and what is
+    not of a restore keeps its owner.
+    """
     owner = folder.stat()
     if os.geteuid() or not owner.st_uid:
         return
-    for parent, folders, files in os.walk(folder):
+    for parent, folders, files, opened in os.fwalk(folder, follow_symlinks=False):
+        if parent == str(folder):
+            folders[:] = [each for each in folders if each.startswith(_MADE)]
         for name in (*folders, *files):
-            path = os.path.join(parent, name)
-            if not os.lstat(path).st_uid:
-                os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+            if parent == str(folder) and not name.startswith(_MADE):
+                continue
+            with suppress(FileNotFoundError):
+                found = os.stat(name, dir_fd=opened, follow_symlinks=False)
+                is_own = stat.S_ISDIR(found.st_mode) or found.st_nlink == 1
+                if not found.st_uid and is_own:
+                    os.chown(name, owner.st_uid, owner.st_gid, dir_fd=opened, follow_symlinks=False)
 
 
 def _aside(database: Path) -> Path:

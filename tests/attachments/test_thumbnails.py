@@ -122,6 +122,20 @@ async def test_copy_and_thumbnails_are_collected_with_their_image(
     assert await collect(engine) == {image, copy.key, thumbnail.key}
 
 
+async def test_thumbnail_and_copy_whose_bytes_were_lost_are_made_again(
+    rig: ImagesRig, engine: InlineStore
+) -> None:
+    image = await store(rig, PERSONAL["JPEG"])
+    for make in (rig.thumbnails.without_metadata, lambda image: rig.thumbnails.get(image, 160)):
+        first = await make(image)
+        data = rig.blobs.blobs.pop(first.key)
+        again = await make(image)
+        assert again.key != first.key
+        assert rig.blobs.blobs[again.key] == data
+        assert await make(image) == again
+    assert len(await collect(engine)) == 5
+
+
 async def test_copy_that_many_ask_for_is_made_once(rig: ImagesRig) -> None:
     image = await store(rig, PERSONAL["JPEG"])
     found = set()

@@ -33,7 +33,7 @@ async def test_export_is_written_with_its_size_reported(tmp_path: Path) -> None:
 
 async def test_export_that_lacks_images_is_written_and_they_are_named(tmp_path: Path) -> None:
     writer = ZipWriter(ExportLayout())
-    lacked = ["attachments/a b.png", ".history/3/p.png"]
+    lacked = ["attachments/a\u2028- b.png", ".history/3/p.png"]
     entries = [("a.md", "one"), ("octavo-export-report.md", ""), (REPORT, export_report(lacked))]
     data = b"".join(writer.note(path, text.encode()) for path, text in entries) + writer.end()
     async with Stub([lambda: httpx.Response(200, content=data)]).client() as client:

@@ -298,10 +298,13 @@ def test_restore_by_root_leaves_the_folder_to_its_owner(folder: Path) -> None:
     assert run("backup", folder, str(backup))[0] == 0
     for path in (folder, *folder.rglob("*")):
         os.chown(path, 65534, 65534)
+    others = folder / "tls.key", folder / "octavo-link"
+    others[0].touch()
+    others[1].hardlink_to(others[0])
     assert run("restore", folder, str(backup))[0] == 0
-    assert {(path.stat().st_uid, path.stat().st_gid) for path in folder.rglob("*")} == {
-        (65534, 65534)
-    }
+    owners = {path: (path.stat().st_uid, path.stat().st_gid) for path in folder.rglob("*")}
+    assert {owners.pop(each) for each in others} == {(0, 0)}
+    assert {*owners.values()} == {(65534, 65534)}
 
 
 def test_restore_into_an_empty_folder_creates_the_installation(folder: Path) -> None:

@@ -45,6 +45,10 @@ class MemoryBlobs:
         await self.check()
         self.blobs.pop(key, None)
 
+    async def is_intact(self, key: BlobKey) -> bool:
+        await self.check()
+        return key in self.blobs
+
     async def check(self) -> None:
         await trio.lowlevel.checkpoint()
         if self.away:

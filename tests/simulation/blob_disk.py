@@ -195,6 +195,11 @@ class ProcessBlobs:
         """Thumbnails are not simulated."""
         raise NotImplementedError
 
+    async def is_intact(self, key: BlobKey) -> bool:
+        """See `BlobStore`."""
+        await trio.lowlevel.checkpoint()
+        return key in self._disk.stored
+
     async def delete(self, key: BlobKey) -> None:
         """See `BlobStore`."""
         await self._reach("blobs.before_delete", "collection")

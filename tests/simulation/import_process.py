@@ -66,6 +66,10 @@ class UnreliableBlobs:
         await self._blobs.delete(key)
         await self._reach("blobs.deleted", "collection")
 
+    async def is_intact(self, key: BlobKey) -> bool:
+        await self._reach("blobs.reading", "content")
+        return await self._blobs.is_intact(key)
+
     async def check(self) -> None:
         await trio.lowlevel.checkpoint()
 

@@ -145,7 +145,7 @@ class UndoResult(ChangesetResultSchema):
     """Empty when nothing was left to undo; then no position is used."""
     kept: list[KeptFileSchema]
     """The files that were left as they are. Sent again, an undo names those that it would leave
-    now, and none once the revisions since then may be removed.
+    now, and none once these are too many, or the revisions since then may be removed.
     """
 
 
@@ -279,7 +279,7 @@ class ClientChangeOperations:
         """Return the files that are left as they are; none once their history may be removed."""
         try:
             return (await self._undo.outlook(workspace_id, changes)).kept
-        except HistoryPruned:
+        except (HistoryPruned, TooManyFiles):
             return ()
 
     async def _accepted_before(

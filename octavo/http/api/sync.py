@@ -74,9 +74,9 @@ class SyncCursor(SyncProtocol):
     """The version of the sync protocol, and the mark of the position of the client's copy."""
 
     sync_mark: Identifier | None = None
-    """``nextMark`` of the page with ``after``, or the ``mark`` of this position, or of a later one
-    that is known from elsewhere. With it, a position that was given twice, as after a restored
-    backup, is recognised, and refused with ``cursor_unknown``.
+    """``nextMark`` of the page with ``after``, or the ``mark`` of this position. With it, a
+    position that was given twice, as after a restored backup, is recognised, and refused with
+    ``cursor_unknown``.
     """
 
 

@@ -22,7 +22,9 @@ def export_report(paths: Iterable[str]) -> str:
 
 def lacked_by_export(report: str) -> list[str]:
     """Return the paths that a report names."""
-    return [line.removeprefix(_LACKED) for line in report.splitlines() if line.startswith(_LACKED)]
+    # Paths may have other separators of lines.
+    lines = report.split("\n")
+    return [each.removeprefix(_LACKED) for each in lines if each.startswith(_LACKED)]
 
 
 class ArchiveUnacceptable(DomainError):

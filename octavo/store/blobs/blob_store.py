@@ -61,6 +61,12 @@ class BlobStore(Protocol):
         is not read to its end. A step raises `BlobMissing` and `BlobsUnavailable`.
         """
 
+    async def is_intact(self, key: BlobKey) -> bool:
+        """Return whether the bytes of a blob are there and right.
+
+        An object store, which looks after that itself, is not asked. Raises `BlobsUnavailable`.
+        """
+
     async def fetch(self, key: BlobKey, target: Path) -> None:
         """Make the blob the new file ``target``, for a program that reads a file.
 

@@ -23,6 +23,10 @@ from octavo.store.blobs.blob_store import (
 from octavo.store.blobs.deletion_lock import deleting
 from octavo.store.blobs.staging import create_file, disk_failures
 
+_OF_ONE_FILE = frozenset(
+    {errno.EIO, errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM}
+)
+"""Failures of one file, such as a bad sector, while others can be read."""
 _REMEMBERED = 20_000
 """Blobs of which a process remembers that they are intact."""
 
@@ -65,6 +69,19 @@ class LocalBlobs:
                 yield chunk
         finally:
             os.close(descriptor)
+
+    async def is_intact(self, key: BlobKey) -> bool:
+        """See `octavo.store.blobs.BlobStore`."""
+
+        def look() -> bool:
+            try:
+                os.close(self._open(key))
+            except BlobMissing:
+                return False
+            return True
+
+        with disk_failures():
+            return await trio.to_thread.run_sync(look)
 
     async def fetch(self, key: BlobKey, target: Path) -> None:
         """See `octavo.store.blobs.BlobStore`. On the same file system, it is a second name."""
@@ -117,8 +134,13 @@ class LocalBlobs:
             descriptor = os.open(self._path(key), os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             raise BlobMissing(f"the blob {key} is missing") from None
+        except OSError as error:
+            raise _unreadable(key, error) from error
         try:
             self._check(key, descriptor)
+        except OSError as error:
+            os.close(descriptor)
+            raise _unreadable(key, error) from error
         except BaseException:
             os.close(descriptor)
             raise
@@ -139,6 +161,13 @@ class LocalBlobs:
 
     def _path(self, key: BlobKey) -> Path:
         return self._folder / path_of_key(key)
+
+
+def _unreadable(key: BlobKey, error: OSError) -> Exception:
+    """Return the error to raise for one of a blob, or of the whole disk."""
+    if error.errno in _OF_ONE_FILE:
+        return BlobDamaged(f"the blob {key} can't be read: {error.strerror}")
+    return error
 
 
 def move_to_blob(folder: Path, key: BlobKey, source: Path) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from octavo.model.files.revision import Revision
 from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.store.blobs import BlobKey
-from octavo.store.scripts.blobs import mark_stored
+from octavo.store.scripts.blobs import check_soon, mark_stored
 from octavo.store.scripts.revision_rows import (
     COUNT,
     WORKSPACE,
@@ -118,6 +118,21 @@ def add_thumbnail(image: BlobKey, width: int, key: BlobKey) -> Script[tuple[Blob
         return await thumbnail_of(image, width)(transaction)
 
     return insert_thumbnail
+
+
+def forget_thumbnail(image: BlobKey, width: int, key: BlobKey) -> Script[None]:
+    """Forget a thumbnail whose blob ``key`` is damaged or missing."""
+
+    async def delete_thumbnail(transaction: Transaction) -> None:
+        await transaction.execute(
+            "DELETE FROM thumbnails WHERE image = $1 AND width = $2 AND blob = $3",
+            image,
+            width,
+            key,
+        )
+        await check_soon(transaction, [key])
+
+    return delete_thumbnail
 
 
 def blobs_of(

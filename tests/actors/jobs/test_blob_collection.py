@@ -42,6 +42,9 @@ class Blobs:
     async def check(self) -> None:
         raise AssertionError
 
+    async def is_intact(self, key: BlobKey) -> bool:
+        raise AssertionError
+
     def read(
         self, key: BlobKey, start: int = 0, stop: int | None = None
     ) -> AsyncGenerator[bytes, None]:

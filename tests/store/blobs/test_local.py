@@ -107,6 +107,20 @@ async def test_damaged_blob_is_never_returned(folder: Path) -> None:
         await content(blobs, name)
 
 
+async def test_blob_that_can_not_be_read_is_damaged_and_the_disk_is_not(folder: Path) -> None:
+    name = key(1, b"intact")
+    blobs = LocalBlobs(folder)
+    await blobs.put(name, file_of(folder, b"intact"))
+    assert await blobs.is_intact(name)
+    path = file_in(folder)
+    path.unlink()
+    assert not await blobs.is_intact(name)
+    path.mkdir()
+    with pytest.raises(BlobDamaged, match="can't be read: Is a directory"):
+        await content(blobs, name)
+    assert not await blobs.is_intact(name)
+
+
 async def test_blob_is_checked_at_its_first_read_and_when_its_file_has_changed(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
