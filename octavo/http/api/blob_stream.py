@@ -23,6 +23,12 @@ async def open_blob(blobs: BlobStore, key: BlobKey, start: int, stop: int) -> As
     return _continued(first, chunks)
 
 
+async def require_blob(blobs: BlobStore, key: BlobKey) -> None:
+    """Raise `NotFound` for a blob that can't be read, as for the response to HEAD."""
+    if not await blobs.is_intact(key):
+        raise vanished(BlobMissing(f"the blob {key} is damaged or missing"))
+
+
 def vanished(error: BlobMissing) -> NotFound:
     """Return the problem of a blob that is gone, and log it."""
     _log.warning("%s: an image is not served; it may have been purged just now", error)

@@ -10,7 +10,7 @@ from pydantic_core import MISSING
 from octavo.attachments.thumbnails import MEDIA_TYPE as THUMBNAIL_TYPE
 from octavo.attachments.thumbnails import Thumbnails
 from octavo.http.api.access import Access
-from octavo.http.api.blob_stream import open_blob, vanished
+from octavo.http.api.blob_stream import open_blob, require_blob, vanished
 from octavo.http.api.conditional import IfNoneMatch
 from octavo.http.api.files import FilePath
 from octavo.http.api.metering import METERED, MeteredChunks, Metering, StorageBusy, memory_of
@@ -165,6 +165,8 @@ class ContentOperations:
         length = content.size if wanted is None else wanted.stop - wanted.start
         chunks: AsyncIterator[bytes] = NoBytes()
         if call.method == "HEAD":
+            if not isinstance(content.data, Revision):
+                await require_blob(self._blobs, content.data)
             await self._metering.admit(call, Amount(length, 1))
         else:
             transfer = await self._metering.hold(call, Amount(length, 1))

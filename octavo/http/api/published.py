@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from octavo.http.api.blob_stream import open_blob
+from octavo.http.api.blob_stream import open_blob, require_blob
 from octavo.http.api.conditional import IfNoneMatch
 from octavo.http.api.metering import MeteredChunks, StorageBusy
 from octavo.http.contract.bodies import form_body
@@ -228,6 +228,7 @@ class PublishedOperations:
                 (b"content-disposition", content_disposition("inline", name)),
             )
             if call.method == "HEAD":
+                await require_blob(self._blobs, key)
                 return Stream(NoBytes(), media_type, size, sent)
             chunks = await open_blob(self._blobs, key, 0, size)
             if owner is None:

@@ -54,6 +54,7 @@ async def test_image_whose_bytes_were_lost_is_put_back_by_another_upload(api: No
         response = await api.owner.get(content)
         assert refusal(response) == (404, "not_found")
         assert "damaged or missing" in response.json()["detail"]
+        assert (await api.owner.ask("HEAD", content)).status == 404
         if again == "upload":
             await api.upload(PNG)
         else:
