@@ -109,14 +109,15 @@ class ImageUploads:
             # Counted before it is stored, so that concurrent uploads do not exceed the limit.
             self._storage.grew(workspace_id, image.size)
             try:
-                if await self._store.write(uploads.add_stored(upload)):
-                    await self._writer.heal(file)
-                else:
+                stored = await self._store.write(uploads.add_stored(upload))
+                if not stored:
                     key = await self._writer.put(file)
                     await self._store.write(uploads.add(upload, key))
             except BaseException:
                 self._storage.grew(workspace_id, -image.size)
                 raise
+            if stored:
+                await self._writer.heal(file)
         return upload
 
 

@@ -66,6 +66,8 @@ class ArchiveCut(ConnectionFailed):
 class ExportIncomplete(ClientError):
     """The export was written, but lacks images, whose bytes on the server are damaged or missing.
 
+    Another export lacks them as well, until somebody puts them back or deletes them.
+
     Attributes:
         size: the size of the archive in bytes.
         paths: those that the images would have in the archive.

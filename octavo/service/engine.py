@@ -17,17 +17,13 @@ from octavo.settings import Settings
 from octavo.store import Store, StoreOutdated, StoreUnusable, Transaction
 from octavo.store import postgres as postgres_engine
 from octavo.store.blobs.local import keys_in
+from octavo.store.scripts.accounts import had_any
 from octavo.store.sqlite import DATABASE, SqliteStore, open_sqlite
 
 if TYPE_CHECKING:
     from octavo.store.postgres import PostgresStore
 
 _VERSIONS = 1_000_000
-_TRACES = (
-    "SELECT 1 FROM accounts LIMIT 1",
-    "SELECT 1 FROM audit WHERE kind <> 'invitation_created' LIMIT 1",
-)
-"""Statements that find something in a database in which somebody has an account, or had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +93,7 @@ async def open_engine(
                     # Before an empty one is made, which would be in the way.
                     await _require_no_blobs(folder)
                 sqlite = await stack.enter_async_context(open_sqlite(folder))
-                if not new and await sqlite.read(_is_empty):
+                if not new and not await sqlite.read(had_any()):
                     await _require_no_blobs(folder)
             else:
                 sqlite = await _open_beside(stack, folder)
@@ -105,7 +101,7 @@ async def open_engine(
     else:
         url, size = settings.database.secret, settings.pool_size
         async with postgres_engine.open_postgres(url, random=jitter, connections=size) as postgres:
-            if serving and not new and await postgres.read(_is_empty):
+            if serving and not new and not await postgres.read(had_any()):
                 await _require_no_blobs(settings.data_dir)
             yield StoreEngine(postgres=postgres)
 
@@ -126,14 +122,6 @@ async def _require_no_blobs(folder: Path) -> None:
 
 def _has_bytes(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
-
-
-async def _is_empty(transaction: Transaction) -> bool:
-    """Return whether nobody has ever had an account: a start alone makes an invitation."""
-    for sql in _TRACES:
-        if await transaction.fetch_one(sql) is not None:
-            return False
-    return True
 
 
 async def require_installation(folder: Path) -> None:

@@ -394,6 +394,21 @@ def has_any() -> Script[bool]:
     return find_any
 
 
+def had_any() -> Script[bool]:
+    """Return whether there is an account, or was one: a start alone makes an invitation."""
+
+    async def look(transaction: Transaction) -> bool:
+        return (
+            await has_any()(transaction)
+            or await transaction.fetch_one(
+                "SELECT 1 FROM audit WHERE kind <> 'invitation_created' LIMIT 1"
+            )
+            is not None
+        )
+
+    return look
+
+
 def state_of(account_id: AccountId) -> Script[State | None]:
     """Return the effective state of an account; None without it."""
 

@@ -12,6 +12,7 @@ from octavo.http.api.metering import memory_of
 from octavo.http.contract.memory_budget import COUNTED
 from octavo.model.files.changeset import ChangeOperation
 from octavo.model.identity import WorkspaceId
+from octavo.restoration import undo as undo_rules
 from octavo.restoration.undo import ProgramUndo, UndoOutlook
 from octavo.store.scripts import program_changes
 from tests.fakes.asgi_client import Response
@@ -176,7 +177,9 @@ async def test_note_that_somebody_brought_back_is_not_deleted_again(
     assert await paths(api) == {"a.md": "By a program."}
 
 
-async def test_repeated_undo_has_one_effect(api: NotesApi, assistant: Client) -> None:
+async def test_repeated_undo_has_one_effect(
+    api: NotesApi, assistant: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await changed_vault(api, assistant)
     mutation = api.new_id()
     first = await undo(api, mutationId=mutation)
@@ -186,6 +189,12 @@ async def test_repeated_undo_has_one_effect(api: NotesApi, assistant: Client) ->
     assert refusal(other) == (409, "mutation_reused")
     receipt = await api.owner.get(f"{api.place}/receipts/{mutation}")
     assert receipt.json()["changes"] == first.json()["changes"]
+    # Also when it would be too much by now.
+    await assistant.post(api.files, {"path": "later.md", "text": ""})
+    monkeypatch.setattr(undo_rules, "MAX_OPERATIONS", 0)
+    assert refusal(await undo(api)) == (422, "too_many_files")
+    large = await undo(api, mutationId=mutation)
+    assert (large.status, large.json()["changes"]) == (200, first.json()["changes"])
     # When the revisions since then may be removed, too.
     api.sources.time += 40 * 86_400
     assert refusal(await undo(api)) == (400, "invalid_request")
