@@ -20,9 +20,9 @@ def test_script_gets_a_token_and_calls_a_tool(tmp_path: Path) -> None:
     [script] = SCRIPT.findall((ROOT / "docs/mcp.md").read_text())
     options = ("--bind", "127.0.0.1:0", "--mcp", "true")
     with start(*options, folder=tmp_path) as server:
+        assert server.stderr is not None
+        lines = Lines(server.stderr)
         try:
-            assert server.stderr is not None
-            lines = Lines(server.stderr)
             port = lines.find(r"listens on http://127\.0\.0\.1:([0-9]+)")
             here = f"http://localhost:{port}"
             with httpx.Client(base_url=here, headers={"origin": here}, verify=NO_TLS) as browser:
@@ -30,6 +30,8 @@ def test_script_gets_a_token_and_calls_a_tool(tmp_path: Path) -> None:
                 done = _run(script.replace("http://localhost:8080", here), browser)
         finally:
             server.kill()
+            # It reads until the stream is closed.
+            lines.finish()
     assert '"isError":false' in done
 
 

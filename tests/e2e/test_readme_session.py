@@ -17,9 +17,9 @@ SESSION = re.compile(r"<!-- session -->\n```bash\n(.*?)```", re.DOTALL)
 def test_readme_session_prints_what_it_shows(tmp_path: Path) -> None:
     [session] = SESSION.findall((ROOT / "README.md").read_text())
     with start("--bind", "127.0.0.1:0", folder=tmp_path) as server:
+        assert server.stderr is not None
+        lines = Lines(server.stderr)
         try:
-            assert server.stderr is not None
-            lines = Lines(server.stderr)
             port = lines.find(r"listens on http://127\.0\.0\.1:([0-9]+)")
             token = invitation_in(lines.find(LINK_FILE))
             session = session.replace("TOKEN=the-token-behind-invitation=", f"TOKEN={token}")
@@ -36,6 +36,8 @@ def test_readme_session_prints_what_it_shows(tmp_path: Path) -> None:
             )
         finally:
             server.kill()
+            # It reads until the stream is closed.
+            lines.finish()
     assert (done.returncode, done.stderr) == (0, "")
     output = done.stdout
     assert '"displayName":"Ann"' in output
