@@ -12,6 +12,7 @@ from octavo.store.scripts import (
     invitations,
     oauth_clients,
     oauth_grants,
+    oauth_programs,
     outbox,
     password_resets,
     portal_tokens,
@@ -39,6 +40,10 @@ LINK_DAYS = 90
 
 UNUSED_PROGRAM_DAYS = 1
 """Days that a registered program is kept that nobody has allowed anything."""
+
+
+ENDED_PROGRAM_DAYS = 30
+"""Days that a program is kept, with its registration, after its last access has ended."""
 
 
 USAGE_WRITER_DAYS = 2
@@ -81,6 +86,8 @@ def retention_job(store: Store, settings: Settings, life: SessionLife) -> Retent
             outbox.expire_budgets,
             oauth_grants.expire,
             lambda now: oauth_clients.expire(now - UNUSED_PROGRAM_DAYS * 86_400_000),
+            oauth_programs.mark_ended,
+            lambda now: oauth_programs.expire(now - ENDED_PROGRAM_DAYS * 86_400_000),
             lambda now: usage.expire(
                 month_before(month_of(now / 1000)), now - USAGE_WRITER_DAYS * 86_400_000
             ),

@@ -33,6 +33,6 @@ async def emptied(url: str) -> AsyncIterator[PostgresStore]:
     """The store of a PostgreSQL database, without accounts and programs."""
     async with open_postgres(url, random=random.Random(1).random) as store:
         made = IdentityFixture(store)
-        for table in ("accounts", "invitations", "audit", "oauth_clients"):
+        for table in ("accounts", "invitations", "audit", "oauth_clients", "oauth_programs"):
             await made.execute(f"DELETE FROM {table}")
         yield store

@@ -22,6 +22,7 @@ from octavo.store.scripts import (
     history_pruning,
     oauth_clients,
     oauth_grants,
+    oauth_programs,
     publications,
     restorations,
     sweeping,
@@ -199,6 +200,21 @@ def leave_grants_without_tokens(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(oauth_grants, "_ENDED", oauth_grants._ENDED[:2])
 
 
+def forget_programs_early(patch: pytest.MonkeyPatch) -> None:
+    """A program is forgotten while people may still come back to it."""
+    patch.setattr(retention, "ENDED_PROGRAM_DAYS", 25)
+
+
+def keep_programs(patch: pytest.MonkeyPatch) -> None:
+    """Programs are kept for longer than the documentation says."""
+    patch.setattr(retention, "ENDED_PROGRAM_DAYS", 400)
+
+
+def remove_programs_that_notes_name(patch: pytest.MonkeyPatch) -> None:
+    """Whether a revision refers to a program is not looked at."""
+    patch.setattr(oauth_programs, "_REFERENCES", oauth_programs._REFERENCES[:1])
+
+
 def forget_the_month_before(patch: pytest.MonkeyPatch) -> None:
     """The counts of the last month are removed with the older ones."""
     patch.setattr(retention, "month_before", lambda month: month)
@@ -282,6 +298,9 @@ HOUSEKEEPING_BROKEN: Mapping[Break, str] = {
     remove_links_that_were_taken_down: "of publications was removed .* too early",
     end_grants_with_their_tokens: "of oauth_grants was removed .* too early",
     leave_grants_without_tokens: "of oauth_grants is left",
+    forget_programs_early: "of oauth_programs was removed .* too early",
+    keep_programs: "of oauth_programs is left",
+    remove_programs_that_notes_name: "of oauth_programs was removed .* too early",
     forget_the_month_before: "of (account|installation)_usage was removed .* too early",
     forget_writers_early: "of usage_writers was removed .* too early",
 }

@@ -74,7 +74,8 @@ class PruningCheck:
         before = await kept(NOTES)(transaction)
         done = await script(transaction)
         after = await kept(NOTES)(transaction)
-        stays = {each.revision_id for each in self._stays(before, now)}
+        receipts = {*before.receipts}
+        stays = {each.revision_id for each in self._stays(before, receipts, now)}
         for each in before.revisions:
             if each in after.revisions:
                 continue
@@ -86,13 +87,17 @@ class PruningCheck:
         self.faults += faults_of_texts(after)
         return done
 
-    def left(self, workspace: Kept, now: int) -> Iterator[str]:
-        """Yield the revisions that had to be pruned by a time (ms)."""
-        stays = {each.revision_id for each in self._stays(workspace, now)}
+    def left(self, workspace: Kept, removed: set[str], now: int) -> Iterator[str]:
+        """Yield the revisions that had to be pruned by a time (ms).
+
+        ``removed`` are the receipts removed since: a round removes them before it prunes.
+        """
+        receipts = {*workspace.receipts, *removed}
+        stays = {each.revision_id for each in self._stays(workspace, receipts, now)}
         for each in workspace.revisions:
             if each.revision_id not in stays:
                 what = f"{each.revision_id} of {each.file_id}, made at {each.created_at}"
                 yield f"{what}, is left, and nothing keeps it since {now}"
 
-    def _stays(self, workspace: Kept, now: int) -> Iterator[Revision]:
-        return kept_by_rules(workspace, set(workspace.receipts), self._retention, now)
+    def _stays(self, workspace: Kept, receipts: set[str], now: int) -> Iterator[Revision]:
+        return kept_by_rules(workspace, receipts, self._retention, now)

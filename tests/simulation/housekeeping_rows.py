@@ -19,6 +19,10 @@ MONTH_AFTER_NEXT = "1000 * CAST(strftime('%s', $.month || '-01', '+2 months') AS
 """When counts of a month are not needed any more, in milliseconds."""
 HAS_GRANT = "EXISTS (SELECT 1 FROM oauth_grants WHERE id = $.grant_id)"
 GRANT_END = "(SELECT expires_at FROM oauth_grants WHERE id = $.grant_id)"
+HAS_PROGRAM = "EXISTS (SELECT 1 FROM oauth_grants WHERE program = $.number)"
+NAMES_PROGRAM = " OR ".join(
+    f"EXISTS (SELECT 1 FROM {table} WHERE program = $.number)" for table in ("files", "revisions")
+)
 Columns = Sequence[int | None]
 Promise = Callable[[Columns], tuple[int, int]]
 """Returns until when a row is kept, and when it has to be removed, from some of its columns."""
@@ -53,9 +57,17 @@ def _expiring(row: Columns) -> tuple[int, int]:
     return row[0] or 0, row[0] or 0
 
 
-def _program(row: Columns) -> tuple[int, int]:
+def _registration(row: Columns) -> tuple[int, int]:
     end = (row[0] or 0) + DAY
     return (end, end) if row[1] is None else (NEVER, NEVER)
+
+
+def _ended_program(row: Columns) -> tuple[int, int]:
+    ended, referred, alone = row[0] or 0, row[1], row[2]
+    if referred or not row[0]:
+        return NEVER, NEVER
+    # One that a note referred to is removed when its history is pruned.
+    return ended + 30 * DAY, ended + 30 * DAY if alone else NEVER
 
 
 def _counts(row: Columns) -> tuple[int, int]:
@@ -123,7 +135,14 @@ KINDS = (
     Kind("portal_tokens", "$.digest", ("$.expires_at",), _expiring, (0,)),
     Kind("password_resets", "$.digest", ("$.expires_at",), _expiring, (0,)),
     Kind("mail_budgets", "$.address", ("$.paid_at",), _expiring, (0,)),
-    Kind("oauth_clients", "$.id", ("$.created_at", "$.granted_at"), _program, (1,)),
+    Kind("oauth_clients", "$.id", ("$.created_at", "$.granted_at"), _registration, (1,)),
+    Kind(
+        "oauth_programs",
+        "$.client",
+        ("$.ended_at", f"{HAS_PROGRAM} OR {NAMES_PROGRAM}", "$.name = 'alone'"),
+        _ended_program,
+        (30,),
+    ),
     Kind("audit", "$.id", ("$.at",), _audit, (365, 0)),
     Kind(
         "restorations",
@@ -221,6 +240,8 @@ def insertion(
                 "created_at": at,
                 "granted_at": ended,
             }
+        case "oauth_programs":
+            return _insert_program(row_id, at, random, account_id)
         case "account_usage" | "installation_usage":
             owner = {"account_id": account_id} if table == "account_usage" else {"write_objects": 1}
             values = {
@@ -272,6 +293,44 @@ def insertion(
     return _insert(table, values)
 
 
+def _insert_program(row_id: str, at: int, random: Random, account_id: AccountId) -> Script[None]:
+    """Return a script that inserts a program that has ended; a note or a grant may name it."""
+    name = random.choice(["alone", "alone", "of a note", "of a grant"])
+    program = "(SELECT number FROM oauth_programs WHERE client = $1)"
+
+    async def insert(transaction: Transaction) -> None:
+        await _insert("oauth_programs", {"client": row_id, "name": name, "ended_at": at})(
+            transaction
+        )
+        if name == "of a note":
+            await transaction.execute(
+                f"UPDATE files SET program = {program} WHERE number ="
+                " (SELECT MAX(number) FROM files WHERE program IS NULL)",
+                row_id,
+            )
+        elif name == "of a grant":
+            grant: dict[str, Value] = {
+                "id": row_id,
+                "account_id": account_id,
+                "scopes": "read",
+                "created_at": at,
+            }
+            number = await transaction.fetch_one(
+                "SELECT number FROM oauth_programs WHERE client = $1", row_id
+            )
+            assert number is not None
+            await _insert("oauth_grants", grant | {"program": number[0]})(transaction)
+            secret: dict[str, Value] = {
+                "digest": f"code of {row_id}".encode(),
+                "grant_id": row_id,
+                "challenge": "",
+                "expires_at": at + 60 * DAY,
+            }
+            await _insert("oauth_codes", secret)(transaction)
+
+    return insert
+
+
 def _insert_grant(row_id: str, at: int, random: Random, account_id: AccountId) -> Script[None]:
     """Return a script that inserts a grant with a code or tokens, one of which ends at a time."""
     secrets = random.choice([("code",), ("access", "refresh"), ("code", "access")])
@@ -280,7 +339,7 @@ def _insert_grant(row_id: str, at: int, random: Random, account_id: AccountId) -
     grant: dict[str, Value] = {
         "id": row_id,
         "account_id": account_id,
-        "program": 1,
+        "program": 0,
         "scopes": "read",
         "created_at": at - 30 * DAY,
         "expires_at": random.choice([None, None, at - DAY, at + 2 * DAY]),
@@ -288,8 +347,8 @@ def _insert_grant(row_id: str, at: int, random: Random, account_id: AccountId) -
 
     async def insert(transaction: Transaction) -> None:
         await transaction.execute(
-            "INSERT INTO oauth_programs (number, client, name) VALUES (1, 'program', '')"
-            " ON CONFLICT DO NOTHING"
+            "INSERT INTO oauth_programs (number, client, name)"
+            " VALUES (0, 'https://client.example/program', '') ON CONFLICT DO NOTHING"
         )
         await _insert("oauth_grants", grant)(transaction)
         if not await transaction.fetch_all(

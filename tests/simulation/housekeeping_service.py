@@ -38,6 +38,7 @@ from octavo.store.scripts import (
     invitations,
     oauth_clients,
     oauth_grants,
+    oauth_programs,
     outbox,
     password_resets,
     portal_tokens,
@@ -73,8 +74,8 @@ POLL = 4.0
 SLACK = 2.0
 """Seconds that a round may take without faults."""
 LIMITED = (
-    *(expiry, audit, invitations, oauth_clients, oauth_grants, outbox, password_resets),
-    *(portal_tokens, publications, restorations, sweeping, usage),
+    *(expiry, audit, invitations, oauth_clients, oauth_grants, oauth_programs, outbox),
+    *(password_resets, portal_tokens, publications, restorations, sweeping, usage),
 )
 ON_FILES = 0.2
 """The runs whose disk is in files, which a loss of power leaves as they are."""
@@ -355,7 +356,12 @@ class House:
             self._look_for_passed()
             passed = house_now() * 1000 - (PERIOD + SLACK) * SPEED * DAY
             workspace = await self.disk.read(kept(NOTES))
-            self._faults += self._history.pruning.left(workspace, int(passed))
+            removed = {
+                str(UUID(key))
+                for at, table, key, _ in self.disk.removed
+                if table == "receipts" and at > passed
+            }
+            self._faults += self._history.pruning.left(workspace, removed, int(passed))
             await self._places.stop_all()
         self.sights += self._weather.injected
 

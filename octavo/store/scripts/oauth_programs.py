@@ -1,7 +1,7 @@
 """Programs as the history of notes names them: the client, and how it called itself.
 
-They stay when the access of a program ends. Each is made by the decision of a person, of which an
-account can make few in an hour.
+When the access of a program has ended, it stays for as long as a revision refers to it. Each is
+made by the decision of a person, of which an account can make few in an hour.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from octavo.model.identity import AccountId, ProgramNumber, WorkspaceId
-from octavo.model.oauth.client import ClientId
+from octavo.model.oauth.client import ClientId, is_document_address
+from octavo.store.scripts.expiry import MAX_ROWS
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Script, Transaction
@@ -40,6 +41,17 @@ _OF_WORKSPACE = f"""
     JOIN oauth_programs ON oauth_programs.number = found.number
     ORDER BY found.last_at DESC, oauth_programs.client, found.author_id LIMIT $2
 """
+_HAS_GRANT = "EXISTS (SELECT 1 FROM oauth_grants WHERE program = oauth_programs.number)"
+_MARK_ENDED = f"""
+    UPDATE oauth_programs SET ended_at = $1 WHERE number IN (
+        SELECT number FROM oauth_programs WHERE ended_at IS NULL AND NOT {_HAS_GRANT} LIMIT $2
+    )
+"""
+_REFERENCES = (
+    _HAS_GRANT,
+    "EXISTS (SELECT 1 FROM files WHERE program = oauth_programs.number)",
+    "EXISTS (SELECT 1 FROM revisions WHERE program = oauth_programs.number)",
+)
 
 
 class RecordedProgram(NamedTuple):
@@ -65,7 +77,7 @@ class ProgramChanges(NamedTuple):
 
 
 async def number_of(transaction: Transaction, client_id: ClientId, name: str) -> ProgramNumber:
-    """Return the number of a program of this name; insert it if it is new."""
+    """Return the number of a program of this name that gets access; insert it if it is new."""
     row = await transaction.fetch_one(_NUMBER, client_id, name)
     if row is None:
         await transaction.execute(
@@ -76,6 +88,10 @@ async def number_of(transaction: Transaction, client_id: ClientId, name: str) ->
         row = await transaction.fetch_one(_NUMBER, client_id, name)
     if row is None:
         raise AssertionError("a program that was inserted is missing")
+    await transaction.execute(
+        "UPDATE oauth_programs SET ended_at = NULL WHERE number = $1 AND ended_at IS NOT NULL",
+        row[0],
+    )
     return ProgramNumber(row[0])
 
 
@@ -98,6 +114,44 @@ def programs_of(numbers: Sequence[ProgramNumber]) -> Script[dict[ProgramNumber, 
         return {ProgramNumber(row[0]): RecordedProgram(ClientId(row[1]), row[2]) for row in rows}
 
     return read_programs
+
+
+def mark_ended(now: int) -> Script[bool]:
+    """Note that nobody allows some programs anything any more; return whether there may be more.
+
+    ``now`` is in milliseconds of Unix time.
+    """
+
+    async def update_programs(transaction: Transaction) -> bool:
+        return await transaction.execute(_MARK_ENDED, now, MAX_ROWS) == MAX_ROWS
+
+    return update_programs
+
+
+def expire(ended_before: int) -> Script[bool]:
+    """Delete some programs that had ended and that no revision refers to; return as `mark_ended`.
+
+    The registration of a client is deleted with its last program. ``ended_before`` is in
+    milliseconds of Unix time.
+    """
+
+    async def delete_programs(transaction: Transaction) -> bool:
+        rows = await transaction.fetch_all(
+            "DELETE FROM oauth_programs WHERE number IN (SELECT number FROM oauth_programs"
+            f" WHERE ended_at < $1 AND NOT ({' OR '.join(_REFERENCES)}) LIMIT $2)"
+            " RETURNING client",
+            ended_before,
+            MAX_ROWS,
+        )
+        for client in sorted({row[0] for row in rows}):
+            others = await transaction.fetch_one(
+                "SELECT 1 FROM oauth_programs WHERE client = $1 LIMIT 1", client
+            )
+            if others is None and not is_document_address(client):
+                await transaction.execute("DELETE FROM oauth_clients WHERE id = $1::uuid", client)
+        return len(rows) == MAX_ROWS
+
+    return delete_programs
 
 
 def changes_of(workspace_id: WorkspaceId, limit: int) -> Script[list[ProgramChanges]]:
