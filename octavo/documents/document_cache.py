@@ -70,6 +70,8 @@ class DocumentCache:
         self._max_bytes = max_bytes
         self._bytes = 0
         self._entries: OrderedDict[tuple[WorkspaceId, FileId], CachedDocument] = OrderedDict()
+        # Since `drop_unused`.
+        self._unused: set[tuple[WorkspaceId, FileId]] = set()
         self._cursors: dict[WorkspaceId, Cursor] = {}
 
     def reached(self, workspace_id: WorkspaceId, cursor: Cursor) -> None:
@@ -91,6 +93,7 @@ class DocumentCache:
         would count as one.
         """
         self._entries.clear()
+        self._unused.clear()
         self._bytes = 0
         self._cursors.clear()
         self.client = self._new_client()
@@ -98,6 +101,7 @@ class DocumentCache:
     def take(self, workspace_id: WorkspaceId, file_id: FileId) -> CachedDocument | None:
         """Remove and return the document of a file; None when it is not cached."""
         entry = self._entries.pop((workspace_id, file_id), None)
+        self._unused.discard((workspace_id, file_id))
         if entry is not None:
             self._bytes -= _weight(entry)
         return entry
@@ -112,8 +116,16 @@ class DocumentCache:
         self._entries[workspace_id, file_id] = entry
         self._bytes += _weight(entry)
         while self._bytes > self._max_bytes:
-            _, evicted = self._entries.popitem(last=False)
-            self._bytes -= _weight(evicted)
+            self.discard(*next(iter(self._entries)))
+
+    def drop_unused(self) -> None:
+        """Remove the documents that were not used since the call before.
+
+        Their workspaces may have been deleted, by any process.
+        """
+        for key in [*self._unused]:
+            self.discard(*key)
+        self._unused = {*self._entries}
 
 
 def _weight(entry: CachedDocument) -> int:

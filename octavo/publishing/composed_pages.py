@@ -1,6 +1,5 @@
 """The composed pages of published links, kept until something on them changes."""
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -20,6 +19,7 @@ from octavo.render.references import ImageAddress, LinkAddress
 from octavo.render.rendered_note import RenderedNote
 from octavo.store import Store
 from octavo.store.compression import decompressed
+from octavo.store.content_cache import ContentCache
 from octavo.store.scripts import rendered_notes
 from octavo.store.scripts.publications import ReadableLink
 from octavo.store.scripts.rendered_notes import TextSource
@@ -76,8 +76,9 @@ class ComposedPages:
         self._pages = pages
         self._composer = composer
         self._renderings = renderings
-        self._kept: OrderedDict[tuple[PublicationId, FileId | None], _Kept] = OrderedDict()
-        self._bytes = 0
+        self._kept: ContentCache[tuple[PublicationId, FileId | None], _Kept] = ContentCache(
+            lambda kept: len(kept.page), MEMORY_BYTES
+        )
 
     async def get(self, link: ReadableLink, token: str, note: str | None) -> bytes | None:
         """Return the page of a note or of a list, with placeholders; None if nothing is opened.
@@ -104,7 +105,6 @@ class ComposedPages:
             key = (link.link.publication_id, file_id)
             kept = self._kept.get(key)
             if kept is not None and kept[:3] == (revision_id, site.shape, target.path):
-                self._kept.move_to_end(key)
                 return kept.page
             shape = site.shape
             try:
@@ -116,9 +116,14 @@ class ComposedPages:
                 link = again
                 continue
             if page is not None:
-                self._keep(key, _Kept(revision_id, shape, target.path, page))
+                kept = _Kept(revision_id, shape, target.path, page)
+                self._kept.keep(key, kept, self._kept.generation)
             return page
         raise RenderingPostponed
+
+    def drop_unused(self) -> None:
+        """Forget the pages that were not used since the call before, as they may be deleted."""
+        self._kept.drop_unused()
 
     async def _compose(
         self, link: ReadableLink, site: SiteMap, file: ChangedFile | None
@@ -163,14 +168,6 @@ class ComposedPages:
         if data is None:
             raise TextGone
         return without_comments(split_front_matter(decompressed(data, source.file_id)).body)
-
-    def _keep(self, key: tuple[PublicationId, FileId | None], kept: _Kept) -> None:
-        before = self._kept.pop(key, None)
-        self._bytes += len(kept.page) - (0 if before is None else len(before.page))
-        self._kept[key] = kept
-        while self._bytes > MEMORY_BYTES:
-            _, dropped = self._kept.popitem(last=False)
-            self._bytes -= len(dropped.page)
 
 
 class _WholeList(NamedTuple):

@@ -125,6 +125,10 @@ class PublishedReading:
             return await self.closed(token)
         return self._filled(page, token, ticket if link.link.needs_ticket else None)
 
+    def drop_unused(self) -> None:
+        """Forget the pages that were not used since the call before."""
+        self._composed.drop_unused()
+
     async def open(self, token: str, note: str | None, password: str) -> bytes:
         """Open a link with a password, which is empty without one; return as `page`.
 

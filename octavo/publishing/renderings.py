@@ -146,6 +146,8 @@ class Renderings:
         self._turns: dict[int, _Turn] = {}
         self._kept: OrderedDict[_Key, RenderedNote] = OrderedDict()
         self._size = 0
+        # Since `drop_unused`.
+        self._unused: set[_Key] = set()
         self._failed: OrderedDict[_Key, float] = OrderedDict()
         self._new: dict[_Key, NewRendering] = {}
         self._used: set[int] = set()
@@ -163,6 +165,7 @@ class Renderings:
         kept = self._kept.get(key)
         if kept is not None:
             self._kept.move_to_end(key)
+            self._unused.discard(key)
             return kept
         failed = self._failed.get(key)
         if failed is not None and trio.current_time() < failed:
@@ -302,9 +305,18 @@ class Renderings:
         note = self._kept[key] = RenderedNote.from_json(members)
         self._size += _size_of(note)
         while self._size > MEMORY_BYTES and len(self._kept) > 1:
-            _, dropped = self._kept.popitem(last=False)
-            self._size -= _size_of(dropped)
+            self._drop(next(iter(self._kept)))
         return note
+
+    def drop_unused(self) -> None:
+        """Forget what was rendered and not used since the call before: it may be deleted."""
+        for key in [*self._unused]:
+            self._drop(key)
+        self._unused = {*self._kept}
+
+    def _drop(self, key: _Key) -> None:
+        self._size -= _size_of(self._kept.pop(key))
+        self._unused.discard(key)
 
     def _keep(self, source: TextSource, data: bytes) -> None:
         if len(self._new) < MOST_WAITING:

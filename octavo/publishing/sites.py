@@ -30,6 +30,8 @@ class Sites:
         # A map that was dropped and read again has other shapes: pages are kept by them.
         self._shapes = count()
         self._locks: dict[int, trio.Lock] = {}
+        # Since `drop_unused`.
+        self._unused: set[int] = set()
 
     async def get(self, workspace: int, cursor: Cursor) -> SiteMap:
         """Return the map of a workspace, exact at ``cursor``, which it had, or a later one.
@@ -42,7 +44,14 @@ class Sites:
             found = await self._updated(workspace, cursor)
         if workspace in self._maps:
             self._maps.move_to_end(workspace)
+            self._unused.discard(workspace)
         return found
+
+    def drop_unused(self) -> None:
+        """Forget the maps that were not used since the call before: they may be of deleted ones."""
+        for workspace in self._unused:
+            self._maps.pop(workspace, None)
+        self._unused = {*self._maps}
 
     async def _updated(self, workspace: int, cursor: Cursor) -> SiteMap:
         lock = self._locks.setdefault(workspace, trio.Lock())

@@ -52,6 +52,7 @@ from octavo.service.usage import add_usage
 from octavo.settings import Settings
 from octavo.store import Store, StoreUnavailable
 from octavo.store import postgres as postgres_engine
+from octavo.store.content_cache import Cache
 from octavo.store.scripts.marks import cursor_of
 from octavo.store.scripts.process_notices import CHANNEL, AccessNotice, read_notice
 from octavo.transfers.other_writes import OtherWrites
@@ -64,6 +65,8 @@ if TYPE_CHECKING:
     from octavo.oauth.tokens import AuthorizationServer
     from octavo.store.postgres import PostgresStore
 
+UNUSED_SECONDS = 600.0
+"""Seconds between two rounds that drop what nobody has used since the one before from memory."""
 MAIL_DRAIN_SECONDS = 2.0
 """Seconds of a stop in which messages that are being sent can finish."""
 
@@ -178,6 +181,14 @@ def add_components(
     async def sweep(worker: WorkerContext) -> None:
         await sweeper.run()
 
+    async def drop_unused(worker: WorkerContext) -> None:
+        # What they hold may have been deleted, also by another process.
+        while True:
+            await trio.sleep(UNUSED_SECONDS)
+            caches: list[Cache] = [cache, searched, texts.cache, *publishing.caches]
+            for each in caches:
+                each.drop_unused()
+
     retention = retention_job(store, settings, life)
 
     async def run_retention(worker: WorkerContext) -> None:
@@ -217,6 +228,7 @@ def add_components(
     root.add(WorkerSpec("indexer", index))
     root.add(WorkerSpec("sweeper", sweep))
     root.add(WorkerSpec("retention", run_retention))
+    root.add(WorkerSpec("caches", drop_unused))
     if engine.postgres is not None:
         root.add(WorkerSpec("pg_listener", partial(relay_notifications, engine.postgres, hub)))
     # The client id of this process's edits must be unique: neither another process nor an earlier

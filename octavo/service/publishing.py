@@ -25,6 +25,7 @@ from octavo.service.entropy import new_entropy, new_id, now
 from octavo.service.legal import Legal
 from octavo.settings import Settings
 from octavo.store import Store
+from octavo.store.content_cache import Cache
 from octavo.usage.meter import UsageMeter
 
 DRAIN_SECONDS = 2.0
@@ -32,13 +33,14 @@ DRAIN_SECONDS = 2.0
 
 
 class Publishing(NamedTuple):
-    """The use cases of published links."""
+    """The use cases of published links; ``caches`` have what was rendered."""
 
     links: PublishedLinks
     reading: PublishedReading
     reports: LinkReports
     pages: Deferred[PublishedPages]
     member_notes: MemberNotes
+    caches: tuple[Cache, ...]
 
 
 def add_publishing(
@@ -108,7 +110,8 @@ def add_publishing(
         new_id=new_id,
         mail_added=mail.wake if settings.smtp_host else None,
     )
-    return Publishing(links, reading, reports, pages, MemberNotes(store, sites, renderings))
+    notes = MemberNotes(store, sites, renderings)
+    return Publishing(links, reading, reports, pages, notes, (renderings, sites, reading))
 
 
 def _pages(public_url: str, legal: Legal) -> PublishedPages:

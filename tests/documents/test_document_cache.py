@@ -51,6 +51,27 @@ def test_least_recently_used_document_is_evicted() -> None:
     assert cached(cache, "a", "b", "c", "d") == ["a", "c", "d"]
 
 
+def test_document_that_was_not_used_between_two_rounds_is_dropped() -> None:
+    cache = DocumentCache(client, 3 * 15_000)
+    for name in "ab":
+        cache.put(VAULT, FileId(name), kept("x" * 5000))
+    cache.drop_unused()
+    assert cached(cache, "a") == ["a"]
+    cache.drop_unused()
+    assert cached(cache, "a", "b") == ["a"]
+    # It has room again.
+    for name in "cd":
+        cache.put(VAULT, FileId(name), kept("x" * 5000))
+    assert cached(cache, "a", "c", "d") == ["a", "c", "d"]
+    # One that is in use at the moment of a round.
+    entry = cache.take(VAULT, FileId("a"))
+    assert entry is not None
+    cache.drop_unused()
+    cache.put(VAULT, FileId("a"), entry)
+    cache.drop_unused()
+    assert cached(cache, "a", "c", "d") == ["a"]
+
+
 def test_document_is_taken_by_one_caller_only() -> None:
     cache = DocumentCache(client)
     cache.put(VAULT, FileId("a"), kept("text"))

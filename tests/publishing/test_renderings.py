@@ -123,6 +123,26 @@ async def test_text_is_rendered_once_and_kept_in_memory(store: Store, workers: W
     assert workers.calls == 1
 
 
+async def test_what_was_not_used_between_two_rounds_is_not_kept_in_memory(
+    store: Store, workers: Workers
+) -> None:
+    rendered = renderings(store, workers)
+    first, second = await text(store, 1, "*tea*"), await text(store, 2, "*milk*")
+    for number in (first, second):
+        await html(rendered, number)
+    rendered.drop_unused()
+    await html(rendered, first)
+    rendered.drop_unused()
+    await html(rendered, first)
+    assert workers.calls == 2
+    await html(rendered, second)
+    assert workers.calls == 3
+    for _ in range(2):
+        rendered.drop_unused()
+    await html(rendered, first)
+    assert workers.calls == 4
+
+
 async def test_rendered_note_is_kept_in_the_database(
     store: Store, workers: Workers, autojump_clock: MockClock
 ) -> None:

@@ -107,6 +107,21 @@ async def test_map_that_is_exact_is_not_read_again() -> None:
         assert (site.cursor, len(site)) == (cursor, 1)
 
 
+async def test_map_that_was_not_used_between_two_rounds_is_forgotten() -> None:
+    async with opened() as api:
+        sites = Sites(api.store)
+        await api.note("a.md")
+        number, cursor = await place(api)
+        site = await sites.get(number, cursor)
+        sites.drop_unused()
+        assert await sites.get(number, cursor) is site
+        sites.drop_unused()
+        assert await sites.get(number, cursor) is site
+        sites.drop_unused()
+        sites.drop_unused()
+        assert await sites.get(number, cursor) is not site
+
+
 async def test_large_workspace_is_mapped_in_steps() -> None:
     async with opened() as api:
         operations = [

@@ -54,6 +54,22 @@ def test_content_that_grows_afterwards_makes_no_room_for_more() -> None:
     assert [*held.contents] == ["18", "a"]
 
 
+def test_what_was_not_used_between_two_rounds_is_dropped() -> None:
+    held = cache()
+    for key in "abc":
+        held.keep(key, "xxx", held.generation)
+    held.drop_unused()
+    assert held.get("a") == "xxx"
+    held.keep("b", "yy", held.generation)
+    held.drop_unused()
+    assert dict(held.contents) == {"a": "xxx", "b": "yy"}
+    held.drop_unused()
+    assert dict(held.contents) == {}
+    # It has room again.
+    held.keep("d", "x" * 10, held.generation)
+    assert held.get("d") == "x" * 10
+
+
 def test_nothing_is_held_without_room() -> None:
     held = cache(0)
     held.keep("a", "", held.generation)

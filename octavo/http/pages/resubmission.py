@@ -3,7 +3,7 @@
 Each form contains a value of its own. The first submission with it is performed, and a second one
 within a minute gets the same response. So no key or workspace is created twice, and a secret that
 is shown once is not lost with the response that the browser dropped. Only this process knows the
-responses. They are dropped at the first page that is requested a minute later.
+responses, and drops them a minute later.
 """
 
 from collections import OrderedDict
@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 REMEMBERED_SECONDS = 60.0
 """Seconds for which a response is kept."""
+LOOK_SECONDS = 10.0
+"""Seconds between two looks for responses that have been kept for long enough."""
 MOST_BYTES = 16 * 1024 * 1024
 """Of all responses that are kept."""
 
@@ -61,7 +63,7 @@ class Resubmissions(Generic[T]):
         forgotten, and the next one with its key is performed.
         """
         while True:
-            self.drop_old()
+            self._drop_old()
             known = self._submissions.get(key)
             if known is None:
                 break
@@ -76,14 +78,20 @@ class Resubmissions(Generic[T]):
                 if self._submissions.get(key) is submission:
                     submission.size = self._size_of(response)
                     self._bytes += submission.size
-                    self.drop_old()
+                    self._drop_old()
             return response
         finally:
             if submission.response is None and self._submissions.get(key) is submission:
                 del self._submissions[key]
             submission.done.set()
 
-    def drop_old(self) -> None:
+    async def run(self) -> None:
+        """Drop the responses that have been kept for long enough, until cancelled."""
+        while True:
+            await trio.sleep(LOOK_SECONDS)
+            self._drop_old()
+
+    def _drop_old(self) -> None:
         """Drop the responses that have been kept for long enough, and the oldest of too many."""
         now = trio.current_time()
         while self._submissions:

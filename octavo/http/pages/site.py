@@ -7,7 +7,7 @@ which browsers set and pages can't change, and by a value that only pages of the
 
 import hashlib
 import hmac
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -153,6 +153,7 @@ class Site:
         self._submissions = Resubmissions[Response](size_of=_size_of)
         self._stamps = stamps
         app.before_request(self._recognise)
+        app.while_serving(self._forget_responses)
 
         def once() -> str:
             return new_entropy()[:16].hex()
@@ -382,9 +383,20 @@ class Site:
         request_id = request.headers.get("x-request-id", "")
         return Api(self._perform, _scope(), request_id, of_page=True)
 
+    async def _forget_responses(self) -> AsyncGenerator[None, None]:
+        scope = trio.CancelScope()
+
+        async def forget() -> None:
+            with scope:
+                await self._submissions.run()
+
+        self._app.nursery.start_soon(forget)
+        yield
+        # The lifespan would wait for it.
+        scope.cancel()
+
     async def _recognise(self) -> None:
         """Look up the account of the request, for pages and for the frame around them."""
-        self._submissions.drop_old()
         if request.path.startswith("/static/") or _token() is None:
             return
         try:

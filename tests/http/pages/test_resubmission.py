@@ -4,7 +4,7 @@ import pytest
 import trio
 import trio.testing
 
-from octavo.http.pages.resubmission import REMEMBERED_SECONDS, Resubmissions
+from octavo.http.pages.resubmission import LOOK_SECONDS, REMEMBERED_SECONDS, Resubmissions
 
 
 class Counted:
@@ -78,12 +78,16 @@ async def test_response_is_forgotten_after_a_minute(autojump_clock: object) -> N
     assert await submissions.respond("a", counted.perform, keeps=always) == 2
 
 
-async def test_old_responses_are_dropped_by_any_page(autojump_clock: object) -> None:
+async def test_old_responses_are_dropped_without_another_page(autojump_clock: object) -> None:
     submissions, counted = Resubmissions[int](), Counted()
-    await submissions.respond("a", counted.perform, keeps=always)
-    await trio.sleep(REMEMBERED_SECONDS)
-    submissions.drop_old()
-    assert len(submissions) == 0
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(submissions.run)
+        await submissions.respond("a", counted.perform, keeps=always)
+        await trio.sleep(REMEMBERED_SECONDS - 1)
+        assert len(submissions) == 1
+        await trio.sleep(1 + LOOK_SECONDS)
+        assert len(submissions) == 0
+        nursery.cancel_scope.cancel()
 
 
 async def test_number_of_responses_is_bounded() -> None:
