@@ -4,13 +4,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
+# Seconds for which each database is used.
+SOAK ?= 480
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test storm simulate fuzz siege lint check demo bench lock screenshots clean dev yjs better-auth axe html-validate mcp-conformance oauth-clients
+.PHONY: help install run test storm simulate fuzz siege soak lint check demo bench lock screenshots clean dev yjs better-auth axe html-validate mcp-conformance oauth-clients
 
 help: ## say what each command does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 22
-	@echo "PYTHON=... names the interpreter; ARGS=... is added to the command of run, test, storm, simulate, fuzz, siege, screenshots, demo, bench or lock."
+	@echo "PYTHON=... names the interpreter; ARGS=... is added to the command of run, test, storm, simulate, fuzz, siege, soak, screenshots, demo, bench or lock."
 
 install: ## install Octavo with what it needs to run, from requirements.lock
 	@tools/venv.sh runtime '$(PYTHON)' $(VENV)
@@ -64,6 +66,9 @@ siege: dev ## kill, mislead, overload and probe the real server for more than ha
 	@OCTAVO_FAILOVERS=1 $(BIN)/pytest -q -n 0 tests/actors/workspace/test_history_taken_back.py $(ARGS)
 	@OCTAVO_OVERLOAD_SECONDS=20 $(BIN)/pytest -q -n 0 tests/e2e/overload $(ARGS)
 	@OCTAVO_OVERLOAD_SECONDS=20 $(BIN)/python -m tests.e2e.overload.report
+
+soak: dev ## use and empty the real server for 20 minutes: nothing may be left
+	@OCTAVO_SOAK_SECONDS=$(SOAK) $(BIN)/pytest -q -n 0 -s tests/e2e/soak $(ARGS)
 
 screenshots: dev ## write pictures of every page to build/screenshots
 	@$(BIN)/python -m tools.screenshots $(ARGS)

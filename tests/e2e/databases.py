@@ -81,3 +81,38 @@ def execute(url: str, sql: str) -> None:
             await connection.close()
 
     asyncio.run(execute())
+
+
+def rows_of_tables(folder: Path, database: str | None) -> dict[str, int]:
+    """The numbers of rows of all tables."""
+    if database is not None:
+        return asyncio.run(_rows_of_postgres(database))
+    with closing(sqlite3.connect(folder / "octavo.sqlite3", timeout=10)) as connection:
+        listed = (
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+            " AND sql NOT LIKE 'CREATE VIRTUAL%'"
+        )
+        names = [row[0] for row in connection.execute(listed)]
+        return {
+            name: connection.execute(f'SELECT COUNT(*) FROM "{name}"').fetchone()[0]
+            for name in names
+        }
+
+
+def levels_of_index(folder: Path) -> int:
+    """The bytes of the list of the levels of the search index."""
+    with closing(sqlite3.connect(folder / "octavo.sqlite3", timeout=10)) as connection:
+        (length,) = connection.execute(
+            "SELECT length(block) FROM search_data WHERE id = 10"
+        ).fetchone()
+        return int(length)
+
+
+async def _rows_of_postgres(url: str) -> dict[str, int]:
+    connection = await asyncpg.connect(url)
+    try:
+        listed = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+        names = [row[0] for row in await connection.fetch(listed)]
+        return {name: await connection.fetchval(f'SELECT COUNT(*) FROM "{name}"') for name in names}
+    finally:
+        await connection.close()

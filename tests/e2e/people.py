@@ -56,12 +56,11 @@ class Person:
         return {"cookie": self.cookie, "origin": PUBLIC}
 
 
-def client(url: str, person: Person | None = None) -> httpx.Client:
-    """A client of the server at ``url``, with the key of ``person``."""
+def client(url: str, person: Person | None = None, address: str | None = None) -> httpx.Client:
+    """A client of the server at ``url``, with the key of ``person``; ``address`` is its own."""
     headers = {} if person is None else person.by_key
-    return httpx.Client(
-        base_url=url, headers=headers, timeout=PATIENCE, verify=NO_TLS, trust_env=False
-    )
+    transport = httpx.HTTPTransport(verify=NO_TLS, trust_env=False, local_address=address)
+    return httpx.Client(base_url=url, headers=headers, timeout=PATIENCE, transport=transport)
 
 
 def async_client(url: str, person: Person) -> httpx.AsyncClient:

@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from octavo.http.api.registry import contract_document
-from octavo.model.accounts.token import digest_of, operator_token
-from tests.e2e.databases import change, new_database
+from octavo.model.accounts.token import operator_token
+from tests.e2e.databases import new_database
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.operations import (
     administration,
@@ -32,9 +32,8 @@ from tests.e2e.operations import (
 )
 from tests.e2e.operations.cases import CASES, Case
 from tests.e2e.operations.common import ALIKE, common_case, operations
-from tests.e2e.operations.installation import PORTAL
-from tests.e2e.operations.world import ACCEPTED, World
-from tests.e2e.people import client, invite, join, reset_token, settle
+from tests.e2e.operations.world import ACCEPTED, World, inhabited, options_for
+from tests.e2e.people import client, settle
 from tests.e2e.served_contract import ServedContract
 
 DOCUMENT = contract_document()
@@ -193,24 +192,8 @@ def cases() -> list[Case]:
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
     with ExitStack() as stack:
         folder = stack.enter_context(data_folder())
-        options: tuple[str, ...] = (
-            "--body-idle-time",
-            "0.5",
-            "--registration-attempts-per-client",
-            "300",
-            "--sign-in-attempts-per-client",
-            "120",
-            "--published-links",
-            str(publishing.LINKS),
-        )
-        terms = folder.parent / "terms.md"
-        terms.write_text("---\nversion: 2\n---\n# Our terms\n")
-        options += ("--terms", str(terms), "--privacy-notice", "https://elsewhere.example/privacy")
-        options += ("--privacy-version", str(ACCEPTED.privacy), "--portal", f"billing={PORTAL}")
         token = operator_token(bytes(32))
-        options += ("--write-objects-per-month", str(usage.LIMIT))
-        options += ("--mcp", "true", "--mcp-write", "true")
-        options += ("--operator-tokens", digest_of(token.encode()).hex())
+        options = options_for(folder, token)
         database = None
         if request.param == "postgres":
             server = request.getfixturevalue("postgres_server")
@@ -219,47 +202,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
         octavo = stack.enter_context(running(folder, *options))
         http = stack.enter_context(client(octavo.url))
         owner = settle(octavo, ACCEPTED)
-        reader, stranger, locked, due = (join(folder, database, ACCEPTED) for _ in range(4))
-        made = http.post("/api/workspaces", json={"name": "Shared"}, headers=owner.by_key)
-        workspace = made.json()["id"]
-        for person in (reader, locked, due):
-            change(
-                folder,
-                database,
-                "INSERT INTO members (workspace_id, account_id, role, joined_at) "
-                f"VALUES ('{workspace}', '{person.account_id}', 'reader', 0)",
-            )
-        change(
-            folder,
-            database,
-            "UPDATE accounts SET state = 'locked', address_proven = 1 "
-            f"WHERE id = '{locked.account_id}'",
-        )
-        change(
-            folder,
-            database,
-            f"UPDATE accounts SET consent_terms = '1' WHERE id = '{due.account_id}'",
-        )
-        reading = {"name": "limited", "scopes": ["notes:read"]}
-        made = http.post("/api/account/keys", json=reading, headers=owner.by_key)
-        limited = {"authorization": f"Bearer {made.json()['secret']}"}
-        document = http.get("/api/openapi.json").json()
-        yield World(
-            http=http,
-            contract=ServedContract(document),
-            owner=owner,
-            reader=reader,
-            stranger=stranger,
-            locked=locked,
-            due=due,
-            limited=limited,
-            workspace=workspace,
-            invitation=lambda: invite(folder, database),
-            newcomer=lambda: join(folder, database, ACCEPTED),
-            reset_token=lambda address: reset_token(folder, database, address),
-            operator={"authorization": f"Bearer {token}"},
-            change=lambda sql: change(folder, database, sql),
-        )
+        yield inhabited(http, folder, database, owner, {"authorization": f"Bearer {token}"})
         assert octavo.stop() == (0, [])
 
 

@@ -6,9 +6,8 @@ import httpx
 
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.identity import newcomer
-from tests.e2e.operations.world import CONSENT, World
+from tests.e2e.operations.world import CONSENT, PORTAL, World
 
-PORTAL = "https://billing.example/start?from=notes"
 TERMS = "/legal/terms"
 
 

@@ -9,11 +9,9 @@ from tests.e2e.octavo_process import PUBLIC
 from tests.e2e.operations.attachments import PNG, image
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.identity import hasty, limited
-from tests.e2e.operations.world import UNKNOWN, Json, World, fresh_id
+from tests.e2e.operations.world import LINKS, UNKNOWN, Json, World, fresh_id
 from tests.e2e.server import PATIENCE
 
-LINKS = 4
-"""Live links that a workspace of this server may have."""
 PASSWORD = "open sesame"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 

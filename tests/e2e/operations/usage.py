@@ -15,7 +15,7 @@ from tests.e2e.operations.attachments import PNG, image, upload
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.identity import newcomer
 from tests.e2e.operations.publishing import shown_image
-from tests.e2e.operations.world import SYNC, UNKNOWN, Json, World, fresh_id, if_match
+from tests.e2e.operations.world import SYNC, UNKNOWN, WRITES, Json, World, fresh_id, if_match
 from tests.e2e.server import PATIENCE
 from tests.fakes.image_files import encoded, personal_exif, picture
 from tests.fakes.yjs_device import Device
@@ -33,8 +33,6 @@ READ: dict[str, tuple[str, str, Json | None]] = {
     "exportWorkspace": ("GET", "{base}/export", None),
 }
 _seeds = itertools.count(1)
-LIMIT = 1_000_000
-"""Objects that the server of these cases may write in a month."""
 
 
 @dataclass
@@ -280,7 +278,7 @@ def writes_used_up(world: World) -> Iterator[None]:
             if upload(world, data).status_code == status:
                 return
 
-    write(LIMIT)
+    write(WRITES)
     until(503)
     try:
         yield

@@ -3,12 +3,15 @@
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx
 
 from octavo.model.accounts.consent import Versions
-from tests.e2e.people import Person
+from octavo.model.accounts.token import digest_of
+from tests.e2e.databases import change
+from tests.e2e.people import Person, invite, join, reset_token
 from tests.e2e.served_contract import ServedContract
 
 Json = dict[str, Any]
@@ -16,6 +19,11 @@ UNKNOWN = "00000000-0000-7000-8000-000000000000"
 SYNC = {"sync-protocol": "1"}
 ACCEPTED = Versions(terms="2", privacy="2026-05")
 """The versions in force: the terms are a file, the privacy notice is an address."""
+LINKS = 4
+"""Live links that a workspace may have."""
+PORTAL = "https://billing.example/start?from=notes"
+WRITES = 1_000_000
+"""Objects that may be written in a month."""
 CONSENT = {"termsVersion": ACCEPTED.terms, "privacyVersion": ACCEPTED.privacy}
 
 _numbers = itertools.count(1)
@@ -116,3 +124,67 @@ class World:
 def if_match(change: Json) -> dict[str, str]:
     """The ``if-match`` header for the head that a change produced."""
     return {"if-match": f'"{change["revision"]["id"]}"'}
+
+
+def options_for(folder: Path, token: str) -> tuple[str, ...]:
+    """The options of a server that the cases expect, with the token of its operator."""
+    terms = folder.parent / "terms.md"
+    terms.write_text("---\nversion: 2\n---\n# Our terms\n")
+    return (
+        *("--body-idle-time", "0.5"),
+        *("--registration-attempts-per-client", "300"),
+        *("--sign-in-attempts-per-client", "120"),
+        *("--published-links", str(LINKS)),
+        *("--terms", str(terms), "--privacy-notice", "https://elsewhere.example/privacy"),
+        *("--privacy-version", str(ACCEPTED.privacy), "--portal", f"billing={PORTAL}"),
+        *("--write-objects-per-month", str(WRITES)),
+        *("--mcp", "true", "--mcp-write", "true"),
+        *("--operator-tokens", digest_of(token.encode()).hex()),
+    )
+
+
+def inhabited(
+    http: httpx.Client, folder: Path, database: str | None, owner: Person, operator: dict[str, str]
+) -> World:
+    """A new workspace of an account, with other accounts of every kind."""
+    reader, stranger, locked, due = (join(folder, database, ACCEPTED) for _ in range(4))
+    made = http.post("/api/workspaces", json={"name": "Shared"}, headers=owner.by_key)
+    workspace = made.json()["id"]
+    for person in (reader, locked, due):
+        change(
+            folder,
+            database,
+            "INSERT INTO members (workspace_id, account_id, role, joined_at) "
+            f"VALUES ('{workspace}', '{person.account_id}', 'reader', 0)",
+        )
+    change(
+        folder,
+        database,
+        "UPDATE accounts SET state = 'locked', address_proven = 1 "
+        f"WHERE id = '{locked.account_id}'",
+    )
+    change(
+        folder,
+        database,
+        f"UPDATE accounts SET consent_terms = '1' WHERE id = '{due.account_id}'",
+    )
+    reading = {"name": "limited", "scopes": ["notes:read"]}
+    made = http.post("/api/account/keys", json=reading, headers=owner.by_key)
+    limited = {"authorization": f"Bearer {made.json()['secret']}"}
+    document = http.get("/api/openapi.json").json()
+    return World(
+        http=http,
+        contract=ServedContract(document),
+        owner=owner,
+        reader=reader,
+        stranger=stranger,
+        locked=locked,
+        due=due,
+        limited=limited,
+        workspace=workspace,
+        invitation=lambda: invite(folder, database),
+        newcomer=lambda: join(folder, database, ACCEPTED),
+        reset_token=lambda address: reset_token(folder, database, address),
+        operator=operator,
+        change=lambda sql: change(folder, database, sql),
+    )

@@ -1,0 +1,133 @@
+"""A server that lets months pass, and writes what it holds.
+
+The signal USR1 moves its clock by `MONTHS`; USR2 appends a `Held` in JSON to the file ``held`` in
+the working folder. Its jobs look for work every second, and what is idle ends soon.
+"""
+
+import ctypes
+import gc
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from functools import _lru_cache_wrapper
+from importlib import import_module
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
+
+import trio
+
+from octavo.service import entropy
+
+MONTHS = 500 * 86_400.0
+"""Seconds: nothing that passes with time is kept for longer."""
+HASTENED = {
+    "octavo.actors.jobs.indexing.POLL_SECONDS": 1.0,
+    "octavo.actors.jobs.retention.PERIOD_SECONDS": 1.0,
+    "octavo.actors.jobs.step_loop.POLL_SECONDS": 1.0,
+    "octavo.actors.workspace.actor.IDLE_SECONDS": 2.0,
+    "octavo.service.components.UNUSED_SECONDS": 1.0,
+    "octavo.workers.pool.IDLE_SECONDS": 2.0,
+}
+"""What takes minutes and hours otherwise, in seconds."""
+
+
+class Held(NamedTuple):
+    """What a process holds.
+
+    Attributes:
+        malloc: bytes that the C library has given out.
+        blocks: those that Python's allocator has given out.
+        tasks: of trio.
+        threads: of the process.
+        descriptors: open ones.
+        children: processes.
+    """
+
+    malloc: int
+    blocks: int
+    tasks: int
+    threads: int
+    descriptors: int
+    children: int
+
+
+class _Mallinfo(ctypes.Structure):
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
+    ]
+
+
+def held() -> Held:
+    """Return what this process holds; called in the thread of trio.
+
+    What functions remember of their last arguments is left out: its number is limited, and it has
+    no contents of notes.
+    """
+    # The collector knows nothing of what lives as long as the process.
+    for module in [*sys.modules.values()]:
+        for each in [*vars(module).values()]:
+            if isinstance(each, _lru_cache_wrapper):
+                each.cache_clear()
+    gc.collect()
+    library = ctypes.CDLL(None)
+    library.mallinfo2.restype = _Mallinfo
+    found = library.mallinfo2()
+    root = trio.lowlevel.current_root_task()
+    assert root is not None
+    return Held(
+        found.uordblks + found.hblkhd,
+        sys.getallocatedblocks(),
+        sum(1 for _ in _tasks(root)),
+        threading.active_count(),
+        len(os.listdir("/proc/self/fd")),
+        len(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()),
+    )
+
+
+def _tasks(task: trio.lowlevel.Task) -> Iterator[trio.lowlevel.Task]:
+    yield task
+    for nursery in task.child_nurseries:
+        for child in nursery.child_tasks:
+            yield from _tasks(child)
+
+
+class Clock:
+    """The clock of the service, ``moved`` by seconds."""
+
+    def __init__(self) -> None:
+        self.moved = 0.0
+
+    def now(self) -> float:
+        """Return Unix time in seconds."""
+        return time.time() + self.moved
+
+    def move(self, number: int, frame: FrameType | None) -> None:
+        """Let months pass; a signal handler."""
+        self.moved += MONTHS
+
+
+def _write(number: int, frame: FrameType | None) -> None:
+    with Path("held").open("a") as file:
+        file.write(json.dumps(held()) + "\n")
+
+
+if __name__ == "__main__":
+    clock = Clock()
+    # Before others import it.
+    entropy.now = clock.now
+    for place, seconds in HASTENED.items():
+        module, _, name = place.rpartition(".")
+        assert isinstance(getattr(import_module(module), name), float)
+        setattr(import_module(module), name, seconds)
+    signal.signal(signal.SIGUSR1, clock.move)
+    signal.signal(signal.SIGUSR2, _write)
+    sys.exit(import_module("octavo.cli").main())
