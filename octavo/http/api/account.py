@@ -140,7 +140,7 @@ class AccountUpdate(ContractModel):
     """1 to 100 characters on one line."""
 
 
-class AccountRemovalInput(ContractModel):
+class AccountRemovalSchema(ContractModel):
     """The proof that the person wants the account removed."""
 
     password: str = Field(repr=False)
@@ -328,12 +328,12 @@ class AccountOperations:
         security=Security.SESSION_OR_KEY,
         locked=Locked.ALLOWED,
         problems=(CredentialRefused, *refused_with(LastAdministrator)),
-        body=json_body(AccountRemovalInput, limit=_LONGEST_BODY),
+        body=json_body(AccountRemovalSchema, limit=_LONGEST_BODY),
         rate="password",
         finish_when_client_leaves=True,
         headers=SET_COOKIE,
     )
-    async def remove_own_account(self, call: Call, body: AccountRemovalInput) -> Reply[Removed]:
+    async def remove_own_account(self, call: Call, body: AccountRemovalSchema) -> Reply[Removed]:
         """Remove the account."""
         account_id = call.principal_as(Caller).account_id
         # Found before: a failure afterwards would not say that the account is removed.

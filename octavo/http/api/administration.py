@@ -78,7 +78,7 @@ class AccountList(ListPage[AccountSummarySchema]):
     """A page of accounts, oldest first."""
 
 
-class ControlsUpdate(ContractModel):
+class AccountControlsInput(ContractModel):
     """A change of controls; a member that is left out keeps its value."""
 
     revision: int
@@ -112,7 +112,7 @@ class AccountUpdateInput(ContractModel):
     """Why `state` is locked, for the person: 1 to 500 characters on one line; null for none. It
     ends with the lock."""
     limit: LimitUpdate | MISSING = MISSING
-    controls: ControlsUpdate | MISSING = MISSING
+    controls: AccountControlsInput | MISSING = MISSING
 
 
 class AccountQuery(PageQuery):
@@ -222,7 +222,7 @@ class AdministrationOperations:
         return REMOVED
 
 
-def controls_change(given: ControlsUpdate, *, below: str) -> ControlsChange:
+def controls_change(given: AccountControlsInput, *, below: str) -> ControlsChange:
     """Return a change of controls that was sent below a pointer. Raises `InvalidRequest`."""
     reason = _reason(given.lock_reason, below)
     storage = given.storage_bytes

@@ -13,7 +13,7 @@ from octavo.http.api.access import Access
 from octavo.http.api.administration import require_administrator
 from octavo.http.api.fields import EmailAddress
 from octavo.http.api.refusals import refused_with
-from octavo.http.api.workspaces import WorkspaceDocument, WorkspacePath, workspace_document
+from octavo.http.api.workspaces import WorkspacePath, WorkspaceSchema, workspace_document
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -220,7 +220,7 @@ class InvitationOperations:
         body=json_body(InvitationToken, limit=_LONGEST_BODY),
         finish_when_client_leaves=True,
     )
-    async def accept_invitation(self, call: Call, body: InvitationToken) -> WorkspaceDocument:
+    async def accept_invitation(self, call: Call, body: InvitationToken) -> WorkspaceSchema:
         """Join a workspace."""
         account_id = call.principal_as(Caller).account_id
         joined = await self._invitations.accept(account_id, body.token, client=call.client)

@@ -11,7 +11,7 @@ from octavo.http.api.account import (
     controls_schema,
     usage_schema,
 )
-from octavo.http.api.administration import AccountPath, ControlsUpdate, controls_change
+from octavo.http.api.administration import AccountControlsInput, AccountPath, controls_change
 from octavo.http.api.fields import EmailAddress
 from octavo.http.api.refusals import refused_with
 from octavo.http.contract.bodies import json_body
@@ -112,12 +112,12 @@ class OperatorOperations:
         "nothing changes. The last enabled administrator can't be locked.",
         security=Security.OPERATOR,
         problems=(NotFound, *refused_with(ControlsChanged, LastAdministrator)),
-        body=json_body(ControlsUpdate, limit=_LONGEST_BODY),
+        body=json_body(AccountControlsInput, limit=_LONGEST_BODY),
         rate="operator",
         finish_when_client_leaves=True,
     )
     async def set_controls(
-        self, call: Call, path: AccountPath, body: ControlsUpdate
+        self, call: Call, path: AccountPath, body: AccountControlsInput
     ) -> OperatorAccount:
         """Change the controls of an account."""
         change = DecisionsChange(controls=controls_change(body, below=""))

@@ -46,7 +46,7 @@ class WorkspaceNameInput(ContractModel):
     """1 to 200 characters on one line."""
 
 
-class WorkspaceDocument(ContractModel):
+class WorkspaceSchema(ContractModel):
     """A workspace as the account sees it."""
 
     id: Identifier
@@ -56,7 +56,7 @@ class WorkspaceDocument(ContractModel):
     created_at: Timestamp
 
 
-class WorkspaceList(ListPage[WorkspaceDocument]):
+class WorkspaceList(ListPage[WorkspaceSchema]):
     """A page of workspaces, oldest first."""
 
 
@@ -128,7 +128,7 @@ class WorkspaceOperations:
         status=201,
         body=json_body(WorkspaceNameInput, limit=_LONGEST_BODY),
     )
-    async def create_workspace(self, call: Call, body: WorkspaceNameInput) -> WorkspaceDocument:
+    async def create_workspace(self, call: Call, body: WorkspaceNameInput) -> WorkspaceSchema:
         """Create a workspace."""
         account_id = call.principal_as(Caller).account_id
         now = int(self._now() * 1000)
@@ -147,7 +147,7 @@ class WorkspaceOperations:
         confinable=True,
         problems=(NotFound,),
     )
-    async def get_workspace(self, call: Call, path: WorkspacePath) -> WorkspaceDocument:
+    async def get_workspace(self, call: Call, path: WorkspacePath) -> WorkspaceSchema:
         """Return a workspace."""
         workspace_id = path.workspace_id
         return workspace_document(await self._access.seen(call, workspace_id))
@@ -165,7 +165,7 @@ class WorkspaceOperations:
     )
     async def update_workspace(
         self, call: Call, path: WorkspacePath, body: WorkspaceNameInput
-    ) -> WorkspaceDocument:
+    ) -> WorkspaceSchema:
         """Rename a workspace."""
         workspace_id = await self._access.workspace(call, path.workspace_id, "manage")
         await self._store.write(workspaces.rename(workspace_id, _name(body)))
@@ -205,9 +205,9 @@ def _name(body: WorkspaceNameInput) -> str:
         raise InvalidRequest(errors=[("/name", str(error))]) from None
 
 
-def workspace_document(workspace: Workspace) -> WorkspaceDocument:
+def workspace_document(workspace: Workspace) -> WorkspaceSchema:
     """Return a workspace in its API form."""
-    return WorkspaceDocument(
+    return WorkspaceSchema(
         id=workspace.workspace_id,
         name=workspace.name,
         role=workspace.role,

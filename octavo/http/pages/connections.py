@@ -12,7 +12,7 @@ from octavo.http.api.connections import (
 )
 from octavo.http.api.oauth import AUTHORIZE
 from octavo.http.api.oauth_problems import InvalidOAuthRequest
-from octavo.http.api.workspaces import WorkspaceDocument, WorkspaceList
+from octavo.http.api.workspaces import WorkspaceList, WorkspaceSchema
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import InvalidRequest
 from octavo.http.contract.security_headers import PAGE_HEADERS
@@ -145,7 +145,7 @@ def _parameters(visitor: Visitor) -> Mapping[str, str]:
     return visitor.query
 
 
-async def _workspaces(visitor: Visitor) -> Sequence[WorkspaceDocument]:
+async def _workspaces(visitor: Visitor) -> Sequence[WorkspaceSchema]:
     page = await visitor.api.get(WorkspaceList, "/api/workspaces", limit="100")
     return page.items
 

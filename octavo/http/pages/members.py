@@ -7,7 +7,7 @@ from quart import Response
 from octavo.http.api.invitations import InvitationCreated, InvitationList
 from octavo.http.api.members import MemberList, MemberSchema
 from octavo.http.api.refusals import REFUSALS
-from octavo.http.api.workspaces import WorkspaceDocument
+from octavo.http.api.workspaces import WorkspaceSchema
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Forbidden, NotFound, Problem
 from octavo.http.pages.responses import HOME, redirect, show
@@ -136,7 +136,7 @@ async def _role(
 
 async def _removal(
     visitor: Visitor,
-    workspace: WorkspaceDocument,
+    workspace: WorkspaceSchema,
     account_id: str,
     trouble: Trouble | None = None,
 ) -> Response:
@@ -160,7 +160,7 @@ async def _member(visitor: Visitor, workspace_id: str, account_id: str) -> Membe
     raise NotFound
 
 
-async def _is_sole_owner(visitor: Visitor, workspace: WorkspaceDocument) -> bool:
+async def _is_sole_owner(visitor: Visitor, workspace: WorkspaceSchema) -> bool:
     if workspace.role != "owner":
         return False
     members = await _every(visitor, workspace.id)

@@ -17,7 +17,7 @@ from octavo.http.api.publications import (
     PublishedTarget,
 )
 from octavo.http.api.reading import FileList
-from octavo.http.api.workspaces import WorkspaceDocument
+from octavo.http.api.workspaces import WorkspaceSchema
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Forbidden, Problem
 from octavo.http.pages.qr_code import qr_code
@@ -156,7 +156,7 @@ def _api(workspace_id: str) -> str:
     return f"{LIST}/{workspace_id}/publications"
 
 
-async def _managed(visitor: Visitor, workspace_id: str) -> WorkspaceDocument:
+async def _managed(visitor: Visitor, workspace_id: str) -> WorkspaceSchema:
     """Return a workspace that the visitor manages. Raises `NotFound` and `Forbidden`."""
     workspace = await workspace_of(visitor, workspace_id)
     if not grants(workspace.role, "manage"):
@@ -187,7 +187,7 @@ async def _link(
 
 
 async def _form(
-    visitor: Visitor, workspace: WorkspaceDocument, trouble: Trouble | None = None
+    visitor: Visitor, workspace: WorkspaceSchema, trouble: Trouble | None = None
 ) -> Response:
     files = await visitor.api.get(FileList, f"{LIST}/{workspace.id}/files", limit=_SUGGESTED)
     notes = [each.path for each in files.items if each.kind == "note"]

@@ -11,7 +11,7 @@ from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 from octavo.http.api.archive_problems import OwnArchiveJobRunning
 from octavo.http.api.metering import DownloadLimit
 from octavo.http.api.oauth_problems import REQUEST_PROBLEMS
-from octavo.http.api.workspaces import WorkspaceDocument
+from octavo.http.api.workspaces import WorkspaceSchema
 from octavo.http.contract.application import report_refusal
 from octavo.http.contract.in_process import Api, Perform
 from octavo.http.contract.problems import (
@@ -78,7 +78,7 @@ def as_problem(error: HTTPException) -> Problem:
     return _BY_STATUS.get(status, otherwise)()
 
 
-async def _workspace(problem: Problem, perform: Perform) -> WorkspaceDocument | None:
+async def _workspace(problem: Problem, perform: Perform) -> WorkspaceSchema | None:
     """Return the workspace to whose pages the address of the request belongs."""
     found = _OF_WORKSPACE.match(request.path)
     if found is None or g.get("account") is None or problem.status not in _WITH_A_WAY_BACK:
@@ -87,7 +87,7 @@ async def _workspace(problem: Problem, perform: Perform) -> WorkspaceDocument | 
     scope = cast("Scope", request.scope)
     api = Api(perform, scope, request.headers.get("x-request-id", ""), of_page=True)
     try:
-        return await api.get(WorkspaceDocument, f"{LIST}/{found[1]}")
+        return await api.get(WorkspaceSchema, f"{LIST}/{found[1]}")
     except Problem:
         return None
 

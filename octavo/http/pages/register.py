@@ -8,7 +8,7 @@ from quart import Response, request
 
 from octavo.http.api.consent import required_documents
 from octavo.http.api.refusals import refusals_as_problems
-from octavo.http.api.workspaces import WorkspaceDocument
+from octavo.http.api.workspaces import WorkspaceSchema
 from octavo.http.contract.problems import ConsentRequired, NotFound, Problem
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Audience, Site, Visitor
@@ -140,7 +140,7 @@ def add_register_pages(
         token = visitor.given.get("invitation", "")
         path = "/api/invitations/accept"
         try:
-            joined = await visitor.api.send(WorkspaceDocument, "POST", path, {"token": token})
+            joined = await visitor.api.send(WorkspaceSchema, "POST", path, {"token": token})
         except NotFound as problem:
             trouble = Trouble(problem.status, NOT_JOINED, code=problem.code)
         except Problem as problem:
@@ -183,7 +183,7 @@ def add_register_pages(
         )
 
 
-async def _membership(visitor: Visitor, workspace_id: str) -> WorkspaceDocument | None:
+async def _membership(visitor: Visitor, workspace_id: str) -> WorkspaceSchema | None:
     """Return a workspace if the visitor is a member already."""
     try:
         return await workspace_of(visitor, workspace_id)

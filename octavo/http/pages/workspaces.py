@@ -2,7 +2,7 @@
 
 from quart import Response
 
-from octavo.http.api.workspaces import WorkspaceDocument, WorkspaceList
+from octavo.http.api.workspaces import WorkspaceList, WorkspaceSchema
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Forbidden, NotFound, Problem
 from octavo.http.pages.responses import HOME, redirect, show
@@ -18,12 +18,12 @@ def path_of(workspace_id: str) -> str:
     return f"{HOME}/{workspace_id}"
 
 
-async def workspace_of(visitor: Visitor, workspace_id: str) -> WorkspaceDocument:
+async def workspace_of(visitor: Visitor, workspace_id: str) -> WorkspaceSchema:
     """Return a workspace of the visitor. Raises `NotFound`."""
-    return await visitor.api.get(WorkspaceDocument, f"{LIST}/{workspace_id}")
+    return await visitor.api.get(WorkspaceSchema, f"{LIST}/{workspace_id}")
 
 
-async def _listed(visitor: Visitor, workspace_id: str) -> WorkspaceDocument:
+async def _listed(visitor: Visitor, workspace_id: str) -> WorkspaceSchema:
     """Return a workspace of the visitor from the list, which a locked account can read, too."""
     after: str | None = None
     while True:
@@ -47,7 +47,7 @@ def add_workspace_pages(site: Site) -> None:
     async def create(visitor: Visitor) -> Response:
         body = {"name": visitor.given.get("name", "")}
         try:
-            made = await visitor.api.send(WorkspaceDocument, "POST", LIST, body)
+            made = await visitor.api.send(WorkspaceSchema, "POST", LIST, body)
         except Problem as problem:
             return await _list(visitor, trouble_of(problem))
         return redirect(path_of(made.id), "workspace-created")
@@ -61,7 +61,7 @@ def add_workspace_pages(site: Site) -> None:
         body = {"name": visitor.given.get("name", "")}
         path = f"{LIST}/{workspace_id}"
         try:
-            await visitor.api.send(WorkspaceDocument, "PUT", path, body)
+            await visitor.api.send(WorkspaceSchema, "PUT", path, body)
         except NotFound:
             raise
         except Problem as problem:
@@ -105,7 +105,7 @@ async def _list(visitor: Visitor, trouble: Trouble | None = None) -> Response:
     )
 
 
-async def _exportable(visitor: Visitor, workspace: WorkspaceDocument) -> bool:
+async def _exportable(visitor: Visitor, workspace: WorkspaceSchema) -> bool:
     if not grants(workspace.role, "own"):
         return False
     try:
@@ -116,14 +116,14 @@ async def _exportable(visitor: Visitor, workspace: WorkspaceDocument) -> bool:
 
 
 async def _settings(
-    visitor: Visitor, workspace: WorkspaceDocument, trouble: Trouble | None = None
+    visitor: Visitor, workspace: WorkspaceSchema, trouble: Trouble | None = None
 ) -> Response:
     given = visitor.given or {"name": workspace.name}
     return await show("workspaces/settings.html", trouble=trouble, workspace=workspace, given=given)
 
 
 async def _deletion(
-    workspace: WorkspaceDocument,
+    workspace: WorkspaceSchema,
     trouble: Trouble | None = None,
     given: object = None,
 ) -> Response:

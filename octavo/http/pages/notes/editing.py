@@ -15,7 +15,7 @@ from octavo.http.api.file_schemas import (
     WorkspaceFile,
 )
 from octavo.http.api.refusals import refusals_as_problems
-from octavo.http.api.workspaces import WorkspaceDocument, WorkspaceList
+from octavo.http.api.workspaces import WorkspaceList, WorkspaceSchema
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import BodyTooLarge, NotFound, Problem
 from octavo.http.pages.long_texts import reservation
@@ -131,7 +131,7 @@ class NoteEditing:
     async def _create(
         self,
         visitor: Visitor,
-        workspace: WorkspaceDocument,
+        workspace: WorkspaceSchema,
         given: dict[str, str],
         path: str,
         message: str,
@@ -156,7 +156,7 @@ class NoteEditing:
         return redirect(f"{path_of(workspace.id)}/notes/{change.file_id}", message)
 
     async def _change_made(
-        self, visitor: Visitor, workspace: WorkspaceDocument, given: dict[str, str]
+        self, visitor: Visitor, workspace: WorkspaceSchema, given: dict[str, str]
     ) -> Response:
         """Save the fields of a form in the note that it made before."""
         receipt = await self._receipt(visitor, workspace.id, given)
@@ -203,7 +203,7 @@ class NoteEditing:
         return await self._save_or_explain(visitor, workspace, file_id, given)
 
     async def _save_or_explain(
-        self, visitor: Visitor, workspace: WorkspaceDocument, file_id: str, given: dict[str, str]
+        self, visitor: Visitor, workspace: WorkspaceSchema, file_id: str, given: dict[str, str]
     ) -> Response:
         try:
             try:
@@ -262,7 +262,7 @@ class NoteEditing:
     async def _meanwhile(
         self,
         visitor: Visitor,
-        workspace: WorkspaceDocument,
+        workspace: WorkspaceSchema,
         file_id: str,
         given: Mapping[str, str],
     ) -> Response:
@@ -311,7 +311,7 @@ class NoteEditing:
         )
 
     async def _deleted(
-        self, visitor: Visitor, workspace: WorkspaceDocument, given: Mapping[str, str]
+        self, visitor: Visitor, workspace: WorkspaceSchema, given: Mapping[str, str]
     ) -> Response:
         """Show the text of a note that was deleted meanwhile, as the form of a new one."""
         trouble = Trouble(
@@ -326,7 +326,7 @@ class NoteEditing:
     async def _new(
         self,
         visitor: Visitor,
-        workspace: WorkspaceDocument,
+        workspace: WorkspaceSchema,
         given: Mapping[str, str],
         trouble: Trouble | None = None,
         *,
@@ -354,7 +354,7 @@ class NoteEditing:
     async def _edit(
         self,
         visitor: Visitor,
-        workspace: WorkspaceDocument,
+        workspace: WorkspaceSchema,
         file_id: str,
         given: Mapping[str, str],
         trouble: Trouble | None = None,

@@ -11,7 +11,7 @@ from octavo.http.api.file_schemas import WorkspaceFile
 from octavo.http.api.members import MemberList
 from octavo.http.api.note_texts import NoteTexts
 from octavo.http.api.refusals import REFUSALS, refusals_as_problems
-from octavo.http.api.workspaces import WorkspaceDocument
+from octavo.http.api.workspaces import WorkspaceSchema
 from octavo.http.contract.problems import Forbidden, Problem
 from octavo.http.pages.responses import report, show
 from octavo.http.pages.site import Site, Visitor
@@ -99,7 +99,7 @@ class NotePages:
     async def show(
         self,
         template: str,
-        workspace: WorkspaceDocument,
+        workspace: WorkspaceSchema,
         *,
         folder: str = "",
         here: str = "",
@@ -126,7 +126,7 @@ class NotePages:
             **context,
         )
 
-    async def show_erased(self, workspace: WorkspaceDocument, file_id: str, kind: Kind) -> Response:
+    async def show_erased(self, workspace: WorkspaceSchema, file_id: str, kind: Kind) -> Response:
         """Return the page of a file that was erased for good."""
         report(ERASED.code)
         return await self.show(
@@ -187,7 +187,7 @@ async def note_of(visitor: Visitor, workspace_id: str, file_id: str) -> Workspac
     return await visitor.api.get(WorkspaceFile, path, content="text")
 
 
-async def writable(visitor: Visitor, workspace_id: str) -> WorkspaceDocument:
+async def writable(visitor: Visitor, workspace_id: str) -> WorkspaceSchema:
     """Return a workspace in which the visitor may write. Raises `NotFound` and `Forbidden`."""
     workspace = await workspace_of(visitor, workspace_id)
     if not grants(workspace.role, "write"):
@@ -211,7 +211,7 @@ def folder_of(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def crumbs_of(workspace: WorkspaceDocument, folder: str) -> list[tuple[str, str]]:
+def crumbs_of(workspace: WorkspaceSchema, folder: str) -> list[tuple[str, str]]:
     """Return the way from the workspace to a folder: query and name of each."""
     found = [("", workspace.name)]
     names = folder.split("/") if folder else []

@@ -7,7 +7,7 @@ from quart import Response
 from octavo.http.api.file_schemas import WorkspaceFile
 from octavo.http.api.links import FileLinksSchema, FoundLinkDocument, OutgoingLinkDocument
 from octavo.http.api.reading import ListedRevision, RevisionList
-from octavo.http.api.workspaces import WorkspaceDocument
+from octavo.http.api.workspaces import WorkspaceSchema
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.notes.frame import (
     ERASED,
@@ -63,7 +63,7 @@ def add_note_page(pages: NotePages) -> None:
 
 
 async def live_file(
-    pages: NotePages, visitor: Visitor, workspace: WorkspaceDocument, file_id: str
+    pages: NotePages, visitor: Visitor, workspace: WorkspaceSchema, file_id: str
 ) -> WorkspaceFile | Response:
     """Return a live file with its text; for a deleted or erased one, the page that says so.
 

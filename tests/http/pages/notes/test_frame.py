@@ -1,6 +1,6 @@
 """The tree of a workspace."""
 
-from octavo.http.api.workspaces import WorkspaceDocument
+from octavo.http.api.workspaces import WorkspaceSchema
 from octavo.http.pages.notes.frame import MOST_IN_TREE, crumbs_of, tree_of
 from octavo.model.identity import FileId, Position, RevisionId
 from octavo.publishing.member_notes import Level
@@ -43,6 +43,6 @@ def test_tree_of_many_says_how_many_it_leaves_out_and_keeps_the_way() -> None:
 
 
 def test_crumbs_lead_down_to_the_folder() -> None:
-    workspace = WorkspaceDocument.model_construct(id="w", name="Household", role="owner")
+    workspace = WorkspaceSchema.model_construct(id="w", name="Household", role="owner")
     assert crumbs_of(workspace, "a/b") == [("", "Household"), ("a", "a"), ("a/b", "b")]
     assert crumbs_of(workspace, "") == [("", "Household")]
