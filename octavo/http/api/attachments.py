@@ -55,6 +55,7 @@ _DIGEST_LENGTH = 64
 _FORM = {
     "type": "object",
     "title": "UploadAttachmentInput",
+    "description": "The form of an upload.",
     "properties": {
         "file": {
             "type": "string",

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from octavo.accounts.caller import Caller
 from octavo.http.contract.call import Call
-from octavo.http.contract.problems import Problem
+from octavo.http.contract.problems import DescribedHeader, Problem
 from octavo.model.usage import (
     NOTHING,
     USAGE_LIMITS,
@@ -35,16 +35,23 @@ from octavo.store.scripts.files import StoredFile, WholeFile
 from octavo.usage.meter import Transfer, UsageMeter
 
 SERVICE_LIMIT = b"service-limit"
-_DESCRIBED = {
-    "description": "The monthly limit that refused the request.",
-    "schema": {"type": "string", "enum": [*USAGE_LIMITS]},
-}
+_DESCRIBED = DescribedHeader(
+    "The monthly limit that refused the request.",
+    {
+        "title": "UsageLimit",
+        "description": "A monthly limit.",
+        "type": "string",
+        "enum": [*USAGE_LIMITS],
+    },
+)
 
 
 class MonthlyLimitProblem(Problem):
     """A limit of the month refuses the request until the next month; the header names it."""
 
-    described_headers: ClassVar[Mapping[str, object]] = {SERVICE_LIMIT.decode(): _DESCRIBED}
+    described_headers: ClassVar[Mapping[str, DescribedHeader]] = {
+        SERVICE_LIMIT.decode(): _DESCRIBED
+    }
 
     def __init__(self, detail: str | None = None, *, limit: UsageLimit, retry_after: int) -> None:
         headers = [(b"retry-after", b"%d" % retry_after), (SERVICE_LIMIT, limit.encode())]

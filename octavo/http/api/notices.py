@@ -1,6 +1,7 @@
 """Authenticate and open the notice stream over a WebSocket."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 import trio
@@ -9,6 +10,7 @@ from octavo.accounts.caller import Caller
 from octavo.http.api.authentication import SessionOrKey, credential_headers
 from octavo.http.api.store_problems import store_problem
 from octavo.http.contract.call import Call, client_of
+from octavo.http.contract.contract_model import HeaderModel
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.prepared_response import WEBSOCKET_EVENTS, prepared_problem
@@ -78,6 +80,18 @@ class ServeStream(Protocol):
         """Serve ``stream``, which begins with the first frame; return when it is closed."""
 
 
+class SyncNoticeProtocol(StrEnum):
+    """The subprotocol of the stream."""
+
+    V1 = "octavo.notices.v1"
+
+
+class NoticeHeaders(HeaderModel):
+    """The subprotocol that the client requests."""
+
+    sec_websocket_protocol: SyncNoticeProtocol
+
+
 class NoticeOperations:
     """The declaration of the stream; `NoticeSocket` serves the WebSocket itself."""
 
@@ -100,7 +114,7 @@ class NoticeOperations:
         status=101,
         problems=(WrongOrigin, NoticesUnavailable),
     )
-    async def open_sync_notices(self, call: Call) -> None:
+    async def open_sync_notices(self, call: Call, headers: NoticeHeaders) -> None:
         """Refuse requests that are not WebSocket handshakes."""
         raise InvalidRequest("This is a WebSocket: send the headers of its handshake.")
 

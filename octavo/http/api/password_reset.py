@@ -3,6 +3,7 @@
 from typing import Literal
 
 from pydantic import Field
+from pydantic_core import MISSING
 
 from octavo.accounts.password_reset import PasswordReset, PasswordUnsuitable
 from octavo.http.api.auth_protocol import (
@@ -41,12 +42,8 @@ class AuthOutcome(ContractModel):
     """The request was accepted."""
 
     status: Literal[True] = True
-
-
-class AuthResetRequested(AuthOutcome):
-    """The request was accepted, whether or not an account has the address."""
-
-    message: str = _MESSAGE
+    message: str | MISSING = MISSING
+    """What happens next, for people; only after a request for a link."""
 
 
 class AuthPasswordReset(ContractModel):
@@ -90,7 +87,7 @@ class PasswordResetOperations:
         body=protocol_body(AuthPasswordResetRequest, limit=_LONGEST_BODY),
         rate="password-reset-request",
     )
-    async def request_reset(self, call: Call, body: AuthPasswordResetRequest) -> AuthResetRequested:
+    async def request_reset(self, call: Call, body: AuthPasswordResetRequest) -> AuthOutcome:
         """Add the message to the outbox."""
         with protocol_errors():
             require_origin(call.headers, self._origin)
@@ -104,7 +101,7 @@ class PasswordResetOperations:
             except ValueError as error:
                 raise InvalidRequest(errors=[("/email", str(error))]) from None
             await self._password_reset.request(address)
-        return AuthResetRequested()
+        return AuthOutcome(message=_MESSAGE)
 
     @operation(
         id="resetPassword",

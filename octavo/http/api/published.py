@@ -42,7 +42,15 @@ _REVALIDATED: Header = (b"cache-control", b"private, no-cache")
 _NOT_STORED: Header = (b"cache-control", b"private, no-store")
 _NOT_INDEXED: Header = (b"x-robots-tag", b"noindex")
 _HEADERS = {"cache-control": "Shared caches keep nothing."}
-_REFUSED = "This link opens no such image."
+
+
+class PublishedRefusal(NotFound):
+    """The link does not open the image, for whatever reason."""
+
+    shape = "PublishedRefusal"
+
+    def __init__(self) -> None:
+        super().__init__("This link opens no such image.")
 
 
 class TokenPath(ContractModel):
@@ -191,7 +199,7 @@ class PublishedOperations:
             "x-robots-tag": "Search engines don't show it.",
         },
         media_types=MEDIA_TYPES,
-        problems=(NotFound, StorageBusy),
+        problems=(PublishedRefusal, StorageBusy),
         time=TRANSFER_SECONDS,
         renews_time=True,
     )
@@ -208,7 +216,7 @@ class PublishedOperations:
             path.token, file_id, revision_id, query.note, query.ticket
         )
         if found is CLOSED:
-            raise NotFound(_REFUSED)
+            raise PublishedRefusal
         owner, media_type = found.link.owner_id, found.revision.media_type
         key, size = found.sent
         amount = Amount(size, 1)
@@ -237,7 +245,7 @@ class PublishedOperations:
             metered = MeteredChunks(chunks, transfer)
             return Stream(metered, media_type, size, sent)
         except DownloadLimitReached:
-            raise NotFound(_REFUSED) from None
+            raise PublishedRefusal from None
 
     @operation(
         id="getReportPage",

@@ -5,7 +5,7 @@ The same declarations always produce the same document, byte for byte once encod
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from http import HTTPStatus
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from octavo.http.contract.assembly import contract_of, operations_of
 from octavo.http.contract.bodies import BodyKind, MultipartBody
@@ -18,6 +18,7 @@ from octavo.http.contract.schemas import Json, Parameter, Schemas
 from octavo.http.server.problem_details import MEDIA_TYPE
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_SCHEMAS = "#/components/schemas/"
 _REQUEST_ID: Json = {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$"}
 _REQUEST_ID_HEADER: Json = {
     "x-request-id": {"$ref": "#/components/headers/RequestId"},
@@ -140,7 +141,12 @@ def document(
         "tags": [{"name": tag} for tag in tags],
         "paths": paths,
         "components": {
-            "schemas": {**schemas.components, **_errors(operations), "Problem": _PROBLEM},
+            "schemas": {
+                **schemas.components,
+                **_named(operations),
+                **_errors(operations),
+                **_shapes(operations),
+            },
             "parameters": {
                 "RequestId": {
                     "name": "x-request-id",
@@ -198,7 +204,7 @@ def _body(body: BodyKind[object], schemas: Schemas, example: object) -> Json:
     if body.model is not None:
         content["schema"] = schemas.of(body.model, "validation")
     elif isinstance(body, MultipartBody) and body.schema is not None:
-        content["schema"] = body.schema
+        content["schema"] = _referenced(body.schema)
     if example is not None:
         content["example"] = example
     return {
@@ -252,21 +258,62 @@ def _errors(operations: Sequence[Operation]) -> Json:
     return {each.name: dict(each.schema) for each in (*declared, *others)}
 
 
+def _named(operations: Sequence[Operation]) -> Json:
+    """Return the schemas of forms and headers that have a title, by it."""
+    found: list[Mapping[str, object]] = []
+    for each in operations:
+        if isinstance(each.body, MultipartBody) and each.body.schema is not None:
+            found.append(each.body.schema)
+        for problem in possible_problems(each):
+            found += [header.schema for header in problem.described_headers.values()]
+    return {str(schema["title"]): schema for schema in found if "title" in schema}
+
+
+def _referenced(schema: Mapping[str, object]) -> Json:
+    """Return a reference to a schema that has a title; any other schema as it is."""
+    return {"$ref": f"{_SCHEMAS}{schema['title']}"} if "title" in schema else {**schema}
+
+
+def _shapes(operations: Sequence[Operation]) -> Json:
+    """Return the schemas of problem details, by name."""
+    found: Json = {Problem.shape: _PROBLEM}
+    for each in operations:
+        for problem in possible_problems(each):
+            if problem.shape not in found:
+                members = cast("Json", _PROBLEM["properties"])
+                found[problem.shape] = {
+                    **_PROBLEM,
+                    "description": problem.summary,
+                    "properties": {
+                        **members,
+                        "status": {"type": "integer", "const": problem.status},
+                        "code": {"type": "string", "const": problem.code},
+                    },
+                }
+    return found
+
+
 def _refusal(status: int, problems: Sequence[type[Problem]], errors: ErrorFormat | None) -> Json:
     headers = {**_REQUEST_ID_HEADER, **(_RETRY_AFTER if status in _TEMPORARY_STATUSES else {})}
     for problem in problems:
-        headers.update(problem.described_headers)
+        for name, header in problem.described_headers.items():
+            headers[name] = {
+                "description": header.description,
+                "schema": _referenced(header.schema),
+            }
     schema: Json
     if errors is None:
         media_type = MEDIA_TYPE
         codes = [problem.code for problem in problems]
+        shapes = {problem.shape for problem in problems}
+        shape = shapes.pop() if len(shapes) == 1 else Problem.shape
         schema = {
-            "$ref": "#/components/schemas/Problem",
+            "$ref": f"{_SCHEMAS}{shape}",
             "properties": {"code": {"enum": codes}},
         }
     else:
         media_type = "application/json"
-        references = [{"$ref": f"#/components/schemas/{each.name}"} for each in errors.at(status)]
+        references = [{"$ref": f"{_SCHEMAS}{each.name}"} for each in errors.at(status)]
         schema = {"anyOf": references} if references[1:] else {**references[0]}
     return {
         "description": "\n".join(f"- `{problem.code}`: {problem.summary}" for problem in problems),

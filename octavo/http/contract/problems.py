@@ -27,9 +27,16 @@ Modules with refusals of their own define further leaves.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 Header = tuple[bytes, bytes]
+
+
+class DescribedHeader(NamedTuple):
+    """A header of a response in the contract document; a schema with a title has a name there."""
+
+    description: str
+    schema: Mapping[str, object]
 
 
 class Problem(Exception):
@@ -37,15 +44,17 @@ class Problem(Exception):
 
     A leaf defines ``status``, the stable ``code`` and the ``summary`` of the code for the contract
     document; ``remedy`` is shown on the page of the code; ``described_headers`` are the headers of
-    its own, as the document has them. ``detail`` is for people; ``members`` are extension members
-    (RFC 9457 section 3.2), by their JSON names; ``headers`` are sent with the response.
+    its own, and ``shape`` is the name of its schema, in the document. ``detail`` is for people;
+    ``members`` are extension members (RFC 9457 section 3.2), by their JSON names; ``headers`` are
+    sent with the response.
     """
 
     status: ClassVar[int]
     code: ClassVar[str]
     summary: ClassVar[str]
     remedy: ClassVar[str] = ""
-    described_headers: ClassVar[Mapping[str, object]] = {}
+    described_headers: ClassVar[Mapping[str, DescribedHeader]] = {}
+    shape: ClassVar[str] = "Problem"
 
     def __init__(
         self,

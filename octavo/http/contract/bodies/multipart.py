@@ -163,7 +163,7 @@ def multipart_body(
 ) -> MultipartBody:
     """Declare a multipart form of at most ``limit`` bytes in total, within ``bounds``.
 
-    It has ``time`` seconds to arrive. ``schema`` describes its parts in the API document; the
-    handler checks them.
+    It has ``time`` seconds to arrive. ``schema`` describes its parts in the API document, where its
+    title is its name; the handler checks them.
     """
     return MultipartBody(limit, bounds or PartBounds(), time, schema)
