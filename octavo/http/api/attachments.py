@@ -24,6 +24,7 @@ from octavo.http.api.refusals import refused_with
 from octavo.http.api.uploaded_images import UploadedImages, unknown_image
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import MultipartStream, Part, json_body, multipart_body
+from octavo.http.contract.bodies.raw_body import BYTES
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
     IN_PATH,
@@ -58,8 +59,7 @@ _FORM = {
     "description": "The form of an upload.",
     "properties": {
         "file": {
-            "type": "string",
-            "contentMediaType": "application/octet-stream",
+            **BYTES,
             "description": "The image, with its file name and its media type.",
         },
         "declaredDigest": {

@@ -92,14 +92,11 @@ problems of operations that tools perform.
 
 
 class McpMessage(RootModel[object]):
-    """A message of the Model Context Protocol: a request, a notification or a response.
-
-    Revisions before 2025-06-18 also have batches of messages.
-    """
+    """A message of the Model Context Protocol: a request, a notification or a response."""
 
     model_config = ConfigDict(
         json_schema_extra={
-            "type": ["object", "array"],
+            "type": "object",
             "properties": {
                 "jsonrpc": {"const": "2.0"},
                 "id": {"type": ["string", "integer"]},
@@ -109,15 +106,25 @@ class McpMessage(RootModel[object]):
                 "error": {"type": "object"},
             },
             "required": ["jsonrpc"],
-            "items": {"type": "object"},
         }
     )
 
 
+class McpBatch(RootModel[list[McpMessage]]):
+    """A batch of messages, which the protocol has in revisions before 2025-06-18."""
+
+
 class _MessageBody(JsonBody[McpMessage]):
-    """A message; what is no JSON gets the error code of JSON-RPC for it."""
+    """A message, or a batch; what is no JSON gets the error code of JSON-RPC for it."""
 
     __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(McpMessage, LONGEST_MESSAGE, None)
+        shapes = (McpMessage, McpBatch)
+        self.schema = {
+            "anyOf": [{"$ref": f"#/components/schemas/{each.__name__}"} for each in shapes]
+        }
 
     async def read(self, headers: Headers, receive: Receive) -> McpMessage:
         try:
@@ -225,18 +232,20 @@ class McpOperations:
             WorkspaceBusy,
             *METERED,
         ),
-        body=_MessageBody(McpMessage, LONGEST_MESSAGE, None),
+        body=_MessageBody(),
         time=_SECONDS,
         reads=True,
         errors=MCP_ERROR,
     )
-    async def serve_mcp(self, call: Call, body: McpMessage) -> McpMessage | Reply[None]:
+    async def serve_mcp(self, call: Call, body: McpMessage) -> McpMessage | McpBatch | Reply[None]:
         """Return the answer to a message."""
         _check_caller(call)
         headers = _headers_of(call)
         answer = await (await self._exchange())(call, body.root, headers)
         if answer is None:
             return Reply(None, status=202)
+        if isinstance(answer, list):
+            return McpBatch.model_construct([McpMessage.model_construct(one) for one in answer])
         return McpMessage.model_construct(answer)
 
     @operation(

@@ -34,8 +34,8 @@ class MemberPath(WorkspacePath):
     account_id: Annotated[AccountId, IN_PATH]
 
 
-class MemberRole(ContractModel):
-    """The role of a member."""
+class MemberUpdateInput(ContractModel):
+    """A change of a member."""
 
     role: Role
 
@@ -102,10 +102,12 @@ class MemberOperations:
         "then change your own role. A workspace always has an owner.",
         security=Security.SESSION_OR_KEY,
         problems=(NotFound, *refused_with(LastOwner)),
-        body=json_body(MemberRole, limit=_LONGEST_BODY),
+        body=json_body(MemberUpdateInput, limit=_LONGEST_BODY),
         finish_when_client_leaves=True,
     )
-    async def update_member(self, call: Call, path: MemberPath, body: MemberRole) -> MemberSchema:
+    async def update_member(
+        self, call: Call, path: MemberPath, body: MemberUpdateInput
+    ) -> MemberSchema:
         """Change the role of a member."""
         caller, workspace_id = await self._access.member(call, path.workspace_id, "manage")
         changed = await self._members.change(

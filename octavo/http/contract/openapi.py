@@ -8,7 +8,8 @@ from http import HTTPStatus
 from typing import NamedTuple, cast
 
 from octavo.http.contract.assembly import contract_of, operations_of
-from octavo.http.contract.bodies import BodyKind, MultipartBody
+from octavo.http.contract.bodies import BodyKind
+from octavo.http.contract.bodies.raw_body import BYTES
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.error_format import ErrorFormat
 from octavo.http.contract.operation import Operation, Security
@@ -18,6 +19,7 @@ from octavo.http.contract.schemas import Json, Parameter, Schemas
 from octavo.http.server.problem_details import MEDIA_TYPE
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_JSON = "application/json"
 _SCHEMAS = "#/components/schemas/"
 _REQUEST_ID: Json = {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$"}
 _REQUEST_ID_HEADER: Json = {
@@ -201,10 +203,10 @@ def _parameter(parameter: Parameter, place: str) -> Json:
 
 def _body(body: BodyKind[object], schemas: Schemas, example: object) -> Json:
     content: Json = {}
-    if body.model is not None:
-        content["schema"] = schemas.of(body.model, "validation")
-    elif isinstance(body, MultipartBody) and body.schema is not None:
+    if body.schema is not None:
         content["schema"] = _referenced(body.schema)
+    else:
+        content["schema"] = schemas.of(body.model, "validation")
     if example is not None:
         content["example"] = example
     return {
@@ -222,14 +224,16 @@ def _successes(each: Operation, schemas: Schemas, example: object) -> dict[str, 
             for name, description in each.headers.items()
         },
     }
-    content: Json = {media_type: {} for media_type in each.media_types}
+    content: Json = {
+        media_type: {"schema": _streamed(media_type)} for media_type in each.media_types
+    }
     if each.page:
         content[HtmlPage.MEDIA_TYPE] = {"schema": {"type": "string"}}
     if each.response_type is not None:
         described: Json = {"schema": schemas.of(each.response_type, "serialization")}
         if example is not None:
             described["example"] = example
-        content["application/json"] = described
+        content[_JSON] = described
     found: dict[str, Json] = {}
     # Beside a document, the success without content has another status.
     without = each.other_statuses if each.empty and each.response_type is not None else ()
@@ -239,6 +243,14 @@ def _successes(each: Operation, schemas: Schemas, example: object) -> dict[str, 
             response["content"] = content
         found[str(status)] = response
     return found
+
+
+def _streamed(media_type: str) -> Json:
+    """Return the schema of a stream: text, a JSON document or bytes."""
+    if media_type == _JSON:
+        return {"type": "object"}
+    text = media_type.startswith("text/") or media_type.endswith("ndjson")
+    return {"type": "string"} if text else {**BYTES}
 
 
 def _refusals(each: Operation) -> dict[str, Json]:
@@ -262,7 +274,7 @@ def _named(operations: Sequence[Operation]) -> Json:
     """Return the schemas of forms and headers that have a title, by it."""
     found: list[Mapping[str, object]] = []
     for each in operations:
-        if isinstance(each.body, MultipartBody) and each.body.schema is not None:
+        if each.body is not None and each.body.schema is not None:
             found.append(each.body.schema)
         for problem in possible_problems(each):
             found += [header.schema for header in problem.described_headers.values()]
@@ -312,7 +324,7 @@ def _refusal(status: int, problems: Sequence[type[Problem]], errors: ErrorFormat
             "properties": {"code": {"enum": codes}},
         }
     else:
-        media_type = "application/json"
+        media_type = _JSON
         references = [{"$ref": f"{_SCHEMAS}{each.name}"} for each in errors.at(status)]
         schema = {"anyOf": references} if references[1:] else {**references[0]}
     return {

@@ -107,6 +107,7 @@ class PageForm:
         self.media_types = (MEDIA_TYPE, "multipart/form-data")
         self.time = None
         self.model = None
+        self.schema = None
         bounds = PartBounds(parts=MOST_FIELDS, field=self._longest_text)
         self._multipart = multipart_body(limit=self.limit, bounds=bounds)
 

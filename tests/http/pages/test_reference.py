@@ -66,9 +66,10 @@ def test_operation_shows_body_and_responses_with_their_members() -> None:
     assert shown == [("201", ["text", "by"])]
 
 
-def test_response_without_a_schema_shows_its_media_type() -> None:
+def test_streamed_response_shows_its_media_type_and_its_type() -> None:
     [response] = entry("stream").responses
-    assert (response.media_types, response.type, response.members) == (("text/plain",), (), ())
+    assert (response.media_types, response.members) == (("text/plain",), ())
+    assert response.type == (TextPart("string"),)
 
 
 @pytest.mark.parametrize("declared", contract_of(GROUPS), ids=lambda each: each.id)

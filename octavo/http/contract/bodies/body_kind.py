@@ -1,6 +1,6 @@
 """The interface of a kind of body, and the check that its models reject unknown members."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
 from typing import ForwardRef, Literal, Protocol, TypeVar, get_args, get_origin
 
@@ -36,6 +36,10 @@ class BodyKind(Protocol[T_co]):
     @property
     def model(self) -> type[BaseModel] | None:
         """The model of the body; None for bytes."""
+
+    @property
+    def schema(self) -> Mapping[str, object] | None:
+        """The schema in the API document, where its title is its name; None for the model's."""
 
     async def read(self, headers: Headers, receive: Receive) -> T_co:
         """Return the body, or an object that reads it as it arrives.

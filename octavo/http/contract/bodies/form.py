@@ -35,6 +35,7 @@ class FormBody(Generic[M]):
         "limit",
         "media_types",
         "model",
+        "schema",
         "time",
     )
 
@@ -52,6 +53,7 @@ class FormBody(Generic[M]):
         self.fields = fields
         self.time = time
         self.media_types = (MEDIA_TYPE,)
+        self.schema = None
         self._validate = model.__pydantic_validator__.validate_python
         names = {
             field.validation_alias if isinstance(field.validation_alias, str) else name: field

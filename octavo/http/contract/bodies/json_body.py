@@ -1,7 +1,7 @@
 """A JSON document as a body, validated by its model in one pass."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, Generic, TypeVar
 
 import trio
@@ -50,13 +50,14 @@ async def _rested(work: Callable[[], T]) -> T:
 class JsonBody(Generic[M]):
     """The body kind of `json_body`."""
 
-    __slots__ = ("_validate", "limit", "media_types", "model", "time")
+    __slots__ = ("_validate", "limit", "media_types", "model", "schema", "time")
 
     def __init__(self, model: type[M], limit: int, time: float | None) -> None:
         self.model = model
         self.limit = limit
         self.time = time
         self.media_types = (MEDIA_TYPE,)
+        self.schema: Mapping[str, object] | None = None
         self._validate = model.__pydantic_validator__.validate_json
 
     async def read(self, headers: Headers, receive: Receive) -> M:

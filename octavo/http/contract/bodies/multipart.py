@@ -19,6 +19,8 @@ MEDIA_TYPE = "multipart/form-data"
 # RFC 2046 section 5.1.1.
 _BOUNDARY = re.compile(rb"[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]")
 
+_ANY_FORM: Mapping[str, object] = {"type": "object"}
+
 
 class Part:
     """One part of a form: iterate its bytes as they arrive, or `read` them.
@@ -131,7 +133,7 @@ class MultipartBody:
         limit: int,
         bounds: PartBounds,
         time: float | None,
-        schema: Mapping[str, object] | None,
+        schema: Mapping[str, object],
     ) -> None:
         self.limit = limit
         self.schema = schema
@@ -159,7 +161,7 @@ def multipart_body(
     limit: int,
     bounds: PartBounds | None = None,
     time: float | None = None,
-    schema: Mapping[str, object] | None = None,
+    schema: Mapping[str, object] = _ANY_FORM,
 ) -> MultipartBody:
     """Declare a multipart form of at most ``limit`` bytes in total, within ``bounds``.
 

@@ -1,5 +1,7 @@
 """Raw bytes as a body, passed to the handler as they arrive."""
 
+from collections.abc import Mapping
+
 from octavo.http.contract.bodies.body_reader import (
     BodyStream,
     Headers,
@@ -9,17 +11,21 @@ from octavo.http.contract.bodies.body_reader import (
 from octavo.http.contract.bodies.media_type import parse_media_type
 from octavo.http.server.asgi import Receive
 
+BYTES: Mapping[str, object] = {"type": "string", "format": "binary"}
+"""The schema of bytes, as generators of clients know it."""
+
 
 class RawBody:
     """The body kind of `raw_body`."""
 
-    __slots__ = ("limit", "media_types", "model", "time")
+    __slots__ = ("limit", "media_types", "model", "schema", "time")
 
     def __init__(self, media_types: tuple[str, ...], limit: int, time: float | None) -> None:
         self.media_types = media_types
         self.limit = limit
         self.time = time
         self.model = None
+        self.schema = BYTES
 
     async def read(self, headers: Headers, receive: Receive) -> BodyStream:
         """Return the stream of the body.
