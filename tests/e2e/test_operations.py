@@ -47,16 +47,19 @@ FOR_EVERY_KEY = {
     if each.get("x-scope") == "notes:read" and each["x-folder-keys"]
 }
 # No request produces these; test_processes.py takes a database away, test_archives.py has jobs that
-# run while others start.
+# run while others start, tests/http/server has what the server responds with to any request.
 FROM_INSIDE = {
     "archive_job_running",
     "archive_jobs_busy",
+    "head_timeout",
     "internal_error",
     "not_ready",
     "notices_unavailable",
+    "request_timeout",
     "server_busy",
     "storage_full",
     "storage_unavailable",
+    "too_many_connections",
     "workspace_busy",
 }
 # Every member of a workspace may read it, and every caller has an account.

@@ -21,6 +21,7 @@ from octavo.http.contract.call import Authenticator, Call, Principal
 from octavo.http.contract.error_format import MCP_ERROR, RPC_MEMBER
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import (
+    BodyTooLarge,
     CredentialRefused,
     Forbidden,
     Header,
@@ -31,6 +32,7 @@ from octavo.http.contract.problems import (
     NotSignedIn,
     Problem,
     RateLimited,
+    UnsupportedMediaType,
     WrongOrigin,
 )
 from octavo.http.contract.reply import Reply
@@ -226,6 +228,7 @@ class McpOperations:
             Forbidden,
             WrongOrigin,
             NotFound,
+            MethodNotAllowed,
             McpMethodUnknown,
             NotAcceptable,
             RateLimited,
@@ -257,7 +260,16 @@ class McpOperations:
         description="Clients of earlier revisions try it, and continue without a stream after 405.",
         security=Security.MCP,
         scope=READ,
-        problems=(Forbidden, WrongOrigin, NotFound, MethodNotAllowed, NotAcceptable, RateLimited),
+        problems=(
+            Forbidden,
+            WrongOrigin,
+            NotFound,
+            MethodNotAllowed,
+            NotAcceptable,
+            BodyTooLarge,
+            UnsupportedMediaType,
+            RateLimited,
+        ),
         errors=MCP_ERROR,
     )
     async def open_mcp(self, call: Call) -> McpMessage:

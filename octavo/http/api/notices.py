@@ -112,6 +112,10 @@ class NoticeOperations:
         confinable=True,
         locked=Locked.ALLOWED,
         status=101,
+        headers={
+            "sec-websocket-accept": "The proof that the server has read the key of the handshake.",
+            "sec-websocket-protocol": "The subprotocol of the stream.",
+        },
         problems=(WrongOrigin, NoticesUnavailable),
     )
     async def open_sync_notices(self, call: Call, headers: NoticeHeaders) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from octavo.http.contract.problems import Problem
+from octavo.http.contract.problems import CHALLENGE, Problem
 from octavo.model.oauth.refusal import OAuthRefusal
 
 _AGAIN = "Start again from the program: it asks for access anew."
@@ -15,6 +15,7 @@ class InvalidClient(Problem):
     status, code = 401, "invalid_client"
     summary = "The program is unknown, or did not prove who it is."
     remedy = "Connect the program again, so that it registers anew."
+    described_headers = CHALLENGE
 
     def __init__(self, detail: str | None = None) -> None:
         super().__init__(detail, headers=[(b"www-authenticate", b'Basic realm="octavo"')])

@@ -23,9 +23,11 @@ from octavo.http.api.consent import required_documents
 from octavo.http.api.metering import DownloadLimit, StorageBusy, monthly_limit_problem
 from octavo.http.api.store_problems import OUTCOME_UNKNOWN, WorkspaceBusy, store_failure
 from octavo.http.contract.problems import (
+    TEXT,
     BodyTooLarge,
     ConsentRequired,
     CredentialRefused,
+    DescribedHeader,
     Forbidden,
     Header,
     InsufficientScope,
@@ -71,6 +73,7 @@ class _Row(NamedTuple):
     code: str
     summary: str
     remedy: str
+    described_headers: Mapping[str, DescribedHeader] = {}
 
 
 _TABLE = (
@@ -120,6 +123,7 @@ _TABLE = (
         "A file has changed since it was read.",
         "Read the files in the member fileIds again, merge your change with their new heads, and "
         "send it with the entity tags of these heads.",
+        {"etag": DescribedHeader("The entity tag of the head, if one file has moved on.", TEXT)},
     ),
     _Row(
         410,

@@ -1,9 +1,10 @@
 """Ranges of bytes of a response (RFC 9110 section 14)."""
 
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
 
-from octavo.http.contract.problems import Problem
+from octavo.http.contract.problems import TEXT, DescribedHeader, Problem
 
 _NUMBER = "([0-9]{1,18})"
 _RANGE = re.compile(f"bytes=[\t ]*(?:{_NUMBER}-{_NUMBER}?|-{_NUMBER})[\t ]*", re.IGNORECASE)
@@ -15,6 +16,9 @@ class RangeNotSatisfiable(Problem):
     status, code = 416, "range_not_satisfiable"
     summary = "The requested range begins after the end of the content."
     remedy = "The header content-range of the response has the size: request bytes below it."
+    described_headers: ClassVar[Mapping[str, DescribedHeader]] = {
+        "content-range": DescribedHeader("The size of the content.", TEXT)
+    }
 
     def __init__(self, size: int | None = None) -> None:
         headers = () if size is None else ((b"content-range", b"bytes */%d" % size),)

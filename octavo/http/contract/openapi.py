@@ -11,11 +11,18 @@ from octavo.http.contract.assembly import contract_of, operations_of
 from octavo.http.contract.bodies import BodyKind
 from octavo.http.contract.bodies.raw_body import BYTES
 from octavo.http.contract.declared_responses import possible_problems
-from octavo.http.contract.error_format import ErrorFormat
 from octavo.http.contract.operation import Operation, Security
-from octavo.http.contract.problems import Problem
+from octavo.http.contract.problems import (
+    CHALLENGE,
+    BodyTimeout,
+    InternalError,
+    InvalidRequest,
+    Problem,
+)
 from octavo.http.contract.reply import HtmlPage
 from octavo.http.contract.schemas import Json, Parameter, Schemas
+from octavo.http.contract.security_headers import API_HEADERS, READING_HEADERS
+from octavo.http.server import SERVER_PROBLEMS, ServerProblem
 from octavo.http.server.problem_details import MEDIA_TYPE
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -32,6 +39,20 @@ _RETRY_AFTER: Json = {
     }
 }
 _TEMPORARY_STATUSES = (429, 503, 507)
+_OF_HANDSHAKES: dict[str, Json] = {
+    "websocket_version": {
+        "sec-websocket-version": {
+            "description": "The supported version.",
+            "schema": {"type": "string", "const": "13"},
+        }
+    }
+}
+_SECURITY_HEADERS = ", ".join(
+    f"`{name}`" for name in sorted({name.decode() for name, _ in (*API_HEADERS, *READING_HEADERS)})
+)
+_SHARED = (InvalidRequest, BodyTimeout, InternalError)
+"""The problems of the application with which the server responds, too: alone with BodyTimeout."""
+AnyProblem = type[Problem] | ServerProblem
 
 _SECURITY: dict[Security, list[Json]] = {
     Security.NONE: [],
@@ -137,7 +158,9 @@ def document(
             "title": title,
             "version": version,
             "description": "Every path that supports GET also supports HEAD, and every path "
-            "supports OPTIONS.",
+            "supports OPTIONS. Every response whose headers don't list `cache-control` has "
+            "`cache-control: no-store`. Responses may have the security headers "
+            f"{_SECURITY_HEADERS}.",
         },
         "servers": [{"url": url} for url in servers] or [{"url": "/"}],
         "tags": [{"name": tag} for tag in tags],
@@ -157,6 +180,7 @@ def document(
                     "schema": _REQUEST_ID,
                 }
             },
+            "responses": _server_responses(),
             "headers": {
                 "RequestId": {
                     "description": "The id of the request.",
@@ -254,13 +278,20 @@ def _streamed(media_type: str) -> Json:
 
 
 def _refusals(each: Operation) -> dict[str, Json]:
-    by_status: dict[int, list[type[Problem]]] = {}
-    for problem in possible_problems(each):
+    by_status: dict[int, list[AnyProblem]] = {}
+    all_problems: list[AnyProblem] = [*possible_problems(each), *_server_problems(each)]
+    for problem in all_problems:
         by_status.setdefault(problem.status, []).append(problem)
     return {
-        str(status): _refusal(status, problems, each.errors)
-        for status, problems in by_status.items()
+        str(status): _refusal(each, status, problems)
+        for status, problems in sorted(by_status.items())
     }
+
+
+def _server_problems(each: Operation) -> list[ServerProblem]:
+    """Return the problems with which the server may respond instead of the operation."""
+    opens = HTTPStatus.SWITCHING_PROTOCOLS in each.statuses
+    return [one for one in SERVER_PROBLEMS if opens or one.code not in _OF_HANDSHAKES]
 
 
 def _errors(operations: Sequence[Operation]) -> Json:
@@ -305,30 +336,62 @@ def _shapes(operations: Sequence[Operation]) -> Json:
     return found
 
 
-def _refusal(status: int, problems: Sequence[type[Problem]], errors: ErrorFormat | None) -> Json:
+def _refusal(each: Operation, status: int, problems: Sequence[AnyProblem]) -> Json:
+    own = [problem for problem in problems if not isinstance(problem, ServerProblem)]
+    if not own:
+        [only] = problems
+        return {"$ref": f"#/components/responses/{_response_name(only.code)}"}
     headers = {**_REQUEST_ID_HEADER, **(_RETRY_AFTER if status in _TEMPORARY_STATUSES else {})}
-    for problem in problems:
-        for name, header in problem.described_headers.items():
+    described = [problem.described_headers for problem in own]
+    if each.security is Security.MCP and status == HTTPStatus.UNAUTHORIZED:
+        described.append(CHALLENGE)
+    for of_problem in described:
+        for name, header in of_problem.items():
             headers[name] = {
                 "description": header.description,
                 "schema": _referenced(header.schema),
             }
-    schema: Json
-    if errors is None:
-        media_type = MEDIA_TYPE
-        codes = [problem.code for problem in problems]
-        shapes = {problem.shape for problem in problems}
-        shape = shapes.pop() if len(shapes) == 1 else Problem.shape
-        schema = {
-            "$ref": f"{_SCHEMAS}{shape}",
-            "properties": {"code": {"enum": codes}},
-        }
+    content: Json = {}
+    if each.errors is None:
+        shapes = {problem.shape for problem in own}
+        content[MEDIA_TYPE] = {"schema": _problem_schema(problems, *shapes)}
     else:
-        media_type = _JSON
-        references = [{"$ref": f"{_SCHEMAS}{each.name}"} for each in errors.at(status)]
-        schema = {"anyOf": references} if references[1:] else {**references[0]}
+        # The server does not know the format of the protocol.
+        formats = [{"$ref": f"{_SCHEMAS}{one.name}"} for one in each.errors.at(status)]
+        if any(problem is not BodyTimeout for problem in own):
+            content[_JSON] = {"schema": {"anyOf": formats} if formats[1:] else formats[0]}
+        if by_server := [one for one in problems if one in (*_SHARED, *SERVER_PROBLEMS)]:
+            content[MEDIA_TYPE] = {"schema": _problem_schema(by_server)}
+    if each.page:
+        content[HtmlPage.MEDIA_TYPE] = {"schema": {"type": "string"}}
     return {
         "description": "\n".join(f"- `{problem.code}`: {problem.summary}" for problem in problems),
         "headers": headers,
-        "content": {media_type: {"schema": schema}},
+        "content": content,
     }
+
+
+def _problem_schema(problems: Iterable[AnyProblem], *shapes: str) -> Json:
+    shape = shapes[0] if len(shapes) == 1 else Problem.shape
+    return {
+        "$ref": f"{_SCHEMAS}{shape}",
+        "properties": {"code": {"enum": [problem.code for problem in problems]}},
+    }
+
+
+def _server_responses() -> Json:
+    """Return the responses of the server to requests for any operation, by name."""
+    return {
+        _response_name(problem.code): {
+            "description": f"- `{problem.code}`: {problem.summary}",
+            "headers": {**_REQUEST_ID_HEADER, **_OF_HANDSHAKES.get(problem.code, {})},
+            "content": {MEDIA_TYPE: {"schema": _problem_schema([problem])}},
+        }
+        for problem in SERVER_PROBLEMS
+        # Every operation has a response with this status.
+        if problem.status != HTTPStatus.SERVICE_UNAVAILABLE
+    }
+
+
+def _response_name(code: str) -> str:
+    return code.title().replace("_", "")

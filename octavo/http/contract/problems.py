@@ -39,6 +39,13 @@ class DescribedHeader(NamedTuple):
     schema: Mapping[str, object]
 
 
+TEXT: Mapping[str, object] = {"type": "string"}
+CHALLENGE: Mapping[str, DescribedHeader] = {
+    "www-authenticate": DescribedHeader("What would be accepted (RFC 9110 section 11.6.1).", TEXT)
+}
+"""The header of a problem that challenges its client, as the document describes it."""
+
+
 class Problem(Exception):
     """A refusal: nothing was changed, and the caller learns what to do.
 
@@ -145,6 +152,8 @@ class InsufficientScope(Problem):
         "is null. Repeating the request with this one does not help."
     )
 
+    described_headers = CHALLENGE
+
     def __init__(self, scope: str | None = None, detail: str | None = None) -> None:
         challenge = b'Bearer error="insufficient_scope"'
         if scope is not None:
@@ -198,6 +207,9 @@ class MethodNotAllowed(Problem):
     status, code = 405, "method_not_allowed"
     summary = "This path does not support this method."
     remedy = "Use one of the methods in the header allow of the response."
+    described_headers: ClassVar[Mapping[str, DescribedHeader]] = {
+        "allow": DescribedHeader("The methods of the path.", TEXT)
+    }
 
 
 class ConsentRequired(Problem):

@@ -84,11 +84,15 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The content of the page: the operations by tag, and the schemas that they refer to."""
+    """The content of the page: the operations by tag, and the schemas that they refer to.
+
+    ``server_codes`` are those of the server, which has refused the request before an operation.
+    """
 
     title: str
     version: str
     description: str
+    server_codes: Sequence[str]
     tags: Mapping[str, Sequence[OperationEntry]]
     shapes: Sequence[Shape]
 
@@ -108,7 +112,15 @@ def reference(document: Mapping[str, object]) -> Reference:
                 entry = _operation(method.upper(), path, operation, schemas)
                 tags.setdefault(tag, []).append(entry)
     shapes = [_shape(name, schemas[name]) for name in sorted(schemas)]
-    return Reference(info["title"], info["version"], info.get("description", ""), tags, shapes)
+    common = components.get("responses", {}).values()
+    return Reference(
+        info["title"],
+        info["version"],
+        info.get("description", ""),
+        [code for each in common for code in _codes(each)],
+        tags,
+        shapes,
+    )
 
 
 def spans(text: str) -> Iterator[Span]:
@@ -127,7 +139,12 @@ def _operation(
     method: str, path: str, operation: Schema, schemas: Mapping[str, Schema]
 ) -> OperationEntry:
     body = cast("Schema | None", operation.get("requestBody"))
-    responses = cast("Mapping[str, Schema]", operation["responses"])
+    # Responses common to all operations are described once.
+    responses = {
+        status: each
+        for status, each in cast("Mapping[str, Schema]", operation["responses"]).items()
+        if "$ref" not in each
+    }
     content = {status: _content(each, schemas, status) for status, each in responses.items()}
     rate = operation.get("x-rate-class")
     return OperationEntry(
@@ -141,13 +158,18 @@ def _operation(
         rate=None if rate is None else str(rate),
         parameters=tuple(_parameters(cast("Sequence[Schema]", operation.get("parameters", ())))),
         body=None if body is None else _content(body, schemas),
-        responses=tuple(each for each in content.values() if MEDIA_TYPE not in each.media_types),
+        responses=tuple(each for each in content.values() if not _is_refusal(each)),
         refusals=tuple(
             RefusalEntry(status, tuple(_codes(responses[status])))
             for status, each in content.items()
-            if MEDIA_TYPE in each.media_types
+            if _is_refusal(each)
         ),
     )
+
+
+def _is_refusal(response: Content) -> bool:
+    """Return whether it is of problem details first, not of the errors of a protocol."""
+    return response.media_types[:1] == (MEDIA_TYPE,)
 
 
 def _callers(security: Sequence[Mapping[str, object]]) -> str:

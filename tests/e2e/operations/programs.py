@@ -9,6 +9,7 @@ import httpx
 from octavo.model.files.changeset import MAX_OPERATIONS
 from octavo.model.oauth.pkce import challenge_of
 from tests.e2e.operations.cases import produces
+from tests.e2e.operations.common import sent_in_part
 from tests.e2e.operations.identity import hasty
 from tests.e2e.operations.usage import Limited, person
 from tests.e2e.operations.world import UNKNOWN, Json, World, fresh_id
@@ -230,6 +231,13 @@ def message_answered(world: World) -> httpx.Response:
 @produces("serveMcp", "202")
 def notification_accepted(world: World) -> httpx.Response:
     return send(world, {"method": "notifications/initialized"})
+
+
+@produces("serveMcp", "body_timeout")
+def message_that_stops(world: World) -> httpx.Response:
+    token = connected(world)[1].json()["access_token"]
+    sender = {"authorization": f"Bearer {token}"}
+    return sent_in_part(world, "POST", "/mcp", "application/json", b"{", sender)
 
 
 def changed_by_program(world: World, text: str = "By a program.") -> tuple[str, Json]:

@@ -12,9 +12,13 @@ from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import document
 from octavo.http.contract.operation import Operation
+from octavo.http.contract.problems import Problem
+from octavo.http.server import SERVER_PROBLEMS, ServerProblem
 from tests.fakes.example_contract import ShelfOperations
 
 GROUPS = [ServiceOperations, ShelfOperations]
+# Only the handshake of a WebSocket has a version.
+FROM_SERVER = [each for each in SERVER_PROBLEMS if each.code != "websocket_version"]
 
 
 def written() -> dict[str, Any]:
@@ -32,6 +36,13 @@ def entry(operation_id: str) -> dict[str, Any]:
         if each["operationId"] == operation_id
     ]
     return found  # type: ignore[no-any-return]
+
+
+def resolved(response: dict[str, Any]) -> dict[str, Any]:
+    """The response, which may be common to all operations."""
+    name = response.get("$ref", "").removeprefix("#/components/responses/")
+    common: dict[str, dict[str, Any]] = written()["components"]["responses"]
+    return common[name] if name else response
 
 
 def references(part: object) -> Iterator[str]:
@@ -72,15 +83,16 @@ def test_document_has_no_unused_schema() -> None:
 def test_operation_lists_its_responses_and_takes_an_id(each: Operation) -> None:
     found = written()["paths"][each.path][each.method.lower()]
     assert (found["operationId"], found["tags"]) == (each.id, [each.tag])
-    problems = possible_problems(each)
+    problems: list[type[Problem] | ServerProblem] = [*possible_problems(each), *FROM_SERVER]
     statuses = {*each.statuses, *(problem.status for problem in problems)}
-    assert set(found["responses"]) == {str(status) for status in statuses}
+    responses = {status: resolved(response) for status, response in found["responses"].items()}
+    assert set(responses) == {str(status) for status in statuses}
     for problem in problems:
-        response = found["responses"][str(problem.status)]
+        response = responses[str(problem.status)]
         schema = response["content"]["application/problem+json"]["schema"]
         assert problem.code in schema["properties"]["code"]["enum"]
     assert {"$ref": "#/components/parameters/RequestId"} in found["parameters"]
-    assert all("x-request-id" in response["headers"] for response in found["responses"].values())
+    assert all("x-request-id" in response["headers"] for response in responses.values())
 
 
 def test_parameters_have_location_schema_and_description() -> None:

@@ -16,6 +16,7 @@ from octavo.http.pages.reference import (
     spans,
 )
 from octavo.http.pages.schema_text import TextPart
+from octavo.http.server import SERVER_PROBLEMS
 from tests.fakes.example_contract import ShelfOperations
 
 GROUPS = [ServiceOperations, ShelfOperations]
@@ -75,7 +76,15 @@ def test_streamed_response_shows_its_media_type_and_its_type() -> None:
 @pytest.mark.parametrize("declared", contract_of(GROUPS), ids=lambda each: each.id)
 def test_operation_lists_its_refusals(declared: Operation) -> None:
     listed = {code for refusal in entry(declared.id).refusals for code in refusal.codes}
-    assert listed == {problem.code for problem in possible_problems(declared)}
+    of_server = {problem.code for problem in SERVER_PROBLEMS}
+    assert listed - of_server == {problem.code for problem in possible_problems(declared)}
+    # The others are common to all operations.
+    assert listed & of_server <= {"head_timeout", "request_timeout", "too_many_connections"}
+
+
+def test_refusals_of_the_server_are_listed_once() -> None:
+    own = {"request_timeout", "too_many_connections"}
+    assert set(made().server_codes) == {each.code for each in SERVER_PROBLEMS} - own
 
 
 def test_refusals_of_one_status_are_together() -> None:
