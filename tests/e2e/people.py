@@ -28,6 +28,7 @@ from octavo.settings import Settings
 from octavo.settings.addresses import DatabaseUrl
 from octavo.store.scripts import api_keys, invitations
 from tests.e2e.octavo_process import PUBLIC, Octavo
+from tests.e2e.served_contract import check_head
 from tests.e2e.server import PATIENCE
 
 PASSWORD = "correct horse battery staple"
@@ -56,19 +57,45 @@ class Person:
         return {"cookie": self.cookie, "origin": PUBLIC}
 
 
-def client(url: str, person: Person | None = None, address: str | None = None) -> httpx.Client:
-    """A client of the server at ``url``, with the key of ``person``; ``address`` is its own."""
-    headers = {} if person is None else person.by_key
-    transport = httpx.HTTPTransport(verify=NO_TLS, trust_env=False, local_address=address)
-    return httpx.Client(base_url=url, headers=headers, timeout=PATIENCE, transport=transport)
+def client(
+    url: str, person: Person | None = None, transport: httpx.BaseTransport | None = None
+) -> httpx.Client:
+    """A client of the server at ``url``, with the key of ``person``.
+
+    It raises `Undocumented` for a response that the contract does not document.
+    """
+    return httpx.Client(
+        base_url=url,
+        headers={} if person is None else person.by_key,
+        timeout=PATIENCE,
+        verify=NO_TLS,
+        trust_env=False,
+        transport=transport,
+        event_hooks={"response": [check_documented]},
+    )
 
 
 def async_client(url: str, person: Person) -> httpx.AsyncClient:
     """As `client`, for tests on trio."""
-    headers = person.by_key
+
+    async def check(response: httpx.Response) -> None:
+        check_documented(response)
+
     return httpx.AsyncClient(
-        base_url=url, headers=headers, timeout=PATIENCE, verify=NO_TLS, trust_env=False
+        base_url=url,
+        headers=person.by_key,
+        timeout=PATIENCE,
+        verify=NO_TLS,
+        trust_env=False,
+        event_hooks={"response": [check]},
     )
+
+
+def check_documented(response: httpx.Response) -> None:
+    """Raise `Undocumented` if the contract does not document the head of ``response``."""
+    path = response.request.url.raw_path.decode().partition("?")[0]
+    headers = response.headers.multi_items()
+    check_head(response.request.method, path, response.status_code, headers)
 
 
 def settings_of(folder: Path, database: str | None) -> Settings:

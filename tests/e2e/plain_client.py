@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import trio
 
+from tests.e2e.served_contract import check_head
 from tests.e2e.server import PATIENCE
 
 
@@ -58,7 +59,10 @@ class PlainClient:
     async def request(
         self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
     ) -> Response:
-        """Send a request, with ``body`` as JSON unless it is None. Raises `ConnectionLost`."""
+        """Send a request, with ``body`` as JSON unless it is None.
+
+        Raises `ConnectionLost`, and `Undocumented` for a response that the contract does not have.
+        """
         lines = {**self._headers, **(headers or {})}
         content = b""
         if body is not None:
@@ -71,9 +75,11 @@ class PlainClient:
                     self._stream = await trio.open_tcp_stream("127.0.0.1", self._port)
                 request = f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode()
                 await self._stream.send_all(request + content)
-                return await self._read_response(self._stream)
+                response = await self._read_response(self._stream)
             except (OSError, trio.BrokenResourceError) as error:
                 raise ConnectionLost from error
+        check_head(method, path.partition("?")[0], response.status, list(response.headers.items()))
+        return response
 
     async def _read_response(self, stream: trio.SocketStream) -> Response:
         while b"\r\n\r\n" not in self._received:

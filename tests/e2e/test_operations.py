@@ -170,6 +170,13 @@ OF_OTHER_KINDS = {
     ("undoClientChanges", "unrenderable_note"),
 }
 
+# The server responds alike to each, and does not know the formats of protocols.
+ANY_OPERATION = [
+    ("getAccount", "GET", "/api/account"),
+    ("issueToken", "POST", "/oauth/token"),
+    ("serveMcp", "POST", "/mcp"),
+]
+
 
 def needed() -> set[tuple[str, str]]:
     """What is documented, except for what a request alone can't produce."""
@@ -218,6 +225,29 @@ def test_operation(world: World, case: Case) -> None:
     response = case.way(world)
     world.contract.check(case.operation, response)
     assert case.outcome == outcome(response), response.text[:500]
+
+
+@pytest.mark.parametrize(("operation", "method", "path"), ANY_OPERATION)
+@pytest.mark.parametrize(
+    ("code", "query", "headers"),
+    [
+        ("target_too_long", "?a=" + "a" * 10_000, {}),
+        ("head_too_large", "", {"a": "a" * 100_000}),
+        ("expectation_failed", "", {"expect": "everything"}),
+    ],
+)
+def test_refusal_by_the_server_itself(
+    world: World,
+    operation: str,
+    method: str,
+    path: str,
+    code: str,
+    query: str,
+    headers: dict[str, str],
+) -> None:
+    response = world.anybody(method, path + query, headers=headers)
+    world.contract.check(operation, response)
+    assert outcome(response) == code
 
 
 def test_every_operation_has_its_cases() -> None:

@@ -5,6 +5,7 @@ import httpx
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.identity import newcomer
 from tests.e2e.operations.world import UNKNOWN, Json, World
+from tests.e2e.people import client
 
 ACCOUNTS = "/api/operator/accounts"
 OPERATIONS = {
@@ -40,7 +41,7 @@ def entered(operation: str) -> None:
     def too_often(world: World) -> httpx.Response:
         # From an address of its own, so that the other cases are admitted.
         transport = httpx.HTTPTransport(local_address="127.0.0.77")
-        with httpx.Client(base_url=world.http.base_url, transport=transport) as http:
+        with client(str(world.http.base_url), transport=transport) as http:
             for _ in range(2000):
                 response = call(world, operation, world.operator, http)
                 if response.status_code == 429:

@@ -7,7 +7,7 @@ import httpx
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.identity import OURS, newcomer, sign_in
 from tests.e2e.operations.world import World
-from tests.e2e.people import PASSWORD
+from tests.e2e.people import PASSWORD, client
 
 
 def request(world: World, address: str, **headers: str) -> httpx.Response:
@@ -82,7 +82,7 @@ def done_from_elsewhere(world: World) -> httpx.Response:
 def done_too_often(world: World) -> httpx.Response:
     # From an address of its own, so that the other cases are admitted.
     transport = httpx.HTTPTransport(local_address="127.0.0.78")
-    with httpx.Client(base_url=world.http.base_url, transport=transport) as http:
+    with client(str(world.http.base_url), transport=transport) as http:
         elsewhere = replace(world, http=http)
         for _ in range(200):
             response = reset(elsewhere, "a" * 43)

@@ -10,7 +10,7 @@ from tests.e2e.operations.attachments import PNG, image
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.identity import hasty, limited
 from tests.e2e.operations.world import LINKS, UNKNOWN, Json, World, fresh_id
-from tests.e2e.server import PATIENCE
+from tests.e2e.people import client
 
 PASSWORD = "open sesame"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -183,7 +183,7 @@ def too_often(world: World, path: str, form: dict[str, str]) -> httpx.Response:
     The attempts have no form: each counts before its body is read, and no password is hashed.
     """
     transport = httpx.HTTPTransport(local_address="127.0.0.2")
-    with httpx.Client(base_url=world.http.base_url, transport=transport, timeout=PATIENCE) as http:
+    with client(str(world.http.base_url), transport=transport) as http:
         for _ in range(200):
             if http.post(path, json={}).status_code == 429:
                 break

@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 
+import httpx
 import pytest
 
 from octavo.model.accounts.token import operator_token
@@ -24,7 +25,7 @@ from tests.e2e.octavo_process import Octavo, data_folder, running
 from tests.e2e.operations.cases import CASES
 from tests.e2e.operations.world import ACCEPTED, World, inhabited, options_for
 from tests.e2e.overload import routes
-from tests.e2e.people import client, join, settle
+from tests.e2e.people import NO_TLS, client, join, settle
 from tests.e2e.server import PATIENCE
 from tests.e2e.soak.soaked_server import Held
 from tests.e2e.test_operations import outcome
@@ -122,7 +123,8 @@ class Soak:
         order = Random(number // 4).sample(STORY, len(STORY))
         # What one client may do in an hour is limited.
         address = f"127.0.{number // 250 + 1}.{number % 250 + 1}"
-        with client(self._octavo.url, address=address) as http:
+        transport = httpx.HTTPTransport(verify=NO_TLS, local_address=address)
+        with client(self._octavo.url, transport=transport) as http:
             owner = join(self._folder, self._database, ACCEPTED)
             administrator = f"SET role = 'administrator' WHERE id = '{owner.account_id}'"
             change(self._folder, self._database, f"UPDATE accounts {administrator}")
