@@ -8,7 +8,7 @@ from types import MappingProxyType, TracebackType
 from typing import Protocol
 
 import trio
-from quart import Response, g, request
+from quart import Response, g, has_request_context, request
 from quart.typing import ResponseReturnValue
 from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
@@ -92,8 +92,10 @@ class _Pages(QuartTrio):
     asgi_http_class = FormConnection
 
     def log_exception(self, exception_info: _Failure) -> None:
-        request_id = request.headers.get("x-request-id", "")
-        _LOGGER.error("request %s failed", request_id, exc_info=exception_info)
+        if has_request_context():
+            request_id = request.headers.get("x-request-id", "")
+            _LOGGER.error("request %s failed", request_id, exc_info=exception_info)
+        # Else the lifespan has failed, and those who serve it say so.
 
     async def handle_user_exception(
         self, error: Exception | BaseExceptionGroup[BaseException]

@@ -7,7 +7,7 @@ which browsers set and pages can't change, and by a value that only pages of the
 
 import hashlib
 import hmac
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -153,7 +153,8 @@ class Site:
         self._submissions = Resubmissions[Response](size_of=_size_of)
         self._stamps = stamps
         app.before_request(self._recognise)
-        app.while_serving(self._forget_responses)
+        app.before_serving(self._begin_to_forget)
+        app.after_serving(self._end_to_forget)
 
         def once() -> str:
             return new_entropy()[:16].hex()
@@ -383,17 +384,18 @@ class Site:
         request_id = request.headers.get("x-request-id", "")
         return Api(self._perform, _scope(), request_id, of_page=True)
 
-    async def _forget_responses(self) -> AsyncGenerator[None, None]:
-        scope = trio.CancelScope()
+    async def _begin_to_forget(self) -> None:
+        self._forgetting = trio.CancelScope()
 
         async def forget() -> None:
-            with scope:
+            with self._forgetting:
                 await self._submissions.run()
 
         self._app.nursery.start_soon(forget)
-        yield
-        # The lifespan would wait for it.
-        scope.cancel()
+
+    async def _end_to_forget(self) -> None:
+        # The lifespan waits for its tasks.
+        self._forgetting.cancel()
 
     async def _recognise(self) -> None:
         """Look up the account of the request, for pages and for the frame around them."""

@@ -141,7 +141,7 @@ async def test_page_is_logged_with_its_bytes_and_the_code_of_its_refusal(
         log_request=records.append,
         fallback=cast("ASGIApplication", app),
     )
-    async with app.test_app(), serving(application) as server, server.client() as client:
+    async with serving(application) as server, server.client() as client:
         asked = request(method, target, b"", f"accept: {accept}")
         response = await client.ask(asked, head_only=method == "HEAD")
     assert response.status == status

@@ -299,6 +299,39 @@ async def test_api_page_escapes_the_words_of_the_contract() -> None:
     assert "<b>" not in text
 
 
+async def test_pages_can_be_started_again_and_a_start_that_fails_says_why() -> None:
+    app = pages(
+        api_document="/api/openapi.json",
+        contract=document([ShelfOperations], title="Octavo", version="1"),
+        opens=closed,
+        reset_opens=closed,
+        perform=nobody,
+        now=no_time,
+        new_entropy=no_entropy,
+        stamps=form_stamps(),
+    )
+    for _ in range(2):
+        async with app.test_app() as running:
+            assert (await ask(running, "/api/docs"))[0] == 200
+
+    @app.before_serving
+    async def fail() -> None:
+        raise ValueError("the reason")
+
+    sent: list[Event] = []
+
+    async def receive() -> Event:
+        kind = "shutdown" if sent else "startup"
+        return {"type": f"lifespan.{kind}"}
+
+    async def send(event: Event) -> None:
+        sent.append(event)
+
+    lifespan = cast(Application, app)
+    await lifespan({"type": "lifespan", "asgi": {"version": "3.0"}}, receive, send)
+    assert sent[0] == {"type": "lifespan.startup.failed", "message": "the reason"}
+
+
 async def test_api_page_links_have_targets(running: Running) -> None:
     _, _, text = await ask(running, "/api/docs")
     anchors = Anchors(text)
