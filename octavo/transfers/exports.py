@@ -104,6 +104,10 @@ class Exports:
             return live
         return live.plus(await self._store.read_much(earlier_sizes(workspace_id, within)))
 
+    async def require_free(self, account_id: AccountId) -> None:
+        """Raise what `start` raises when an export of the account can't begin, and begin none."""
+        await self._jobs.require_free(account_id)
+
     async def start(
         self,
         workspace_id: WorkspaceId,

@@ -15,7 +15,14 @@ import trio
 
 from octavo.model.identity import AccountId
 from octavo.store import Store, StoreError
-from octavo.store.scripts.archive_jobs import free_all_slots, free_slot, renew_slot, take_slot
+from octavo.store.scripts.archive_jobs import (
+    Taken,
+    free_all_slots,
+    free_slot,
+    free_slot_for,
+    renew_slot,
+    take_slot,
+)
 
 LEASE_SECONDS = 30.0
 """Seconds after which the slot of a job that does not renew it is free."""
@@ -131,6 +138,12 @@ class ArchiveJobs:
         await self._nursery.start(self._serve, account_id, job_id, running)
         return running.result
 
+    async def require_free(self, account_id: AccountId) -> None:
+        """Raise what `start` would raise for a job of an account, and start none."""
+        if self._nursery is None:
+            raise JobStopped
+        _require_taken(await self._store.read(free_slot_for(account_id, self._ms(), self._most)))
+
     def cancel(self, job_id: str) -> None:
         """Cancel a job if it runs in this process."""
         scope = self._scopes.get(job_id)
@@ -144,13 +157,8 @@ class ArchiveJobs:
         running: _RunningJob[T],
         task_status: trio.TaskStatus[None],
     ) -> None:
-        taken = await self._store.write(
-            take_slot(account_id, job_id, self._ms(), self._ms(LEASE_SECONDS), self._most)
-        )
-        if taken == "account":
-            raise ArchiveJobRunning
-        if taken == "installation":
-            raise ArchiveJobsBusy
+        script = take_slot(account_id, job_id, self._ms(), self._ms(LEASE_SECONDS), self._most)
+        _require_taken(await self._store.write(script))
         try:
             task_status.started()
             async with trio.open_nursery() as nursery:
@@ -186,3 +194,10 @@ class ArchiveJobs:
 
     def _ms(self, later: float = 0.0) -> int:
         return int((self._now() + later) * 1000)
+
+
+def _require_taken(taken: Taken) -> None:
+    if taken == "account":
+        raise ArchiveJobRunning
+    if taken == "installation":
+        raise ArchiveJobsBusy

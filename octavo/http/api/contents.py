@@ -165,9 +165,9 @@ class ContentOperations:
         length = content.size if wanted is None else wanted.stop - wanted.start
         chunks: AsyncIterator[bytes] = NoBytes()
         if call.method == "HEAD":
+            await self._metering.admit(call, Amount(length, 1))
             if not isinstance(content.data, Revision):
                 await require_blob(self._blobs, content.data)
-            await self._metering.admit(call, Amount(length, 1))
         else:
             transfer = await self._metering.hold(call, Amount(length, 1))
             try:

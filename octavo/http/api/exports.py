@@ -99,7 +99,9 @@ class ExportOperations:
         day = datetime.fromtimestamp(self._now(), UTC).date().isoformat()
         name = f"{name} {day}{_KINDS[query.format]}.zip"
         headers = ((b"content-disposition", content_disposition("attachment", name)),)
+        account_id = call.principal_as(Caller).account_id
         if call.method == "HEAD":
+            await self._exports.require_free(account_id)
             return Stream(NoBytes(), ZIP, headers=headers)
 
         async def permit() -> None:
@@ -107,7 +109,6 @@ class ExportOperations:
             await self._access.require(call, workspace_id, "read")
             await self._require_alone_if_restricted(call, workspace_id)
 
-        account_id = call.principal_as(Caller).account_id
         count = partial(self._metering.count, call)
         try:
             export = await self._exports.start(

@@ -5,6 +5,7 @@ from quart import Response
 from octavo.http.api.workspaces import WorkspaceList, WorkspaceSchema
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Forbidden, NotFound, Problem
+from octavo.http.contract.unavailable import TemporaryProblem
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
@@ -110,6 +111,8 @@ async def _exportable(visitor: Visitor, workspace: WorkspaceSchema) -> bool:
         return False
     try:
         await visitor.api.call("HEAD", f"{LIST}/{workspace.id}/export")
+    except TemporaryProblem:
+        return True
     except Problem:
         return False
     return True

@@ -46,6 +46,19 @@ def take_slot(account_id: AccountId, job_id: str, now: int, until: int, most: in
     return take
 
 
+def free_slot_for(account_id: AccountId, now: int, most: int) -> Script[Taken]:
+    """Return what `take_slot` would return at a time (ms), and take nothing."""
+
+    async def look(transaction: Transaction) -> Taken:
+        sql = "SELECT account_id FROM archive_jobs WHERE renewed_until >= $1"
+        holders = [row[0] for row in await transaction.fetch_all(sql, now)]
+        if account_id in holders:
+            return "account"
+        return "taken" if len(holders) < most else "installation"
+
+    return look
+
+
 def renew_slot(job_id: str, until: int) -> Script[bool]:
     """Keep the slot of a job until a time (ms); return False if it was lost."""
 

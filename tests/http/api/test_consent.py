@@ -131,7 +131,9 @@ async def test_export_requires_consent_unless_the_workspace_is_owned_alone() -> 
             other.account.account_id,
         )
         await outdate(users)
-        assert (await ask_json(users.application, "HEAD", own, None, (cookie,))).status == 200
+        async with users.running():
+            head = await ask_json(users.application, "HEAD", own, None, (cookie,))
+            assert head.status == 200
         refused = await users.get(shared, cookie)
         assert (refused.status, refused.code) == (409, "consent_required")
         assert refused.json()["required"] == REQUIRED

@@ -195,6 +195,17 @@ async def test_head_starts_no_job(api: NotesApi) -> None:
     assert response.header("content-type") == "application/zip"
 
 
+async def assert_head_is_alike(api: NotesApi, got: Response) -> None:
+    head = await api.owner.ask("HEAD", f"{api.place}/export")
+    assert (head.status, head.body) == (got.status, b"")
+    assert without_id(head) == without_id(got)
+
+
+def without_id(response: Response) -> list[tuple[bytes, bytes]]:
+    left_out = (b"x-request-id", b"content-length")
+    return [each for each in response.headers if each[0] not in left_out]
+
+
 async def test_account_runs_one_archive_job(api: NotesApi) -> None:
     given: Import = await start(api)
     await given.send(1, archive({"a.md": "text"}))
@@ -203,9 +214,11 @@ async def test_account_runs_one_archive_job(api: NotesApi) -> None:
         " SELECT 0, account_id, $1::uuid, 99999999999999 FROM members WHERE role = 'owner'",
         api.new_id(),
     )
-    for response in (await api.owner.get(f"{api.place}/export"), await given.complete()):
+    got = await api.owner.get(f"{api.place}/export")
+    for response in (got, await given.complete()):
         assert refusal(response) == (429, "archive_job_running")
         assert response.header("retry-after") is not None
+    await assert_head_is_alike(api, got)
     assert (await api.client("reader").get(f"{api.place}/export")).status == 200
 
 
@@ -220,6 +233,11 @@ async def test_installation_runs_a_few_archive_jobs(api: NotesApi) -> None:
     response = await api.owner.get(f"{api.place}/export")
     assert refusal(response) == (503, "archive_jobs_busy")
     assert response.header("retry-after") is not None
+    await assert_head_is_alike(api, response)
+    # One that was not renewed is free.
+    await api.execute("UPDATE archive_jobs SET renewed_until = 1 WHERE slot = 1")
+    for method in ("HEAD", "GET"):
+        assert (await api.owner.ask(method, f"{api.place}/export")).status == 200
 
 
 async def test_failing_blob_store_ends_the_export_without_an_end(

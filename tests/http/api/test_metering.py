@@ -275,6 +275,18 @@ async def test_known_content_costs_nothing_and_is_refused_alike(
     assert_refused(refused, "account-download-bytes")
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_limit_is_named_before_the_bytes_are_looked_for(api: NotesApi, method: str) -> None:
+    object_id = await api.upload(encoded(picture((20, 10)), "PNG"))
+    place = f"{api.place}/attachments/{object_id}/finalize"
+    image = (await api.owner.post(place, {"path": "attachments/a.png"})).json()["fileId"]
+    api.images.blobs.blobs.clear()
+    place = f"{api.files}/{image}/content"
+    assert (await api.owner.ask(method, place)).status == 404
+    await limit(api, size=1)
+    assert_refused(await api.owner.ask(method, place), "account-download-bytes")
+
+
 async def test_document_costs_its_bytes_too(api: NotesApi) -> None:
     note = await tea(api)
     full = await api.owner.get(note.place)

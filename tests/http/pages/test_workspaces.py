@@ -99,3 +99,11 @@ async def test_locked_account_is_offered_the_export_of_what_it_owns_alone(
     assert bob.page.links["Export Own"] == f"/api{own}/export"
     assert "Export Shared" not in bob.page.links
     assert "Delete Shared" in bob.page.links
+    # It is over soon, unlike the other reasons.
+    await house.users.identity.execute(
+        "INSERT INTO archive_jobs (slot, account_id, job_id, renewed_until)"
+        " SELECT 0, id, id, 99999999999999 FROM accounts WHERE address = 'bob@example.org'"
+    )
+    await bob.open("/workspaces")
+    assert "Export Own" in bob.page.links
+    assert "Export Shared" not in bob.page.links
