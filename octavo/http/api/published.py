@@ -56,7 +56,7 @@ class PublishedRefusal(NotFound):
 class TokenPath(ContractModel):
     """A link, by its token."""
 
-    token: Annotated[str, Field(max_length=4_096)]
+    token: str
     """Any other segment is treated like a token that no link has."""
 
 

@@ -127,19 +127,16 @@ class Router(Generic[T]):
     def find(self, raw_path: bytes) -> tuple[Resource[T] | None, list[str]]:
         """Return the resource at ``raw_path``, and the decoded values of its parameters.
 
-        ``raw_path`` is the path as received, without the query. The resource is None when nothing
-        matches, or when the path is not UTF-8.
+        ``raw_path`` is the path as received, without the query. What is not UTF-8 is decoded as
+        U+FFFD. The resource is None when nothing matches.
         """
         exact = self._exact.get(raw_path)
         values: list[str] = []
         if exact is not None:
             return exact, values
-        try:
-            segments = raw_path.decode().split("/")
-            if b"%" in raw_path:
-                segments = [unquote(segment, errors="strict") for segment in segments]
-        except UnicodeDecodeError:
-            return None, values
+        segments = raw_path.decode(errors="replace").split("/")
+        if b"%" in raw_path:
+            segments = [unquote(segment) for segment in segments]
         if len(segments) - 1 > self._deepest or segments[0]:
             return None, values
         node = self._root

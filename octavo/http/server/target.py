@@ -44,8 +44,9 @@ def check_host(host: bytes) -> None:
 def read_target(target: bytes, *, of_options: bool = False) -> Target:
     """Parse a request target: origin form, absolute form, or ``*`` for OPTIONS.
 
-    Raises `RequestRejected` (400) for anything else, for an invalid escape, and for a path that is
-    not UTF-8 once decoded.
+    Any octet may be percent-encoded (RFC 3986 section 2.1): what is not UTF-8 is decoded as U+FFFD,
+    which the application finds nowhere. Raises `RequestRejected` (400) for anything else, and for
+    an invalid escape.
     """
     if target.translate(None, _IN_TARGET):
         raise malformed("The request target contains a character that must be percent-encoded.")
@@ -66,10 +67,5 @@ def read_target(target: bytes, *, of_options: bool = False) -> Target:
         return Target(raw_path.decode("ascii"), raw_path, query, authority)
     if _BAD_ESCAPE.search(raw_path):
         raise malformed("The path contains a '%' that is not followed by two hexadecimal digits.")
-    try:
-        path = unquote_to_bytes(raw_path).decode()
-    except UnicodeDecodeError:
-        raise malformed("The path is not UTF-8 once its escapes are decoded.") from None
-    if "\0" in path:
-        raise malformed("The path contains the character NUL, which is not allowed.")
+    path = unquote_to_bytes(raw_path).decode(errors="replace")
     return Target(path, raw_path, query, authority)

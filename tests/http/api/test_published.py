@@ -4,6 +4,7 @@ import re
 from collections.abc import Awaitable, Callable
 from html import unescape
 from itertools import product
+from urllib.parse import quote, unquote
 
 import pytest
 import trio
@@ -40,6 +41,28 @@ def ticket_on(page: str) -> str:
     tickets = {each.partition("ticket=")[2] for each in hrefs(page) if each != "/report"}
     [ticket] = tickets
     return ticket
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        *("%00", "A%00", "%FF", "%ED%A0%80", "a%2Fb", "%2E%2E", "%0A", "%F0%9F%98%80", "{token}"),
+        *("A" * 31, "A" * 33, "A" * 8_000),
+    ],
+)
+async def test_any_segment_reads_like_a_token_that_no_link_has(api: NotesApi, token: str) -> None:
+    odd, other = Published(api, "", token), unknown(api)
+    shown = quote(unquote(token), safe="")
+
+    def alike(page: str) -> str:
+        return page.replace(f'"{shown}', '"TOKEN')
+
+    assert alike(await odd.read("?note=a&ticket=b")) == await other.read("?note=a&ticket=b")
+    assert alike(await odd.open(PASSWORD)) == await other.open(PASSWORD)
+    for path in (f"attachments/{UNKNOWN_ID}/{UNKNOWN_ID}", "report"):
+        found = [await ask(api.application, "GET", f"{each.path}/{path}") for each in (odd, other)]
+        assert found[0].status == found[1].status == (200 if path == "report" else 404)
+        assert [key for key, _ in found[0].headers] == [key for key, _ in found[1].headers]
 
 
 async def image_in(api: NotesApi, path: str = "attachments/cup.png") -> Json:

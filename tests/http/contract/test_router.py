@@ -85,6 +85,12 @@ def test_find_encoded_slash_does_not_split_a_segment() -> None:
     assert found(router, "/p/a%2Fb") == ("p", ["a/b"])
 
 
+def test_find_decodes_any_octet() -> None:
+    router = Router([("GET", "/p/{name}", "p")])
+    assert found(router, "/p/%00%FFa") == ("p", ["\0\ufffda"])
+    assert found(router, "/%FF/a") == (None, [])
+
+
 def test_resource_has_the_methods_of_its_template() -> None:
     entries = [("GET", "/a", 1), ("PUT", "/a", 2), ("POST", "/b", 3)]
     router = Router(entries)
