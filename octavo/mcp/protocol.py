@@ -29,6 +29,8 @@ from mcp_types.version import (
 )
 from pydantic import ValidationError
 
+from octavo.mcp.schema import whole
+
 RequestId = str | int
 Params = Mapping[str, object]
 
@@ -134,7 +136,7 @@ def read_message(
             INVALID_REQUEST, 'Send one JSON-RPC message: an object with "jsonrpc": "2.0".'
         )
     message = cast("dict[str, object]", document)
-    given_id = message.get("id")
+    given_id = whole(message.get("id"))
     valid_id = isinstance(given_id, str) or (type(given_id) is int)
     message_id = cast("RequestId", given_id) if valid_id else None
     method = message.get("method")

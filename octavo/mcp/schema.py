@@ -105,14 +105,25 @@ def check_arguments(schema: Schema, given: Mapping[str, object] | None) -> Argum
     found: Arguments = {}
     for name, expected in properties.items():
         value = arguments.get(name)
+        if "integer" in _types(expected):
+            value = whole(value)
         _check(name, expected, value, given=name in arguments)
         found[name] = value
     return found
 
 
+def whole(value: object) -> object:
+    """Return a number without a fraction as an integer, as JSON Schema counts it."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _types(schema: Schema) -> list[str]:
+    kinds = schema["type"]
+    return [kinds] if isinstance(kinds, str) else cast("list[str]", kinds)
+
+
 def _check(name: str, expected: Schema, value: object, *, given: bool) -> None:
-    kinds = expected["type"]
-    names = [kinds] if isinstance(kinds, str) else cast("list[str]", kinds)
+    names = _types(expected)
     if value is None and "null" in names:
         return
     if not given:

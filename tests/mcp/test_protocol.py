@@ -122,6 +122,7 @@ def test_response_is_accepted_in_the_era_of_sessions_only(answer: Json) -> None:
         {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []},
         {"jsonrpc": "2.0", "id": None, "method": "ping"},
         {"jsonrpc": "2.0", "id": 1.5, "method": "ping"},
+        {"jsonrpc": "2.0", "id": 1e400, "method": "ping"},
         {"jsonrpc": "2.0", "id": True, "method": "ping"},
         {"jsonrpc": "2.0", "id": {}, "method": "ping"},
     ],
@@ -138,6 +139,12 @@ def test_unknown_method_is_answered_with_404_since_the_modern_era() -> None:
     assert (error.code, error.status, error.id) == (NO_METHOD, 200, 7)
     error = refused(modern("tools/mend"), routed("tools/mend"))
     assert (error.code, error.status, error.id) == (NO_METHOD, 404, 7)
+
+
+def test_id_may_be_written_with_a_point() -> None:
+    read = read_message({**message("ping"), "id": 7.0}, RoutingHeaders((LEGACY,)), ["ping"])
+    assert read is not None
+    assert repr(read.id) == "7"
 
 
 @pytest.mark.parametrize("method", ["initialize", "ping"])

@@ -33,6 +33,10 @@ def test_every_value_is_returned() -> None:
     assert check_arguments(SCHEMA, given) == given
 
 
+def test_number_without_a_fraction_is_an_integer() -> None:
+    assert repr(check_arguments(SCHEMA, {"name": "a", "size": 9.0})["size"]) == "9"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -46,6 +50,8 @@ def test_every_value_is_returned() -> None:
         ({"name": "a", "size": 10}, "The argument size must be at most 9."),
         ({"name": "a", "size": True}, "The argument size must be of type integer or null."),
         ({"name": "a", "size": 1.5}, "The argument size must be of type integer or null."),
+        ({"name": "a", "size": 1e400}, "The argument size must be of type integer or null."),
+        ({"name": "a", "size": 1e300}, "The argument size must be at most 9."),
         ({"name": "a", "deep": 1}, "The argument deep must be of type boolean or null."),
         ({"name": "a", "b": 1}, "There is no argument 'b'. This tool takes name, size, deep."),
     ],

@@ -26,6 +26,7 @@ from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
     REMOVED,
+    WHOLE,
     ContractModel,
     Identifier,
     Removed,
@@ -45,9 +46,9 @@ from octavo.store.scripts.accounts import AccountDetails
 from octavo.store.scripts.usage import AccountUsage
 
 _LONGEST_BODY = 4_096
-StorageBytes = Annotated[int, Field(ge=0, le=2**53 - 1)]
+StorageBytes = Annotated[int, Field(ge=0, le=2**53 - 1), WHOLE]
 """A size in bytes."""
-ObjectCount = Annotated[int, Field(ge=0, le=2**53 - 1)]
+ObjectCount = Annotated[int, Field(ge=0, le=2**53 - 1), WHOLE]
 """A number of files, revisions and images."""
 
 

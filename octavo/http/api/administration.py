@@ -22,6 +22,7 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
     IN_PATH,
     REMOVED,
+    WHOLE,
     ContractModel,
     Identifier,
     Removed,
@@ -81,7 +82,7 @@ class AccountList(ListPage[AccountSummarySchema]):
 class AccountControlsInput(ContractModel):
     """A change of controls; a member that is left out keeps its value."""
 
-    revision: int
+    revision: Annotated[int, WHOLE]
     """The revision that was read."""
     locked: bool | MISSING = MISSING
     lock_reason: str | MISSING | None = MISSING

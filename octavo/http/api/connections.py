@@ -16,6 +16,7 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
     IN_PATH,
     REMOVED,
+    WHOLE,
     ContractModel,
     Identifier,
     Removed,
@@ -114,7 +115,7 @@ class AccessDecisionInput(ContractModel):
     """What is allowed of what the program asks for; it can always read."""
     workspace_ids: _WorkspaceIds | None = None
     """The workspaces; null for all."""
-    days: Annotated[int, Field(ge=1, le=MAX_DAYS)] | None = None
+    days: Annotated[int, Field(ge=1, le=MAX_DAYS), WHOLE] | None = None
     """How long; null until it is revoked."""
     fingerprint: Annotated[str, Field(max_length=64)] | None = None
     """That of the request that the person has seen: if the program describes itself in another way

@@ -13,7 +13,14 @@ from octavo.http.api.refusals import refused_with
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import BodyStream, json_body, raw_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.contract_model import IN_PATH, REMOVED, ContractModel, Identifier, Removed
+from octavo.http.contract.contract_model import (
+    IN_PATH,
+    REMOVED,
+    WHOLE,
+    ContractModel,
+    Identifier,
+    Removed,
+)
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import NotFound
 from octavo.http.contract.unavailable import StorageFull
@@ -44,7 +51,7 @@ _ROOM_SECONDS = 3600.0
 class StartImportInput(ContractModel):
     """An archive that is about to be sent."""
 
-    size: int = Field(default=0, ge=0)
+    size: Annotated[int, Field(ge=0), WHOLE] = 0
     """Its size in bytes, if it is known."""
 
 

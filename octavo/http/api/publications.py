@@ -17,6 +17,7 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
     IN_PATH,
     REMOVED,
+    WHOLE,
     ContractModel,
     GivenTime,
     Identifier,
@@ -83,7 +84,7 @@ class CreatePublishedLinkInput(ContractModel):
     """Readers have to give it; null for none."""
     label: Annotated[str, Field(json_schema_extra={"maxLength": LONGEST_LABEL})] | None = None
     """Shown to readers above the title, such as a name; null for none."""
-    openings: Annotated[int, Field(ge=1, le=MAX_OPENINGS)] | None = None
+    openings: Annotated[int, Field(ge=1, le=MAX_OPENINGS), WHOLE] | None = None
     """How often readers can open it; null for any number."""
 
 

@@ -15,6 +15,7 @@ from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
     IN_PATH,
+    WHOLE,
     ContractModel,
     GivenTime,
     Identifier,
@@ -44,7 +45,7 @@ _ONE_OF_BOTH = "Give a moment or a position, and not both."
 _NOT_KEPT = "Earlier revisions may have been removed: give a moment after {}."
 _NOT_REACHED = "The workspace has no such position yet."
 
-RestoredPosition = Annotated[int, Field(ge=0, le=_HIGHEST)]
+RestoredPosition = Annotated[int, Field(ge=0, le=_HIGHEST), WHOLE]
 
 
 class RestorationQuery(PageQuery):
