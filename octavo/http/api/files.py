@@ -9,7 +9,7 @@ from octavo.http.api.changeset_submission import ChangesetSubmitter, expected_he
 from octavo.http.api.fields import ExpectedHead, MarkdownText, PathText
 from octavo.http.api.file_schemas import FileChangeSchema, file_change
 from octavo.http.api.note_texts import NoteTexts, RevisionTexts
-from octavo.http.api.refusals import IfMatchRequired, refused_with
+from octavo.http.api.refusals import NOTE_TOO_LARGE, IfMatchRequired, refused_with
 from octavo.http.api.store_problems import WorkspaceBusy
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
@@ -145,7 +145,7 @@ class FileOperations:
             *refused_with(FileExists, MutationReused),
             *_TEXT_PROBLEMS,
         ),
-        body=json_body(CreateFileInput, limit=LONGEST_CHANGE),
+        body=json_body(CreateFileInput, limit=LONGEST_CHANGE, too_large=NOTE_TOO_LARGE),
     )
     async def create_file(
         self, call: Call, path: WorkspacePath, body: CreateFileInput
@@ -176,7 +176,7 @@ class FileOperations:
             *_TEXT_PROBLEMS,
             *refused_with(MutationReused, TooManyFiles),
         ),
-        body=json_body(UpdateFileInput, limit=LONGEST_CHANGE),
+        body=json_body(UpdateFileInput, limit=LONGEST_CHANGE, too_large=NOTE_TOO_LARGE),
     )
     async def update_file(
         self, call: Call, path: FilePath, headers: IfMatch, body: UpdateFileInput

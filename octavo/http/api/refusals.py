@@ -343,6 +343,11 @@ def refused_with(*refusals: type[DomainError]) -> tuple[type[Problem], ...]:
     return tuple(REFUSALS[each.code] for each in refusals)
 
 
+NOTE_TOO_LARGE = REFUSALS[DocumentTooLarge.code]
+"""The problem of a body that writes one note, and is too large: no other request can have it.
+
+A changeset that is too large can be split, so it is refused with `BodyTooLarge`.
+"""
 DOCUMENT_PROBLEMS = refused_with(
     EpochMismatch,
     DocumentMalformed,

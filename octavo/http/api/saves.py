@@ -8,7 +8,7 @@ from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.file_schemas import NoteSaveSchema, note_save
 from octavo.http.api.files import COMMON_PROBLEMS, ETAG, LONGEST_CHANGE, FilePath
 from octavo.http.api.metering import METERED, Metering, memory_of
-from octavo.http.api.refusals import DOCUMENT_PROBLEMS, refused_with
+from octavo.http.api.refusals import DOCUMENT_PROBLEMS, NOTE_TOO_LARGE, refused_with
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, GivenBytes, Identifier
@@ -66,7 +66,7 @@ class SaveOperations:
             *DOCUMENT_PROBLEMS,
             *METERED,
         ),
-        body=json_body(SaveNoteInput, limit=LONGEST_CHANGE),
+        body=json_body(SaveNoteInput, limit=LONGEST_CHANGE, too_large=NOTE_TOO_LARGE),
     )
     async def save_note(
         self, call: Call, path: FilePath, body: SaveNoteInput

@@ -9,7 +9,6 @@ from octavo.http.contract.operation import Declaration, Locked, Operation, Secur
 from octavo.http.contract.problems import (
     AccountLocked,
     BodyTimeout,
-    BodyTooLarge,
     ConsentRequired,
     CredentialRefused,
     Forbidden,
@@ -49,7 +48,7 @@ def derived_problems(declared: Declaration) -> tuple[type[Problem], ...]:
         if declared.locked is not Locked.ALLOWED:
             found += (ConsentRequired, AccountLocked)
     if declared.body is not None:
-        found += (BodyTimeout, BodyTooLarge, UnsupportedMediaType)
+        found += (BodyTimeout, declared.body.too_large, UnsupportedMediaType)
     if declared.rate is not None:
         found.append(RateLimited)
     return _ordered((*found, InternalError, ServerBusy))

@@ -22,7 +22,7 @@ from octavo.http.contract.bodies.media_type import parse_media_type
 from octavo.http.contract.bodies.multipart import Part
 from octavo.http.contract.bodies.part_cutter import PartBounds
 from octavo.http.contract.memory_budget import COUNTED
-from octavo.http.contract.problems import Forbidden, InvalidRequest
+from octavo.http.contract.problems import BodyTooLarge, Forbidden, InvalidRequest
 from octavo.http.contract.renewed_time import RenewedTime
 from octavo.http.contract.reservation import Reservation
 from octavo.http.server.asgi import Event, Receive, Scope, extension_of
@@ -100,6 +100,8 @@ class PageForm:
     Args:
         large: whether it may have a long text and an image.
     """
+
+    too_large = BodyTooLarge
 
     def __init__(self, *, large: bool) -> None:
         self._longest_text = LONGEST_TEXT if large else LONGEST_SMALL

@@ -176,6 +176,7 @@ ALIKE: dict[str, Callable[[World, Documented], httpx.Response]] = {
     "consent_required": by_who_owes_consent,
     "unsupported_media_type": with_text,
     "body_too_large": with_too_much,
+    "document_too_large": with_too_much,
     "body_timeout": with_a_body_that_stops,
 }
 

@@ -5,8 +5,9 @@ from hashlib import sha256
 
 import pytest
 
+from octavo.http.api.files import LONGEST_CHANGE
 from octavo.render.limits import LIMITS
-from tests.fakes.asgi_client import Response
+from tests.fakes.asgi_client import Response, ask
 from tests.fakes.notes_api import NOBODYS, Note, NotesApi, account_id, refusal, tag_of
 
 NIL = "00000000-0000-0000-0000-000000000000"
@@ -379,9 +380,44 @@ async def test_largest_text_is_accepted_and_one_byte_more_is_not(api: NotesApi) 
 async def test_body_of_more_than_eight_mebibytes_is_not_read(api: NotesApi) -> None:
     frame = len(b'{"path":"a.md","text":""}')
     text = b"x" * (8 * 1024 * 1024 - frame)
-    for more, refused in ((b"x", (413, "body_too_large")), (b"", (422, "unrenderable_note"))):
+    for more, refused in ((b"x", (413, "document_too_large")), (b"", (422, "unrenderable_note"))):
         body = b'{"path":"a.md","text":"' + text + more + b'"}'
         assert refusal(await api.owner.post(api.files, body)) == refused
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "code"),
+    [
+        ("POST", "/files", "document_too_large"),
+        ("PUT", "/files/{id}", "document_too_large"),
+        ("POST", "/files/{id}/saves", "document_too_large"),
+        # Several changes may be too large together, and these have no text.
+        ("POST", "/changesets", "body_too_large"),
+        ("POST", "/files/{id}/restore", "body_too_large"),
+        ("POST", "/files/{id}/purge", "body_too_large"),
+    ],
+)
+@pytest.mark.parametrize("declared", [True, False])
+async def test_note_that_is_too_large_is_told_from_a_request_that_is(
+    api: NotesApi, method: str, path: str, code: str, declared: bool
+) -> None:
+    note = await api.note("a.md", "text")
+    # What is declared is not read.
+    size = LONGEST_CHANGE + 1
+    length = (b"content-length", b"%d" % size)
+    response = await ask(
+        api.application,
+        method,
+        f"{api.place}{path.format(id=note.id)}",
+        headers=[
+            (b"authorization", b"owner"),
+            (b"content-type", b"application/json"),
+            *([length] if declared else []),
+        ],
+        body=[b"{"] if declared else [b" " * 65_536] * (size // 65_536 + 1),
+    )
+    assert refusal(response) == (413, code)
+    assert (await note.read()).json()["text"] == "text"
 
 
 # Repeating the same change

@@ -7,6 +7,7 @@ from typing import ForwardRef, Literal, Protocol, TypeVar, get_args, get_origin
 from pydantic import BaseModel, JsonValue, RootModel
 
 from octavo.http.contract.bodies.body_reader import Headers
+from octavo.http.contract.problems import Problem
 from octavo.http.server.asgi import Receive
 
 T_co = TypeVar("T_co", covariant=True)
@@ -25,6 +26,10 @@ class BodyKind(Protocol[T_co]):
     @property
     def limit(self) -> int:
         """Maximum size of the body in bytes."""
+
+    @property
+    def too_large(self) -> type[Problem]:
+        """The problem of a body above ``limit``."""
 
     @property
     def time(self) -> float | None:
@@ -48,8 +53,8 @@ class BodyKind(Protocol[T_co]):
 
         Raises:
             InvalidRequest: the body does not match the declaration (400).
-            BodyTooLarge: the body exceeds ``limit`` (413): before any byte is read when its length
-                was declared, otherwise at the first byte in excess.
+            Problem: ``too_large``, as the body exceeds ``limit``: before any byte is read when its
+                length was declared, otherwise at the first byte in excess.
             UnsupportedMediaType: the body has another media type (415).
             ClientLeft: the client disconnected before the end of the body.
         """

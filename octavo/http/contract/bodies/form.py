@@ -15,7 +15,7 @@ from octavo.http.contract.bodies.body_reader import (
 )
 from octavo.http.contract.bodies.faults import invalid_request, pointer
 from octavo.http.contract.bodies.media_type import in_utf8, parse_media_type
-from octavo.http.contract.problems import InvalidRequest
+from octavo.http.contract.problems import BodyTooLarge, InvalidRequest
 from octavo.http.server.asgi import Receive
 
 M = TypeVar("M", bound=BaseModel)
@@ -38,6 +38,8 @@ class FormBody(Generic[M]):
         "schema",
         "time",
     )
+
+    too_large = BodyTooLarge
 
     def __init__(
         self,

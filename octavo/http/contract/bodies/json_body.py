@@ -19,7 +19,7 @@ from octavo.http.contract.bodies.faults import MAX_FAULTS, invalid_request
 from octavo.http.contract.bodies.json_bounds import check_count
 from octavo.http.contract.bodies.media_type import in_utf8, parse_media_type
 from octavo.http.contract.bodies.strict_json import NotStrict, check_strict
-from octavo.http.contract.problems import InvalidRequest
+from octavo.http.contract.problems import BodyTooLarge, InvalidRequest, Problem
 from octavo.http.contract.slices import SLICE_SIZE
 from octavo.http.server.asgi import Receive
 
@@ -50,22 +50,32 @@ async def _rested(work: Callable[[], T]) -> T:
 class JsonBody(Generic[M]):
     """The body kind of `json_body`."""
 
-    __slots__ = ("_validate", "limit", "media_types", "model", "schema", "time")
+    __slots__ = ("_validate", "limit", "media_types", "model", "schema", "time", "too_large")
 
-    def __init__(self, model: type[M], limit: int, time: float | None) -> None:
+    def __init__(
+        self,
+        model: type[M],
+        limit: int,
+        time: float | None,
+        too_large: type[Problem] = BodyTooLarge,
+    ) -> None:
         self.model = model
         self.limit = limit
         self.time = time
+        self.too_large = too_large
         self.media_types = (MEDIA_TYPE,)
         self.schema: Mapping[str, object] | None = None
         self._validate = model.__pydantic_validator__.validate_json
 
     async def read(self, headers: Headers, receive: Receive) -> M:
         """Return the document; raises as `BodyKind.read`."""
-        media_type, _ = body_head(headers, self.limit)
-        if media_type != b"application/json" and not is_json(media_type):
-            refuse_media_type(self.media_types)
-        body = await whole_body(receive, self.limit)
+        try:
+            media_type, _ = body_head(headers, self.limit)
+            if media_type != b"application/json" and not is_json(media_type):
+                refuse_media_type(self.media_types)
+            body = await whole_body(receive, self.limit)
+        except BodyTooLarge as refused:
+            raise self.too_large(refused.detail) from None
         await check_count(body)
         if len(body) < SLICE_SIZE:
             return self.parse(body)
@@ -94,15 +104,22 @@ class JsonBody(Generic[M]):
         return document
 
 
-def json_body(model: type[M], *, limit: int, time: float | None = None) -> JsonBody[M]:
+def json_body(
+    model: type[M],
+    *,
+    limit: int,
+    time: float | None = None,
+    too_large: type[Problem] = BodyTooLarge,
+) -> JsonBody[M]:
     """Declare a body that is a JSON document (RFC 8259) of ``model``.
 
-    It has at most ``limit`` bytes and ``time`` seconds to arrive. Accepts ``application/json`` and
+    It has at most ``limit`` bytes, or is refused with ``too_large``, a 413; and ``time`` seconds to
+    arrive. Accepts ``application/json`` and
     ``application/…+json`` in UTF-8. Duplicate keys, non-finite numbers and undeclared members are
     refused. Raises ValueError when the model, or a model in it, accepts undeclared members.
     """
     check_closed(model)
-    return JsonBody(model, limit, time)
+    return JsonBody(model, limit, time, too_large)
 
 
 def is_json(content_type: bytes | None) -> bool:

@@ -12,7 +12,7 @@ from octavo.http.contract.bodies.body_reader import (
 )
 from octavo.http.contract.bodies.media_type import parse_media_type
 from octavo.http.contract.bodies.part_cutter import PartBounds, PartCutter, PartEvent, PartHead
-from octavo.http.contract.problems import Header, InvalidRequest
+from octavo.http.contract.problems import BodyTooLarge, Header, InvalidRequest
 from octavo.http.server.asgi import Receive
 
 MEDIA_TYPE = "multipart/form-data"
@@ -127,6 +127,8 @@ class MultipartBody:
     """The body kind of `multipart_body`."""
 
     __slots__ = ("bounds", "limit", "media_types", "model", "schema", "time")
+
+    too_large = BodyTooLarge
 
     def __init__(
         self,

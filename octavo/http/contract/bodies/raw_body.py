@@ -9,6 +9,7 @@ from octavo.http.contract.bodies.body_reader import (
     refuse_media_type,
 )
 from octavo.http.contract.bodies.media_type import parse_media_type
+from octavo.http.contract.problems import BodyTooLarge
 from octavo.http.server.asgi import Receive
 
 BYTES: Mapping[str, object] = {"type": "string", "format": "binary"}
@@ -19,6 +20,8 @@ class RawBody:
     """The body kind of `raw_body`."""
 
     __slots__ = ("limit", "media_types", "model", "schema", "time")
+
+    too_large = BodyTooLarge
 
     def __init__(self, media_types: tuple[str, ...], limit: int, time: float | None) -> None:
         self.media_types = media_types
