@@ -145,7 +145,7 @@ class LinkOperations:
 
 
 def _after(given: str | None) -> tuple[str, int]:
-    parts = read_cursor(given, 2, identifier=0, number=1)
+    parts = read_cursor(given, 2, identifier=0, numbers=(1,))
     return FIRST if parts is None else (parts[0], int(parts[1]))
 
 

@@ -82,7 +82,7 @@ class MemberOperations:
         """Return a page of members."""
         workspace_id = await self._access.workspace(call, path.workspace_id, "read")
         role = (await self._access.seen(call, workspace_id)).role
-        after = read_cursor(query.after, 2, identifier=1, number=0)
+        after = read_cursor(query.after, 2, identifier=1, numbers=(0,))
         start = None if after is None else (int(after[0]), after[1])
         found = await self._members.list(workspace_id, start, query.limit + 1)
         page, following = split_page(

@@ -39,7 +39,7 @@ from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import IN_PATH, ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
+from octavo.http.contract.paging import ListPage, PageQuery, cursor, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.contract.reply import NotModified, Reply, encoded_json
 from octavo.http.contract.slices import converted
@@ -52,7 +52,7 @@ from octavo.model.refusal import FilePurged, TooManyFiles
 from octavo.model.usage import Amount
 from octavo.store import Store
 from octavo.store.scripts import accounts, files
-from octavo.store.scripts.files import StoredFile
+from octavo.store.scripts.files import RecentPlace, StoredFile
 from octavo.store.scripts.oauth_programs import RecordedProgram, programs_of
 
 MAX_READ = 500
@@ -63,7 +63,6 @@ response may be six times as large.
 """
 _LONGEST_BODY = 65_536
 _NEWEST = 1 << 62
-_LEAST_ID = "00000000-0000-0000-0000-000000000000"
 
 
 class ContentQuery(ContractModel):
@@ -80,11 +79,35 @@ class ListQuery(PageQuery):
     """The prefix of their paths."""
     state: Literal["live", "deleted"] = "live"
     order: Literal["path", "recent"] = "path"
-    """``recent``: the file that changed last first."""
+    """``path``: a file that is moved while the pages are read may be left out, or be listed twice.
+    ``recent``: the file that changed last first. If files change while the pages are read, more
+    pages list these again after the others: together they have every file, some of them twice.
+    """
 
 
 class FileList(ListPage[ListedFileSchema]):
     """A page of files, in the requested order."""
+
+
+def without_new_round(page: FileList) -> FileList:
+    """Return a page of the order ``recent`` as the last one, if the next one begins at the top.
+
+    People who follow the pages look for older changes.
+    """
+    place = _place(page.next)
+    if place is None or not place.begins_round:
+        return page
+    return page.model_copy(update={"next": None})
+
+
+def _place(given: str | None) -> RecentPlace | None:
+    parts = read_cursor(given, 4, identifier=1, numbers=(0, 2, 3))
+    if parts is None:
+        return None
+    position, file_id, floor, top = parts
+    return RecentPlace(
+        Position(int(position)), FileId(file_id), Position(int(floor)), Position(int(top))
+    )
 
 
 class RevisionClient(ContractModel):
@@ -281,21 +304,12 @@ class ReadingOperations:
     async def _recent(
         self, workspace_id: WorkspaceId, query: ListQuery, within: Confinement | None
     ) -> FileList:
-        after = read_cursor(query.after, 2, number=0, identifier=1) or (str(_NEWEST), "")
-        script = files.recent(
-            workspace_id,
-            query.state,
-            query.prefix,
-            (Position(int(after[0])), FileId(after[1] or _LEAST_ID)),
-            query.limit + 1,
-            within,
-        )
-        found = await self._store.read_much(script)
-        page, following = split_page(
-            found, query.limit, lambda each: (str(each.position), each.file_id)
-        )
+        place = _place(query.after) or files.newest_above(0)
+        script = files.recent(workspace_id, query.state, query.prefix, place, query.limit, within)
+        page, following = await self._store.read_much(script)
         items = await converted(page, partial(listed_file, workspace_id))
-        return FileList(items=items, next=following)
+        after = None if following is None else cursor(*map(str, following))
+        return FileList(items=items, next=after)
 
     @operation(
         id="listRevisions",
@@ -312,7 +326,7 @@ class ReadingOperations:
     async def list_revisions(self, call: Call, path: FilePath, query: PageQuery) -> RevisionList:
         """Return a page of revisions."""
         workspace_id, within = await self._access.visible(call, path.workspace_id)
-        after = read_cursor(query.after, 1, number=0)
+        after = read_cursor(query.after, 1, numbers=(0,))
         before = Position(int(after[0]) if after else _NEWEST)
         script = files.revisions_of(workspace_id, path.file_id, before, query.limit + 1, within)
         found = await self._store.read_much(script)

@@ -282,7 +282,8 @@ class RestorationOperations:
     ) -> RestorationList:
         """Return the restorations."""
         workspace_id = await self._access.workspace(call, path.workspace_id, "write")
-        after = read_cursor(query.after, 2, number=0, identifier=1) or (str(_LATEST), _HIGHEST_ID)
+        given = read_cursor(query.after, 2, numbers=(0,), identifier=1)
+        after = given or (str(_LATEST), _HIGHEST_ID)
         found = await self._restorations.newest(
             workspace_id, (int(after[0]), after[1]), query.limit + 1
         )

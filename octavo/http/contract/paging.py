@@ -62,12 +62,12 @@ def cursor(*parts: str) -> str:
 
 
 def read_cursor(
-    after: str | None, count: int, *, identifier: int | None = None, number: int | None = None
+    after: str | None, count: int, *, identifier: int | None = None, numbers: Sequence[int] = ()
 ) -> tuple[str, ...] | None:
     """Return the ``count`` sort keys of a cursor; None for the first page.
 
-    The key at index ``identifier``, if given, must be a UUID, and that at index ``number`` decimal
-    digits of an integer below 2^53. Raises `InvalidRequest` for text that
+    The key at index ``identifier``, if given, must be a UUID, and those at the indexes ``numbers``
+    decimal digits of an integer below 2^53. Raises `InvalidRequest` for text that
     `cursor` did not return.
     """
     if after is None:
@@ -82,7 +82,7 @@ def read_cursor(
         "".join(parts).encode()
         if identifier is not None and str(UUID(parts[identifier])) != parts[identifier]:
             raise ValueError(after)
-        if number is not None and not _is_number(parts[number]):
+        if not all(_is_number(parts[each]) for each in numbers):
             raise ValueError(after)
     except (ValueError, RecursionError):
         message = "This is not a cursor of this list: use next of the previous page, or omit it."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from octavo.model.documents.document import MergeUpdates, StoredDocument
 from octavo.model.documents.initial_document import initial
@@ -106,8 +107,8 @@ _LIST = f"""
 """
 _RECENT = f"""
     SELECT {COLUMNS} FROM files
-    WHERE workspace = {WORKSPACE} AND state = $2
-    AND (position < $3 OR position = $3 AND file_id > $4::uuid)
+    WHERE workspace = {WORKSPACE} AND state = $2 AND position <= $3 AND position > $6
+    AND (position < $3 OR file_id > $4::uuid)
     ORDER BY position DESC, file_id LIMIT $5
 """
 _REVISIONS_BEFORE = (
@@ -137,6 +138,9 @@ _EARLIER = (
 )
 # Rows that are looked at in one statement, when only those of a folder are wanted.
 _STEP = 500
+# After every position.
+_NEWEST = Position(10**15 - 1)
+_LEAST_ID = FileId("00000000-0000-0000-0000-000000000000")
 
 
 def file(
@@ -403,26 +407,71 @@ def list_of(
     return read_list
 
 
+class RecentPlace(NamedTuple):
+    """Where a page of `recent` begins.
+
+    Attributes:
+        position, file_id: of the last file before.
+        floor: files with this position or a lower one were listed by earlier rounds.
+        top: the position of the first file of the round; ``floor`` before it is known.
+    """
+
+    position: Position
+    file_id: FileId
+    floor: Position
+    top: Position
+
+    @property
+    def begins_round(self) -> bool:
+        """Whether the page begins with the file that changed last."""
+        return self.top == self.floor
+
+
+def newest_above(floor: int) -> RecentPlace:
+    """Return the place of the file that changed last, for those that changed after ``floor``."""
+    return RecentPlace(_NEWEST, _LEAST_ID, Position(floor), Position(floor))
+
+
 def recent(
     workspace_id: WorkspaceId,
     state: str,
     prefix: str,
-    after: tuple[Position, FileId],
+    place: RecentPlace,
     limit: int,
     within: Confinement | None = None,
-) -> Script[list[Revision]]:
+) -> Script[tuple[list[Revision], RecentPlace | None]]:
     """Return heads in the state whose path begins with ``prefix``, the last change first.
 
-    ``after`` has the position and the id of the last one before; the files of one changeset share a
-    position. Those that are not visible ``within`` a folder are left out.
+    Also returns the place of the next page, None after the last one. The files of one changeset
+    share a position. Those that are not visible ``within`` a folder are left out.
+
+    A file that changes while the pages are read moves above the next one. So when the pages have
+    reached the end, another round lists what has changed since this one began, until nothing has:
+    together they list every file that exists all the time, and some of them again.
     """
 
-    async def read_recent(transaction: Transaction) -> list[Revision]:
+    async def read_recent(
+        transaction: Transaction,
+    ) -> tuple[list[Revision], RecentPlace | None]:
+        found = await heads_from(transaction, place, limit + 1)
+        page = found[:limit]
+        top = page[0].position if place.begins_round and page else place.top
+        if len(found) > limit:
+            last = page[-1]
+            return page, RecentPlace(last.position, last.file_id, place.floor, top)
+        # A round of one page is as of one moment.
+        if not place.begins_round and await heads_from(transaction, newest_above(top), 1):
+            return page, newest_above(top)
+        return page, None
+
+    async def heads_from(transaction: Transaction, begin: RecentPlace, most: int) -> list[Revision]:
         found: list[Revision] = []
-        last: tuple[Position, FileId] | None = after
-        step = limit if not prefix and within is None else _STEP
-        while last is not None and len(found) < limit:
-            rows = await transaction.fetch_all(_RECENT, workspace_id, state, *last, step)
+        last: tuple[Position, FileId] | None = begin[:2]
+        step = most if not prefix and within is None else _STEP
+        while last is not None and len(found) < most:
+            rows = await transaction.fetch_all(
+                _RECENT, workspace_id, state, *last, step, begin.floor
+            )
             heads = revisions_of_rows(rows)
             found += [
                 each
@@ -430,7 +479,7 @@ def recent(
                 if each.path.startswith(prefix) and (within is None or within.covers(each.path))
             ]
             last = (heads[-1].position, heads[-1].file_id) if len(heads) == step else None
-        return found[:limit]
+        return found
 
     return read_recent
 

@@ -6,6 +6,7 @@ import pytest
 
 from octavo.http.api import reading
 from octavo.http.api.file_schemas import WorkspaceFile
+from octavo.http.contract.paging import cursor
 from octavo.http.contract.reply import encoded_json
 from octavo.model.files.content import note_text
 from octavo.model.files.revision import Revision
@@ -152,6 +153,36 @@ async def test_files_are_listed_by_a_prefix_of_their_paths(
     quoted = "".join(f"%{byte:02x}" for byte in prefix.encode())
     listed = await api.owner.pages(f"{api.files}?prefix={quoted}", 2)
     assert [each["path"] for each in listed] == [path for path in found if path != "a"]
+
+
+async def test_file_that_changes_between_two_pages_is_listed(api: NotesApi) -> None:
+    creates = [
+        {"op": "create", "fileId": api.new_id(), "path": path, "text": ""} for path in "abcd"
+    ]
+    for each in creates:
+        each["path"] += ".md"
+    changeset = {"mutationId": api.new_id(), "operations": creates}
+    assert (await api.owner.post(f"{api.place}/changesets", changeset)).status == 200
+    latest = await api.note("e.md")
+    heads = {each["path"]: each for each in (await api.owner.get(api.files)).json()["items"]}
+    listed: list[list[str]] = []
+    after: str | None = ""
+    while after is not None:
+        page = (await api.owner.get(f"{api.files}?order=recent&limit=2{after}")).json()
+        listed.append([each["path"] for each in page["items"]])
+        after = page["next"] and f"&after={page['next']}"
+        if len(listed) == 1:
+            await latest.update(text="new")
+            place, tag = f"{api.files}/{heads['d.md']['id']}", heads["d.md"]["head"]["id"]
+            changed = await api.owner.put(place, {"text": "new"}, if_match=f'"{tag}"')
+            assert changed.status == 200
+    assert listed == [["e.md", "a.md"], ["b.md", "c.md"], ["d.md", "e.md"]]
+
+
+@pytest.mark.parametrize("parts", [("1", NOBODYS), ("1", NOBODYS, "x", "1"), ("1", "2", "3", "4")])
+async def test_cursor_of_another_list_is_refused(api: NotesApi, parts: tuple[str, ...]) -> None:
+    response = await api.owner.get(f"{api.files}?order=recent&after={cursor(*parts)}")
+    assert refusal(response) == (400, "invalid_request")
 
 
 async def test_prefix_with_nul_is_refused(api: NotesApi) -> None:

@@ -6,7 +6,7 @@ from quart import Response
 
 from octavo.http.api.file_schemas import FileChangeSchema
 from octavo.http.api.links import FileLinksSchema
-from octavo.http.api.reading import FileList, ListedRevision
+from octavo.http.api.reading import FileList, ListedRevision, without_new_round
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.notes.frame import (
     NOUNS,
@@ -91,7 +91,7 @@ def add_deletion_pages(pages: NotePages) -> None:
         return await pages.show(
             "notes/deleted.html",
             workspace,
-            page=page,
+            page=without_new_round(page),
             names=await names_of(visitor, workspace_id) if page.items else {},
             name_of=name_of,
         )

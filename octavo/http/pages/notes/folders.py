@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from quart import Response
 
 from octavo.http.api.file_schemas import ListedFileSchema
-from octavo.http.api.reading import FileList
+from octavo.http.api.reading import FileList, without_new_round
 from octavo.http.pages.notes.frame import NotePages, crumbs_of, names_of
 from octavo.http.pages.notes.reading import newest
 from octavo.http.pages.responses import HOME, show
@@ -79,7 +79,7 @@ def add_folder_pages(pages: NotePages) -> None:
         return await pages.show(
             "notes/recent.html",
             workspace,
-            page=page,
+            page=without_new_round(page),
             programs=await _programs(visitor, workspace_id, page.items),
             names=await names_of(visitor, workspace_id),
             name_of=name_of,

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from octavo.http.pages.notes import frame
+from octavo.http.pages.notes import folders, frame
 from octavo.http.pages.notes.folders import SHORTCUTS
 from octavo.http.pages.notes.frame import MOST_IN_TREE
 from tests.fakes.page_reader import PageReader
@@ -49,6 +49,23 @@ async def test_recent_changes_name_who_and_how(ann: PageReader, vault: Vault) ->
     # The tree is after the main part.
     assert found[:3] == ["c", "b", "a"]
     assert "in the browser" in ann.text
+
+
+async def test_recent_changes_end_with_the_oldest(
+    ann: PageReader, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "_ROWS_OF_CHANGES", "2")
+    for path in ("a", "b", "c", "d"):
+        note = await vault.write(ann, path, "")
+    await ann.open(f"{vault.base}/recent")
+    older = ann.page.links["Next page"]
+    await vault.edit(ann, note, "changed")
+    await ann.open(older)
+    assert [each for each in ann.page.links if each in "abcd"][:2] == ["b", "a"]
+    # The changes since then are on the first page.
+    assert "Next page" not in ann.page.links
+    await ann.open(ann.page.links["First page"])
+    assert next(each for each in ann.page.links if each in "abcd") == "d"
 
 
 async def test_folder_that_is_gone_says_so(ann: PageReader, vault: Vault) -> None:
