@@ -246,7 +246,7 @@ class NoteDocument:
     def _edit(self, start: int, end: int, inserted: str) -> None:
         text = self._live.text
         if not 0 <= start <= end <= len(text):
-            raise IndexError(f"the text has {len(text)} characters")
+            raise IndexError(f"the text ends at {len(text)}")
         _check_text(inserted)
         at = len(text[:start].encode())
         self._live.edit([Edit(at, len(text[start:end].encode()), inserted)])

@@ -48,7 +48,9 @@ class Snapshot:
             return parse_response(FeedEntry, line)
         end = parse_response(SnapshotEnd, line)
         if end.files != self._count:
-            raise UnexpectedResponse(f"the snapshot has {self._count} files instead of {end.files}")
+            raise UnexpectedResponse(
+                f"the number of files in the snapshot is {self._count}, not {end.files}"
+            )
         self.position, self.mark = end.position, end.mark
         async for _ in self._lines:
             raise UnexpectedResponse("data follows the last line of the snapshot")

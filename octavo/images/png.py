@@ -97,7 +97,9 @@ def read_png(data: bytes) -> PngContainer:
     if not seen_data:
         raise damaged("PNG", "it has no image data")
     if animation is not None and animation != frames:
-        raise damaged("PNG", f"it announces {animation:,} frames and has {frames:,}")
+        raise damaged(
+            "PNG", f"it has another number of frames ({frames:,}) than it announces ({animation:,})"
+        )
     width, height = size or (0, 0)
     count = frames + is_default_separate if animation is not None else 1
     return PngContainer(ImageFacts("image/png", width, height, count), parts.parts, len(data))

@@ -48,7 +48,7 @@ def excerpt(
     else:
         begin, end = start or 0, size
         if begin > size:
-            raise ValueError(f"The note has only {size} characters: start_character is too large.")
+            raise ValueError(f"The note ends at character {size}: start_character is too large.")
     if end - begin > limit:
         end = begin + limit
         line_feed = text.rfind("\n", begin, end)

@@ -28,8 +28,8 @@ def contradictions(settings: "Settings") -> Iterator[str]:
         )
     if settings.history_all_days > settings.history_hourly_days:
         yield (
-            f"every revision is kept for {settings.history_all_days:g} days, but hourly ones"
-            f" for {settings.history_hourly_days:g} days only: lower"
+            f"every revision is kept for more days ({settings.history_all_days:g}) than hourly ones"
+            f" ({settings.history_hourly_days:g}): lower"
             f" {variable('history_all_days')} or raise {variable('history_hourly_days')}"
         )
     if settings.document_update_size > min(settings.document_size, LARGEST_UPDATE):
@@ -40,8 +40,8 @@ def contradictions(settings: "Settings") -> Iterator[str]:
         )
     if settings.session_idle_days > settings.session_absolute_days:
         yield (
-            f"a session that expires after {settings.session_absolute_days:g} days "
-            f"can't be idle for {settings.session_idle_days:g} days: lower "
+            f"a session can't be idle for more days ({settings.session_idle_days:g}) than it lasts "
+            f"({settings.session_absolute_days:g}): lower "
             f"{variable('session_idle_days')} or raise {variable('session_absolute_days')}"
         )
     if settings.mcp_write and not settings.mcp:

@@ -67,7 +67,7 @@ def test_frames_count_the_default_picture_that_is_not_one_of_them() -> None:
         pytest.param(png_file(png_header(5, 5)), "no image data", id="no-data"),
         pytest.param(grey_png(5, 5, png_chunk(b"CgBI", b"")), "CgBI is unknown", id="critical"),
         pytest.param(grey_png(5, 5, png_chunk(b"a\0bc", b"")), "name of a chunk", id="name"),
-        pytest.param(grey_png(5, 5, animated(2), frame(0)), "announces 2 frames", id="frames"),
+        pytest.param(grey_png(5, 5, animated(2), frame(0)), "it announces (2)", id="frames"),
         pytest.param(grey_png(5, 5, animated(1) * 2, frame(0)), "misplaced", id="two-animations"),
         pytest.param(grey_png(5, 5, frame(0)), "no header of an animation", id="no-animation"),
         pytest.param(grey_png(5, 5, animated(1), frame(0, 6)), "outside", id="wide-frame"),

@@ -37,7 +37,7 @@ def test_lines_are_chosen(
     [
         ({"first_line": 4}, "has only 3 lines"),
         ({"first_line": 2, "last_line": 1}, "must not be before"),
-        ({"start": 15}, "has only 14 characters"),
+        ({"start": 15}, "ends at character 14:"),
         ({"first_line": 1, "start": 3}, "not both"),
     ],
 )

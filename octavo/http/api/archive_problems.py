@@ -39,8 +39,8 @@ class ImportStopped(TemporaryProblem):
 
     def __init__(self, files: int = 0) -> None:
         super().__init__(
-            f"{files} files were imported before the import was stopped. Complete it again: it goes"
-            " on after them.",
+            f"The import was stopped; files imported until then: {files}. Complete it again: it"
+            " goes on after them.",
             retry_after=_RETRY_SECONDS,
         )
         self.members["files"] = files

@@ -72,8 +72,8 @@ def check_update(
     reading = UpdateReading(update, have)
     if reading.structs > MAX_STRUCTS or len(reading.ranges) > MAX_RANGES:
         raise DocumentTooLarge(
-            f"The update has {reading.structs} structs and {len(reading.ranges)} deleted ranges; "
-            f"the maximum is {MAX_STRUCTS} and {MAX_RANGES}. {_FEWER}"
+            f"The update is too complex: structs {reading.structs}, at most {MAX_STRUCTS}; "
+            f"deleted ranges {len(reading.ranges)}, at most {MAX_RANGES}. {_FEWER}"
         )
     if reading.waits:
         check_order(reading.waits, reading.end)
