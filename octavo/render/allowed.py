@@ -74,12 +74,17 @@ CODE_CLASSES: Final = frozenset(
 )
 """The classes of the tokens of highlighted code, those of Pygments."""
 _CALLOUT_CLASSES = {"callout", *(f"callout-{kind}" for kind in CALLOUTS)}
+ALIGNMENTS: Final = {each: f"align-{each}" for each in ("left", "center", "right")}
+"""The values of the attribute align, and the classes that are written instead: HTML has no more
+such attribute."""
+_ALIGNED: Final = {name: set(ALIGNMENTS.values()) for name in WRITTEN if "align" in WRITTEN[name]}
 CLASSES: Final = {
+    **_ALIGNED,
     "a": {"embed", "footnote-back"},
     "details": _CALLOUT_CLASSES,
-    "div": _CALLOUT_CLASSES,
+    "div": _CALLOUT_CLASSES | _ALIGNED["div"],
     "li": {"task"},
-    "p": {"callout-title"},
+    "p": {"callout-title"} | _ALIGNED["p"],
     "section": {"footnotes"},
     "span": {"missing", *CODE_CLASSES},
     "summary": {"callout-title"},
@@ -90,7 +95,6 @@ CLASSES: Final = {
 SCHEMES: Final = frozenset({"http", "https", "mailto"})
 REFERENCE_SCHEME: Final = "octavo"
 """The scheme of addresses that `octavo.render.references.place_references` replaces."""
-ALIGNMENTS: Final = frozenset({"left", "center", "right"})
 
 _OWN: Final = {
     "a": {"id"},
@@ -107,14 +111,13 @@ _VALUES: Final = {
         "checked": {""},
         "aria-label": {"Done", "To do"},
     },
-    **{name: {"align": set(ALIGNMENTS)} for name in WRITTEN if "align" in WRITTEN[name]},
 }
 """Attributes with one of a few values."""
 _SCROLLED: Final = {name: {"tabindex": "0"} for name in ("pre", "table")}
 """What may be wider than the page scrolls in itself, also by the keyboard."""
 _ATTRIBUTES: Final = {
     name: ((set() if name in MATH else LANGUAGE) | WRITTEN.get(name, set()) | _OWN.get(name, set()))
-    - _VALUES.get(name, {}).keys()
+    - {"align", *_VALUES.get(name, {})}
     for name in TAGS
 }
 

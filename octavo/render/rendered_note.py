@@ -5,7 +5,7 @@ from typing import NamedTuple, TypedDict
 
 from octavo.render.references import FileReference
 
-VERSION = 1
+VERSION = 2
 """Of what the renderer makes: increased with each change of it, after which notes are rendered
 again."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from markdown_it.token import Token
 
+from octavo.render.allowed import ALIGNMENTS
 from octavo.render.block_ids import META
 from octavo.render.formulas import mathml
 from octavo.render.highlighting import highlighted
@@ -185,8 +186,8 @@ class Renderer:
 
     def _cell_open(self, token: Token, at: int) -> None:
         style = str(token.attrs.get("style", ""))
-        align = style.removeprefix("text-align:")
-        self._writer.open(token.tag, f' align="{align}"' if align else "")
+        align = ALIGNMENTS.get(style.removeprefix("text-align:"))
+        self._writer.open(token.tag, f' class="{align}"' if align else "")
 
     def _heading_open(self, token: Token, at: int) -> None:
         level = min(_LOWEST_HEADING, int(token.tag[1]) + self._lower)

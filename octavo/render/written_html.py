@@ -18,7 +18,6 @@ _ADDRESSES = frozenset({"href", "src"})
 _LOWERED = frozenset({"align", "dir"})
 _NUMBER = re.compile("[0-9]{1,5}")
 _VALUES = {
-    "align": re.compile("|".join(sorted(ALIGNMENTS))),
     "dir": re.compile("ltr|rtl|auto"),
     "lang": re.compile("[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,8}"),
     "scope": re.compile("col|row|colgroup|rowgroup"),
@@ -94,6 +93,9 @@ def _attributes(name: str, given: Mapping[str, str]) -> str:
         checked = _VALUES.get(attribute)
         if attribute == "open":
             parts.append(' open=""')
+        elif attribute == "align":
+            if value in ALIGNMENTS:
+                parts.append(f' class="{ALIGNMENTS[value]}"')
         elif checked is None or checked.fullmatch(value):
             parts.append(f' {attribute}="{escaped_value(value)}"')
     return "".join(sorted(parts))

@@ -185,7 +185,7 @@ Steep for **three** minutes, in water of 95 °C. See [Roses](../Garden/Roses.md)
 ## Cups
 
 | Cup | Grams |
-|---|---|
+|:--|--:|
 | small | 2 |
 
 ## Pots

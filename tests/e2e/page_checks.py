@@ -43,7 +43,7 @@ _CHECKS = {
 """,
     # Headings of columns that don't begin where the texts below them do.
     "shifted": """
-    return [...document.querySelectorAll("th:not([align])")].filter((each) => {
+    return [...document.querySelectorAll("th:not([class^='align-'])")].filter((each) => {
         const side = getComputedStyle(each.parentElement).direction === "rtl" ? "right" : "left";
         return !["start", side].includes(getComputedStyle(each).textAlign);
     }).map((each) => each.textContent)

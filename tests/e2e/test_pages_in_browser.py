@@ -99,6 +99,17 @@ def test_page_is_readable_accessible_and_fits_every_window(
         assert fit(page) == fitting(width)
 
 
+def test_rows_that_are_shown_as_cards_are_those_of_a_table_to_assistive_technology(
+    site: PageSite,
+) -> None:
+    page = site.open("/problems", NARROW)
+    cell = page.find_element(By.TAG_NAME, "td")
+    assert cell.value_of_css_property("display") == "flow-root"
+    roles = {"table": "table", "thead": "rowgroup", "th": "columnheader", "tr": "row", "td": "cell"}
+    for name, role in roles.items():
+        assert page.find_element(By.TAG_NAME, name).aria_role == role
+
+
 @pytest.mark.parametrize(("person", "path"), PAGES_OF_LONG_NAMES)
 def test_page_with_long_names_fits(crowded: PageSite, person: str, path: str) -> None:
     crowded.become(person)

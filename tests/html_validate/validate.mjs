@@ -9,9 +9,6 @@ const loader = new StaticConfigLoader({
     "attribute-boolean-style": "off",
     "no-inline-style": "error",
     "no-trailing-whitespace": "off",
-    // Assistive technology needs the roles of tables whose cells are shown as blocks.
-    "no-redundant-role": "off",
-    "prefer-native-element": "off",
     "long-title": "off",
     "doctype-style": "off",
     "void-style": "off",

@@ -3,6 +3,7 @@
 import pytest
 
 from octavo.render.allowed import (
+    ALIGNMENTS,
     BLOCKS,
     CALLOUTS,
     CLASSES,
@@ -47,7 +48,9 @@ def test_no_attribute_runs_or_styles_anything() -> None:
         ('<p style="a" onclick="b" class="c">d</p>', '<p class="">d</p>'),
         ('<math href="a"><mi style="b">c</mi></math>', "<math><mi>c</mi></math>"),
         ('<input type="text" value="a">', "<input>"),
-        ('<p align="a">b</p>', "<p>b</p>"),
+        ('<p align="center">b</p>', "<p>b</p>"),
+        ('<td class="align-right">b</td>', "b"),
+        ('<p class="align-right a">b</p>', '<p class="align-right">b</p>'),
         ("<script>a</script><style>b</style>c", "c"),
     ],
 )
@@ -69,7 +72,8 @@ def test_html_of_a_page_is_sanitised(html: str, cleaned: str) -> None:
 
 
 def test_classes_are_those_of_callouts_code_and_footnotes() -> None:
-    assert {f"callout-{kind}" for kind in CALLOUTS} < CLASSES["div"] == CLASSES["details"]
+    assert {f"callout-{kind}" for kind in CALLOUTS} < CLASSES["details"]
+    assert CLASSES["div"] == CLASSES["details"] | set(ALIGNMENTS.values())
     assert CLASSES.keys() <= TAGS - MATH
 
 

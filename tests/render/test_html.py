@@ -13,7 +13,7 @@ from octavo.render.html import to_html
 from octavo.render.limits import LIMITS
 
 HARMLESS = {
-    *("accent", "align", "alt", "checked", "class", "colspan", "datetime", "dir", "disabled"),
+    *("accent", "alt", "checked", "class", "colspan", "datetime", "dir", "disabled"),
     *("display", "height", "href", "id", "lang", "loading", "open", "rel", "rowspan", "scope"),
     *("aria-label", "src", "start", "tabindex", "title", "type", "value", "width"),
 }

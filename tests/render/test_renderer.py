@@ -42,5 +42,5 @@ def test_markdown_has_its_html(text: str, html: str) -> None:
 
 def test_cells_are_aligned_and_have_wiki_links_with_an_escaped_bar() -> None:
     html = render_note("|a|b|\n|:-|-|\n|c\\|d|[[e\\|f]]|").html
-    assert '<th align="left">a</th>\n<th>b</th>' in html
-    assert f'<td align="left">c|d</td>\n<td><a href="octavo:0"{REL}>f</a></td>' in html
+    assert '<th class="align-left">a</th>\n<th>b</th>' in html
+    assert f'<td class="align-left">c|d</td>\n<td><a href="octavo:0"{REL}>f</a></td>' in html

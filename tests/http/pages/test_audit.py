@@ -19,7 +19,7 @@ async def test_audit_shows_who_did_what(ann: PageReader, bob: PageReader) -> Non
 
 async def test_audit_shows_exact_times(ann: PageReader) -> None:
     await ann.open("/administration/audit")
-    rows = ann.text.count('<tr role="row"><td')
+    rows = ann.text.count("<tr><td")
     assert rows == len(re.findall(r'ago <span class="exact">[^<]+ UTC</span></time>', ann.text)) > 0
 
 
@@ -27,10 +27,10 @@ async def test_audit_is_filtered_by_kind_and_account(ann: PageReader, bob: PageR
     path = await account_of(ann, "bob")
     await ann.open(ann.page.links["What this account did, and what was done to it"])
     assert ann.path == f"/administration/audit?account={path.rpartition('/')[2]}"
-    assert ann.text.count('<tr role="row"><td') == 2, "registered, and signed in"
+    assert ann.text.count("<tr><td") == 2, "registered, and signed in"
     assert f'<p class="subject">of <a href="{path}" dir="auto">' in ann.text
     await ann.submit_query("Show", kind="sign_in")
-    assert ann.text.count('<tr role="row"><td') == 1
+    assert ann.text.count("<tr><td") == 1
     await ann.open("/administration/audit?kind=key_revoked")
     assert "Nothing of this kind" in ann.text
 

@@ -341,9 +341,9 @@ async def test_long_list_has_pages(house: Installation, ann: PageReader, links: 
             house.users.identity.sources.time += DAY
             ann = await house.signed_in(ADDRESS)
     await ann.open(links)
-    assert ann.text.count('<tr role="row"><td') == 30
+    assert ann.text.count("<tr><td") == 30
     await ann.open(ann.page.links["Next page"])
-    assert ann.text.count('<tr role="row"><td') == 1
+    assert ann.text.count("<tr><td") == 1
     assert "No link on this page is live." in ann.text
     await ann.open(ann.page.links["First page"])
     assert ann.path == links
