@@ -8,7 +8,7 @@ ARGS ?=
 SOAK ?= 480
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test storm simulate fuzz siege soak lint check demo bench lock screenshots clean dev yjs better-auth axe html-validate mcp-conformance oauth-clients
+.PHONY: help install run test storm simulate fuzz siege soak lint check demo bench lock screenshots clean dev yjs better-auth axe html-validate mcp-conformance oauth-clients oldest-sqlite
 
 help: ## say what each command does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 22
@@ -32,6 +32,9 @@ axe:
 html-validate:
 	@tools/npm.sh html_validate HTML-VALIDATE
 
+oldest-sqlite:
+	@tools/npm.sh oldest_sqlite 'THE OLDEST SQLITE'
+
 better-auth:
 	@tools/npm.sh better_auth BETTER-AUTH
 
@@ -42,7 +45,7 @@ oauth-clients:
 	@tools/npm.sh oauth_clients 'FOREIGN CLIENTS OF MCP AND OAUTH'
 
 # With the variable, each process of each run would compile all modules anew.
-test: dev yjs better-auth axe html-validate mcp-conformance oauth-clients ## run every test, in two processes; ARGS='-n 0' takes one
+test: dev yjs better-auth axe html-validate mcp-conformance oauth-clients oldest-sqlite ## run every test, in two processes; ARGS='-n 0' takes one
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n 2 --dist worksteal $(ARGS)
 
 storm: dev ## run the storms of the core under 50,000 schedules each
@@ -81,7 +84,7 @@ lint: dev ## check style, format, types, and who imports whom
 
 # npm installs while pip does, and mypy runs.
 check: ## lint and test: what must pass before a change lands
-	@$(MAKE) --no-print-directory --jobs=2 lint yjs better-auth axe html-validate mcp-conformance
+	@$(MAKE) --no-print-directory --jobs=2 lint yjs better-auth axe html-validate mcp-conformance oldest-sqlite
 	@$(MAKE) --no-print-directory test
 
 demo: dev ## let two devices edit a vault of real Markdown at once

@@ -21,6 +21,7 @@ FOLDERS_OF_THEIR_OWN = {
     "fakes",
     "histories",
     "oauth_clients",
+    "oldest_sqlite",
     "project",
     "simulation",
     "yjs",

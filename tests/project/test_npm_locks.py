@@ -23,6 +23,7 @@ FOLDERS = {
         "oauth4webapi",
         "openid-client",
     },
+    "oldest_sqlite": {"better-sqlite3"},
     "yjs": {"yjs"},
 }
 """The folders below tests with npm packages, and what each needs."""

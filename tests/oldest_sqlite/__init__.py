@@ -1,0 +1,1 @@
+"""The store on the oldest SQLite that it accepts."""
