@@ -1,1 +1,1 @@
-"""The store on the oldest SQLite that it accepts."""
+"""The search index on the oldest SQLite that is accepted."""
