@@ -17,7 +17,7 @@ PAGE = 500
 
 
 class _AccountMessage(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, cache_strings="keys")
 
 
 class AccountCommand(_AccountMessage):

@@ -33,7 +33,7 @@ class ControlRequest(NamedTuple):
 
 
 class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, cache_strings="keys")
 
     command: Annotated[str, StringConstraints(min_length=1)]
     arguments: Annotated[dict[str, str | int | bool | None], Field(max_length=MAX_ARGUMENTS)] = (
@@ -42,7 +42,7 @@ class _Request(BaseModel):
 
 
 class _Response(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, cache_strings="keys")
 
     result: str | None = None
     error: str | None = None

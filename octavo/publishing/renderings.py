@@ -294,7 +294,7 @@ class Renderings:
 
     def _adopt(self, source: TextSource, text: str) -> RenderedNote:
         """Remember what was rendered. Raises `_ShownPlain`."""
-        members = from_json(text)
+        members = from_json(text, cache_strings="keys")
         if members is None:
             raise _ShownPlain
         key = _key_of(source)

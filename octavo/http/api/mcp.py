@@ -97,6 +97,7 @@ class McpMessage(RootModel[object]):
     """A message of the Model Context Protocol: a request, a notification or a response."""
 
     model_config = ConfigDict(
+        cache_strings="keys",
         json_schema_extra={
             "type": "object",
             "properties": {
@@ -108,7 +109,7 @@ class McpMessage(RootModel[object]):
                 "error": {"type": "object"},
             },
             "required": ["jsonrpc"],
-        }
+        },
     )
 
 

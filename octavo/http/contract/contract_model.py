@@ -66,6 +66,8 @@ class ContractModel(BaseModel):
         strict=True,
         allow_inf_nan=False,
         model_title_generator=public_name,
+        # A cache of short values would keep passwords and titles after their requests.
+        cache_strings="keys",
     )
 
     @classmethod

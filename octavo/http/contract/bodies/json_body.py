@@ -164,7 +164,7 @@ def _refusal(error: ValidationError, body: bytes) -> InvalidRequest:
         if only["type"] == "json_invalid":
             return InvalidRequest(errors=[("", _broken(body, str(only["ctx"]["error"])))])
     # A body with more faults is not parsed again, since they are not listed.
-    document = from_json(body) if error.error_count() <= MAX_FAULTS else None
+    document = from_json(body, cache_strings="keys") if error.error_count() <= MAX_FAULTS else None
     return invalid_request(error, document, "The body")
 
 
