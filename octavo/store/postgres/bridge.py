@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import Context
 from typing import Any, TypeVar
 
 import trio
@@ -12,6 +13,26 @@ from outcome import capture
 from octavo.store.errors import StoreUnavailable
 
 T = TypeVar("T")
+
+
+@asynccontextmanager
+async def time_limit(seconds: float) -> AsyncIterator[None]:
+    """Raise TimeoutError in the block after so many seconds; in asyncio.
+
+    trio-asyncio keeps a timer until its time, also one that was cancelled, and a timer keeps the
+    context in which it was set, with the request that is served there. This one has an empty one.
+    """
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(None) as timeout:
+
+        def expire() -> None:
+            timeout.reschedule(loop.time())
+
+        timer = loop.call_later(seconds, expire, context=Context())
+        try:
+            yield
+        finally:
+            timer.cancel()
 
 
 class Bridge:

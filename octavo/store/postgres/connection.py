@@ -5,7 +5,6 @@ limits are set by statements: for the session, where a statement is a transactio
 again by the statement that begins a transaction. Each connection is checked once.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
@@ -13,6 +12,7 @@ import asyncpg  # type: ignore[import-untyped]
 
 from octavo.store import identifiers
 from octavo.store.errors import StoreUnavailable
+from octavo.store.postgres.bridge import time_limit
 
 CONNECT_SECONDS = 5.0
 # Enforced by the server. A timer of the client for each statement would cost more than many
@@ -85,7 +85,7 @@ async def connect(url: str, *, statement_seconds: float = STATEMENT_SECONDS) -> 
     """
     asked = {"default_transaction_isolation": ISOLATION, **limits(statement_seconds)}
     # A pooler accepts a connection at once, and its first statement waits for a session.
-    async with asyncio.timeout(CONNECT_SECONDS):
+    async with time_limit(CONNECT_SECONDS):
         # Poolers keep these two, and refuse others.
         given = {"application_name": "octavo", "timezone": "UTC"}
         connection = await asyncpg.connect(url, server_settings=given)

@@ -11,7 +11,7 @@ import trio
 from octavo.store.errors import StatementInvalid, StoreUnavailable
 from octavo.store.fair_turns import FairTurns, working_for
 from octavo.store.migrations import NEWEST, shipped
-from octavo.store.postgres.bridge import Bridge, open_bridge, ungrouped
+from octavo.store.postgres.bridge import Bridge, open_bridge, time_limit, ungrouped
 from octavo.store.postgres.connection import (
     Connections,
     PooledConnection,
@@ -127,7 +127,7 @@ class PostgresStore:
     async def _repeat(self, script: Script[T], *, reading: bool) -> T:
         attempt = _Attempt()
         try:
-            async with asyncio.timeout(WRITE_SECONDS):
+            async with time_limit(WRITE_SECONDS):
                 for number in count(2):
                     try:
                         if reading and is_single_statement(script):
@@ -268,7 +268,7 @@ class PostgresStore:
 async def _roll_back(connection: PooledConnection) -> bool:
     """Roll back; return whether the connection can be used again."""
     try:
-        async with asyncio.timeout(ROLLBACK_SECONDS):
+        async with time_limit(ROLLBACK_SECONDS):
             await connection.execute("ROLLBACK")
     except FAILURES:
         return False
