@@ -453,16 +453,23 @@ def recent(
     async def read_recent(
         transaction: Transaction,
     ) -> tuple[list[Revision], RecentPlace | None]:
-        found = await heads_from(transaction, place, limit + 1)
+        return await page_from(transaction, place)
+
+    async def page_from(
+        transaction: Transaction, begin: RecentPlace
+    ) -> tuple[list[Revision], RecentPlace | None]:
+        found = await heads_from(transaction, begin, limit + 1)
         page = found[:limit]
-        top = page[0].position if place.begins_round and page else place.top
+        top = page[0].position if begin.begins_round and page else begin.top
         if len(found) > limit:
             last = page[-1]
-            return page, RecentPlace(last.position, last.file_id, place.floor, top)
+            return page, RecentPlace(last.position, last.file_id, begin.floor, top)
         # A round of one page is as of one moment.
-        if not place.begins_round and await heads_from(transaction, newest_above(top), 1):
-            return page, newest_above(top)
-        return page, None
+        if begin.begins_round or not await heads_from(transaction, newest_above(top), 1):
+            return page, None
+        # An empty page would be taken for the last one.
+        again = newest_above(top)
+        return (page, again) if page else await page_from(transaction, again)
 
     async def heads_from(transaction: Transaction, begin: RecentPlace, most: int) -> list[Revision]:
         found: list[Revision] = []

@@ -40,6 +40,8 @@ class Reader:
         script = files.recent(VAULT, state, prefix, self.place, limit, within)
         page, self.place = await self._notebook.store.read_much(script)
         assert len(page) <= limit
+        # An empty page would be taken for the last one.
+        assert page or self.place is None
         assert sorted(page, key=place_in_order) == page
         self.pages.append([each.file_id for each in page])
 
@@ -85,6 +87,15 @@ class ChangedFiles:
         assert reader.pages == [
             ["f8", "f7", "f6", "f5"], ["f4", "f3", "f2", "f1"], ["f8", "f0"],
         ]  # fmt: skip
+
+    async def test_page_is_not_empty_because_its_last_file_has_changed(
+        self, notebook: Notebook
+    ) -> None:
+        reader = Reader(notebook, 8)
+        await reader.turn()
+        await notebook.write("f0", "changed")
+        await reader.rest(1)
+        assert reader.pages[1:] == [["f0"]]
 
     async def test_one_page_needs_no_other(self, notebook: Notebook) -> None:
         reader = Reader(notebook, 9)
