@@ -1,9 +1,11 @@
 """The components of the service below HTTP, each under supervision."""
 
 import logging
+import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import _lru_cache_wrapper, partial
 from typing import TYPE_CHECKING
 
 import trio
@@ -188,6 +190,7 @@ def add_components(
             caches: list[Cache] = [cache, searched, texts.cache, *publishing.caches]
             for each in caches:
                 each.drop_unused()
+            forget_arguments()
 
     retention = retention_job(store, settings, life)
 
@@ -300,6 +303,17 @@ def add_components(
         authorization=_authorization(settings, store, credentials, attempts, audit),
         mcp_write=settings.mcp_write,
     )
+
+
+def forget_arguments() -> None:
+    """Forget what functions remember of their arguments: parts of texts, paths and queries."""
+    for name, module in [*sys.modules.items()]:
+        if name.startswith("octavo."):
+            for each in [*vars(module).values()]:
+                # Those without a limit remember what was loaded.
+                if isinstance(each, _lru_cache_wrapper) and each.cache_parameters()["maxsize"]:
+                    each.cache_clear()
+    re.purge()
 
 
 def _authorization(

@@ -1,5 +1,7 @@
 """The components as a server connects them."""
 
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ import trio
 from octavo.actors.core import Supervisor
 from octavo.actors.jobs.indexing import catch_up
 from octavo.actors.workspace.messages import Push
+from octavo.documents import DocumentCache
+from octavo.http.server.target import read_target
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
@@ -22,6 +26,11 @@ from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.identity import AccountId, FileId, MutationId, RevisionId, WorkspaceId
 from octavo.model.search import finders_of, parse_query, ranked
+from octavo.publishing.reading import PublishedReading
+from octavo.publishing.renderings import Renderings
+from octavo.publishing.sites import Sites
+from octavo.search.searched_texts import SearchedTexts
+from octavo.service import components
 from octavo.service.attachments import open_blob_folders
 from octavo.service.components import Components, add_components
 from octavo.service.engine import open_engine
@@ -57,8 +66,10 @@ def head_in(receipt: Receipt) -> frozenset[RevisionId]:
     return frozenset({receipt.outcomes[0].head.revision_id})
 
 
-async def test_texts_that_are_held_are_forgotten_when_a_file_is_purged(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path)
+@asynccontextmanager
+async def running(folder: Path) -> AsyncIterator[Components]:
+    """The components of a server, with an account and a workspace."""
+    settings = Settings(data_dir=folder)
     async with open_engine(settings, serving=True) as engine:
         folders, legal = await open_blob_folders(settings), await read_legal(settings)
         root = Supervisor("octavo")
@@ -67,20 +78,54 @@ async def test_texts_that_are_held_are_forgotten_when_a_file_is_purged(tmp_path:
             async with root.running():
                 await parts.store.write(add_ann)
                 await parts.store.write(create(VAULT, "Vault", ANN, 0))
-                head = await push(parts, CreateFile(NOTE, "a.md", note_text("tide")))
-                script = candidates([VAULT], parse_query("tide"), None)
-                assert await catch_up(parts.store, WORDS, [VAULT])
-                found = await parts.store.read(script)
-                best = ranked(found.candidates, finders_of(parse_query("tide")))
-                parts.searched.keep_found(best, parts.searched.generation)
-                assert len(parts.searched.contents) == 1
-                await parts.texts.read(VAULT, NOTE)
-                assert len(parts.texts.cache.contents) == 1
-                await push(parts, DeleteFile(NOTE, head_in(head)))
-                assert len(parts.searched.contents) == len(parts.texts.cache.contents) == 1
-                await push(parts, PurgeFile(NOTE))
-                assert not parts.searched.contents
-                assert not parts.texts.cache.contents
+                yield parts
+
+
+async def until(met: Callable[[], bool]) -> None:
+    """Wait for what nobody announces."""
+    while not met():  # noqa: ASYNC110
+        await trio.sleep(0.02)
+
+
+async def test_texts_that_are_held_are_forgotten_when_a_file_is_purged(tmp_path: Path) -> None:
+    async with running(tmp_path) as parts:
+        head = await push(parts, CreateFile(NOTE, "a.md", note_text("tide")))
+        script = candidates([VAULT], parse_query("tide"), None)
+        assert await catch_up(parts.store, WORDS, [VAULT])
+        found = await parts.store.read(script)
+        best = ranked(found.candidates, finders_of(parse_query("tide")))
+        parts.searched.keep_found(best, parts.searched.generation)
+        assert len(parts.searched.contents) == 1
+        await parts.texts.read(VAULT, NOTE)
+        assert len(parts.texts.cache.contents) == 1
+        await push(parts, DeleteFile(NOTE, head_in(head)))
+        assert len(parts.searched.contents) == len(parts.texts.cache.contents) == 1
+        await push(parts, PurgeFile(NOTE))
+        assert not parts.searched.contents
+        assert not parts.texts.cache.contents
+
+
+async def test_nothing_that_is_not_used_any_more_stays_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(components, "UNUSED_SECONDS", 0.05)
+    async with running(tmp_path) as parts:
+        await push(parts, CreateFile(NOTE, "a.md", note_text("tide")))
+        await parts.texts.read(VAULT, NOTE)
+        read_target(b"/api/search?q=tide")
+        assert parts.texts.cache.contents
+        await until(lambda: not parts.texts.cache.contents)
+        await until(lambda: not read_target.cache_info().currsize)
+
+
+async def test_every_cache_has_its_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(components, "UNUSED_SECONDS", 0.05)
+    kinds = {ContentCache, SearchedTexts, DocumentCache, Renderings, Sites, PublishedReading}
+    dropped: set[type] = set()
+    for kind in kinds:
+        monkeypatch.setattr(kind, "drop_unused", lambda self: dropped.add(type(self)))
+    async with running(tmp_path):
+        await until(lambda: dropped == kinds)
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -5,7 +5,8 @@ All errors are reported together, each with a JSON pointer (RFC 6901): ``/query/
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -19,8 +20,8 @@ from octavo.http.contract.router import parameters_of
 
 Errors = list[tuple[str, str]]
 
-_REMEMBERED = 64
-"""Query strings of an operation whose models are kept."""
+_REMEMBERED = 2048
+"""Query strings whose models are kept."""
 _REMEMBERED_LENGTH = 64
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
@@ -43,7 +44,6 @@ class Parameters:
         "_headers",
         "_names",
         "_path",
-        "_queries",
         "_query",
         "_read",
         "_remembers",
@@ -55,8 +55,6 @@ class Parameters:
         self._names = parameters_of(operation.path)
         self._path = operation.path_model
         self._query = operation.query_model
-        # The models of short queries: few differ, and models are frozen.
-        self._queries: dict[bytes, object] = {}
         fields_of_query = {} if self._query is None else self._query.model_fields
         # Not those with secrets.
         self._remembers = all(field.repr for field in fields_of_query.values())
@@ -90,17 +88,13 @@ class Parameters:
                 )
             except ValidationError as refused:
                 errors += _errors("path", refused)
-        known = self._queries.get(query) if query else None
+        known = None
+        if query and self._query and self._remembers and len(query) <= _REMEMBERED_LENGTH:
+            known = _short_query(self, query)
         if known is not None:
             found["query"] = known
         elif query:
-            given = read_query(query, errors, self._read)
-            if self._query is not None:
-                _validate("query", self._query, given, found, errors)
-                if not errors and self._remembers and len(query) <= _REMEMBERED_LENGTH:
-                    self._remember(query, found["query"])
-            else:
-                errors += [(pointer(("query", n)), _MESSAGES["extra_forbidden"]) for n in given]
+            self.read_query(query, found, errors)
         elif self._without_query is not None:
             found["query"] = self._without_query
         elif self._query is not None:
@@ -111,10 +105,13 @@ class Parameters:
             raise InvalidRequest(errors=errors[:MAX_LISTED])
         return found
 
-    def _remember(self, query: bytes, model: object) -> None:
-        if len(self._queries) >= _REMEMBERED:
-            self._queries.clear()
-        self._queries[query] = model
+    def read_query(self, query: bytes, found: dict[str, object], errors: Errors) -> None:
+        """Add the model of a query to what was ``found``, or what is wrong to ``errors``."""
+        given = read_query(query, errors, self._read)
+        if self._query is not None:
+            _validate("query", self._query, given, found, errors)
+        else:
+            errors += _unknown(given)
 
     def _check_headers(
         self,
@@ -139,6 +136,16 @@ class Parameters:
             )
         except ValidationError as refused:
             errors += _errors("headers", refused)
+
+
+# Few differ, and models are frozen.
+@lru_cache(maxsize=_REMEMBERED)
+def _short_query(parameters: Parameters, query: bytes) -> object | None:
+    """Return the model of a query; None for one that is refused."""
+    found: dict[str, object] = {}
+    errors: Errors = []
+    parameters.read_query(query, found, errors)
+    return None if errors else found["query"]
 
 
 def _if_valid(model: type[BaseModel]) -> BaseModel | None:
@@ -199,6 +206,18 @@ def read_query(query: bytes, errors: Errors, only: frozenset[str] | None = None)
             errors.append((pointer(("query", name)), "This occurs more than once."))
         given[name] = value
     return given
+
+
+def require_no_query(query: bytes) -> None:
+    """Raise `InvalidRequest` unless a query string is empty."""
+    errors: Errors = []
+    errors += _unknown(read_query(query, errors))
+    if errors:
+        raise InvalidRequest(errors=errors[:MAX_LISTED])
+
+
+def _unknown(given: Iterable[str]) -> Errors:
+    return [(pointer(("query", name)), _MESSAGES["extra_forbidden"]) for name in given]
 
 
 def _decoded(text: str) -> str:

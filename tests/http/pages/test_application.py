@@ -23,6 +23,7 @@ from octavo.http.contract.problems import NotFound, Problem, RateLimited
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages import pages
 from octavo.http.pages.application import FOREVER
+from octavo.http.pages.resubmission import Resubmissions
 from octavo.http.pages.static_files import shortened, static_file, style_sheet
 from octavo.http.server.asgi import Application, Event, Scope
 from octavo.templates import FOLDER, ICON, STYLE_SHEET
@@ -330,6 +331,35 @@ async def test_pages_can_be_started_again_and_a_start_that_fails_says_why() -> N
     lifespan = cast(Application, app)
     await lifespan({"type": "lifespan", "asgi": {"version": "3.0"}}, receive, send)
     assert sent[0] == {"type": "lifespan.startup.failed", "message": "the reason"}
+
+
+async def test_responses_to_forms_are_dropped_while_pages_are_served(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    began, ended = trio.Event(), trio.Event()
+
+    async def run(self: object) -> None:
+        began.set()
+        try:
+            await trio.sleep_forever()
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(Resubmissions, "run", run)
+    async with pages(
+        api_document="/api/openapi.json",
+        contract=document([ShelfOperations], title="Octavo", version="1"),
+        opens=closed,
+        reset_opens=closed,
+        perform=nobody,
+        now=no_time,
+        new_entropy=no_entropy,
+        stamps=form_stamps(),
+    ).test_app():
+        with trio.fail_after(5):
+            await began.wait()
+        assert not ended.is_set()
+    assert ended.is_set()
 
 
 async def test_api_page_links_have_targets(running: Running) -> None:
