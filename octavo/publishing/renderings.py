@@ -215,7 +215,7 @@ class Renderings:
         html = decompressed(made, "of a preview")
         # Each of both takes milliseconds for a long note.
         await trio.lowlevel.cancel_shielded_checkpoint()
-        return RenderedNote.from_json(from_json(html))
+        return RenderedNote.from_json(from_json(html, cache_strings="keys"))
 
     async def _make(self, source: TextSource, making: _Making) -> None:
         """Render a text for all who wait for it."""

@@ -36,7 +36,7 @@ StillValid = Callable[[], Awaitable[bool]]
 
 
 class _Message(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, cache_strings="keys")
 
     type: Literal["subscribe", "unsubscribe"]
     workspace_id: str = Field(pattern=_ID, alias="workspaceId")

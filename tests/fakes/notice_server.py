@@ -46,10 +46,12 @@ def cookie(made: SignedIn) -> tuple[bytes, bytes]:
     return (b"cookie", b"__Host-octavo=" + made.token.encode())
 
 
-def head(*headers: tuple[bytes, bytes], subprotocol: str | None = SUBPROTOCOL) -> bytes:
+def head(
+    *headers: tuple[bytes, bytes], subprotocol: str | None = SUBPROTOCOL, query: str = ""
+) -> bytes:
     """The request that opens the stream."""
     lines = [
-        b"GET %b HTTP/1.1" % PATH.encode(),
+        b"GET %b%b HTTP/1.1" % (PATH.encode(), f"?{query}".encode() if query else b""),
         b"host: notes.example",
         b"upgrade: websocket",
         b"connection: Upgrade",

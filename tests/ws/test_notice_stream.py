@@ -97,6 +97,16 @@ async def test_stream_is_not_opened(
     assert (record.operation, record.principal) == ("openSyncNotices", None)
 
 
+@pytest.mark.parametrize("query", ["x=1", "token", "%zz=1"])
+async def test_stream_takes_no_parameters(installation: Installation, query: str) -> None:
+    made, _ = await installation.account()
+    asked = head(cookie(made), FROM_HERE, subprotocol=SUBPROTOCOL, query=query)
+    response = await installation.refused(asked)
+    document = json.loads(response.body)
+    assert (response.status, document["code"]) == (400, "invalid_request")
+    assert document["errors"][0]["pointer"].startswith("/query")
+
+
 async def test_stream_is_not_opened_while_the_store_is_unavailable(
     installation: Installation,
 ) -> None:

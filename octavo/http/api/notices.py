@@ -13,6 +13,7 @@ from octavo.http.contract.call import Call, client_of
 from octavo.http.contract.contract_model import HeaderModel
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import Locked, Security, operation
+from octavo.http.contract.parameters import require_no_query
 from octavo.http.contract.prepared_response import WEBSOCKET_EVENTS, prepared_problem
 from octavo.http.contract.problems import (
     InsufficientScope,
@@ -179,6 +180,7 @@ class NoticeSocket:
     async def _admit(self, context: RequestContext) -> tuple[Extension, StreamCaller]:
         if not context.accepted:
             raise InvalidRequest(RULE)
+        require_no_query(context.scope["query_string"])
         extension = extension_of(context.scope)
         if extension is None:
             raise NoticesUnavailable
