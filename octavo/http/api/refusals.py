@@ -180,7 +180,7 @@ _TABLE = (
     _Row(
         413,
         "document_too_large",
-        "The update, or the document that it would produce, is too large.",
+        "The note, or the update of it, is too large.",
         "Repeating the request does not help. Keep the text, split it into several notes, and "
         "create these.",
     ),

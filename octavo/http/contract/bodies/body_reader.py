@@ -61,7 +61,7 @@ def _length(value: bytes, limit: int) -> int:
 
 def refuse_length(limit: int) -> NoReturn:
     """Raise the problem of a body that exceeds ``limit`` bytes."""
-    raise BodyTooLarge(f"The body may have at most {limit} bytes.")
+    raise BodyTooLarge(f"The body may have at most {limit:,} bytes.")
 
 
 def refuse_media_type(accepted: Iterable[str]) -> NoReturn:

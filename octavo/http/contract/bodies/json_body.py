@@ -75,7 +75,9 @@ class JsonBody(Generic[M]):
                 refuse_media_type(self.media_types)
             body = await whole_body(receive, self.limit)
         except BodyTooLarge as refused:
-            raise self.too_large(refused.detail) from None
+            if self.too_large is BodyTooLarge:
+                raise
+            raise self.too_large(f"{refused.detail} {self.too_large.remedy}") from None
         await check_count(body)
         if len(body) < SLICE_SIZE:
             return self.parse(body)

@@ -14,10 +14,10 @@ from octavo.http.api.file_schemas import (
     FileChangeSchema,
     WorkspaceFile,
 )
-from octavo.http.api.refusals import refusals_as_problems
+from octavo.http.api.refusals import NOTE_TOO_LARGE, refusals_as_problems
 from octavo.http.api.workspaces import WorkspaceList, WorkspaceSchema
 from octavo.http.contract.in_process import typed
-from octavo.http.contract.problems import BodyTooLarge, NotFound, Problem
+from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.long_texts import reservation
 from octavo.http.pages.notes.adding import add_image, at_free_path, chosen_image
 from octavo.http.pages.notes.differences import meanwhile
@@ -427,8 +427,8 @@ def _trouble(problem: Problem) -> Trouble:
     """Return why a note was refused, beside the field that is the reason."""
     trouble = trouble_of(problem)
     of_path = {"invalid_path", "path_conflict", "invalid_graph"}
-    of_text = {"unrenderable_note", "invalid_content", "document_too_large"}
-    if problem.code == BodyTooLarge.code:
+    of_text = {"unrenderable_note", "invalid_content"}
+    if problem.code == NOTE_TOO_LARGE.code:
         return replace(trouble, text="", fields={"text": _TOO_LONG})
     if problem.code in of_path:
         return replace(trouble, text="", fields={"path": trouble.text})

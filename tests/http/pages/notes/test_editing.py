@@ -706,6 +706,37 @@ async def test_image_of_the_form_is_inserted_and_the_page_says_so(
     assert "![cup](attachments/cup.png)" in ann.text
 
 
+@pytest.mark.parametrize("page", ["new", "edit"])
+async def test_text_whose_json_is_too_long_is_refused_in_words(
+    ann: PageReader, vault: Vault, page: str
+) -> None:
+    note = await vault.write(ann, "Tea", "Green.")
+    places = {"new": (f"{vault.base}/new", "Create the note"), "edit": (f"{note}/edit", "Save")}
+    form = await ann.form_at(*places[page])
+    # Each of the characters takes six bytes there.
+    fields = {**form.fields, "path": "Tea.md", "text": "\x01" * 1_500_000}
+    cookie = "; ".join(f"{name}={value}" for name, value in ann.cookies.items())
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        given = {**scope, "http_version": "1.1", "scheme": "http"}
+        await cast("Application", vault.house.app)(given, receive, send)
+
+    response = await ask(
+        application,
+        "POST",
+        form.action,
+        headers=[
+            (b"origin", ORIGIN.encode()),
+            (b"cookie", cookie.encode()),
+            (b"content-type", b"multipart/form-data; boundary=b"),
+        ],
+        body=[PART + f'{name}"\r\n\r\n{value}\r\n'.encode() for name, value in fields.items()]
+        + [b"--b--\r\n"],
+    )
+    assert response.status == 413
+    assert b"a note may have 2 MB. Split it into several notes." in response.body
+
+
 async def test_image_that_is_too_large_is_refused_in_words(ann: PageReader, vault: Vault) -> None:
     png = encoded(picture((20, 10)), "PNG") + bytes(MAX_BYTES)
     await ann.open(f"{vault.base}/new?text=Look")
