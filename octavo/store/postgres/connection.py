@@ -88,7 +88,10 @@ async def connect(url: str, *, statement_seconds: float = STATEMENT_SECONDS) -> 
     async with time_limit(CONNECT_SECONDS):
         # Poolers keep these two, and refuse others.
         given = {"application_name": "octavo", "timezone": "UTC"}
-        connection = await asyncpg.connect(url, server_settings=given)
+        # Without timers of statements, which would keep requests as those of `time_limit` did.
+        connection = await asyncpg.connect(
+            url, server_settings=given, max_cached_statement_lifetime=0
+        )
         try:
             await connection.execute("; ".join(f"SET {name} = {asked[name]}" for name in asked))
             await connection.set_type_codec(
