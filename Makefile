@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
-# Seconds for which each database is used.
+# Seconds of use of each database, after a warm-up of a quarter of them.
 SOAK ?= 480
 
 .DEFAULT_GOAL := help
@@ -70,7 +70,7 @@ siege: dev ## kill, mislead, overload and probe the real server for more than ha
 	@OCTAVO_OVERLOAD_SECONDS=20 $(BIN)/pytest -q -n 0 tests/e2e/overload $(ARGS)
 	@OCTAVO_OVERLOAD_SECONDS=20 $(BIN)/python -m tests.e2e.overload.report
 
-soak: dev ## use and empty the real server for 20 minutes: nothing may be left
+soak: dev ## use the real server for 20 minutes, delete everything, and see that nothing is left
 	@OCTAVO_SOAK_SECONDS=$(SOAK) $(BIN)/pytest -q -n 0 -s tests/e2e/soak $(ARGS)
 
 screenshots: dev ## write pictures of every page to build/screenshots
