@@ -270,11 +270,8 @@ def _successes(each: Operation, schemas: Schemas, example: object) -> dict[str, 
 
 
 def _streamed(media_type: str) -> Json:
-    """Return the schema of a stream: text, a JSON document or bytes."""
-    if media_type == _JSON:
-        return {"type": "object"}
-    text = media_type.startswith("text/") or media_type.endswith("ndjson")
-    return {"type": "string"} if text else {**BYTES}
+    """Return the schema of a stream: a JSON document or bytes, which text is here, too."""
+    return {"type": "object"} if media_type == _JSON else {**BYTES}
 
 
 def _refusals(each: Operation) -> dict[str, Json]:

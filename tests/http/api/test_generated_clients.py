@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from octavo.http.api.registry import contract_document
+from octavo.http.contract.bodies.raw_body import BYTES
 
 Json = dict[str, Any]
 
@@ -68,3 +69,12 @@ def test_every_body_has_a_schema() -> None:
         returned = [each.get("content", {}) for each in operation["responses"].values()]
         for content in (given, *returned):
             assert all(each.get("schema") for each in content.values()), operation["operationId"]
+
+
+def test_everything_but_json_and_pages_is_bytes() -> None:
+    for operation in OPERATIONS:
+        for response in operation["responses"].values():
+            for media_type, content in response.get("content", {}).items():
+                if not media_type.endswith("json") or media_type.endswith("ndjson"):
+                    bytes_or_page = "text/html" in media_type or content["schema"] == BYTES
+                    assert bytes_or_page, (operation["operationId"], media_type)

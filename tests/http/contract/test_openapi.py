@@ -137,7 +137,7 @@ def test_success_has_its_headers_and_its_content() -> None:
     assert "content" not in responses["304"]
     assert "content" not in entry("removeShelf")["responses"]["204"]
     assert entry("stream")["responses"]["200"]["content"] == {
-        "text/plain": {"schema": {"type": "string"}}
+        "text/plain": {"schema": {"type": "string", "format": "binary"}}
     }
 
 

@@ -70,7 +70,7 @@ def test_operation_shows_body_and_responses_with_their_members() -> None:
 def test_streamed_response_shows_its_media_type_and_its_type() -> None:
     [response] = entry("stream").responses
     assert (response.media_types, response.members) == (("text/plain",), ())
-    assert response.type == (TextPart("string"),)
+    assert response.type == (TextPart("string (binary)"),)
 
 
 @pytest.mark.parametrize("declared", contract_of(GROUPS), ids=lambda each: each.id)
