@@ -74,7 +74,7 @@ class ExportIncomplete(ClientError):
     """
 
     def __init__(self, size: int, paths: Sequence[str]) -> None:
-        super().__init__(f"the export lacks {len(paths)} images that the server can't read")
+        super().__init__(f"the export lacks images that the server can't read: {len(paths)}")
         self.size = size
         self.paths = paths
 

@@ -67,7 +67,7 @@ def _lines(text: str) -> int:
 
 def _characters_of(text: str, first: int, last: int | None, lines: int) -> tuple[int, int]:
     if first > lines:
-        raise ValueError(f"The note has only {lines} lines: first_line is too large.")
+        raise ValueError(f"The note ends at line {lines}: first_line is too large.")
     if last is not None and last < first:
         raise ValueError("last_line must not be before first_line.")
     begin = 0

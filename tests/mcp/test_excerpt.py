@@ -35,7 +35,7 @@ def test_lines_are_chosen(
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ({"first_line": 4}, "has only 3 lines"),
+        ({"first_line": 4}, "ends at line 3"),
         ({"first_line": 2, "last_line": 1}, "must not be before"),
         ({"start": 15}, "ends at character 14:"),
         ({"first_line": 1, "start": 3}, "not both"),

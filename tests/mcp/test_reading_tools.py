@@ -249,7 +249,7 @@ async def test_failure_tells_a_model_what_to_do(
 async def test_invalid_part_of_a_note_is_explained(api: NotesApi, reader: McpClient) -> None:
     note = await api.note("a.md", "one\ntwo")
     said = await reader.refusal("read_note", note_id=id_of(note), first_line=3)
-    assert said == "The note has only 2 lines: first_line is too large."
+    assert said == "The note ends at line 2: first_line is too large."
     said = await reader.refusal("read_note", note_id=id_of(note), revision_id="head")
     assert "note_history" in said
     said = await reader.refusal("recent_changes", workspace_id=api.workspace_id, cursor="a")

@@ -31,7 +31,7 @@ class TooManyLinks(DomainError):
 
     def __init__(self, maximum: int) -> None:
         super().__init__(
-            f"The workspace has {maximum} live links, the most that it may have: revoke one first."
+            f"The workspace has as many live links as it may have, {maximum:,}: revoke one first."
         )
 
 

@@ -355,7 +355,7 @@ async def test_maximum_number_of_links_is_said(ann: PageReader, links: str) -> N
     await ann.open(f"{links}/new")
     page = await ann.submit("Create the link", path=NOTE)
     assert ann.status == 422
-    assert f"{MAXIMUM} live links" in page.alerts[0]
+    assert f"as many live links as it may have, {MAXIMUM}:" in page.alerts[0]
 
 
 async def test_person_who_may_not_publish_is_told_so(

@@ -106,7 +106,7 @@ def invalid_request(error: ValidationError, document: object, what: str) -> Inva
     more = len(errors) - MAX_LISTED
     return InvalidRequest(
         f"{what} does not match the API document."
-        + (f" {more} more faults are not listed." if more > 0 else ""),
+        + (f" Faults that are not listed: {more}." if more > 0 else ""),
         errors=errors[:MAX_LISTED],
     )
 
