@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import NamedTuple, cast
 
 from octavo.http.pages.schema_text import (
@@ -24,8 +25,10 @@ _SECURITY = {
 }
 _ANYBODY = "anybody"
 _COMMON_PARAMETERS = "#/components/parameters/"
+_RESPONSES = "#/components/responses/"
 _METHODS = ("get", "post", "put", "patch", "delete")
 _CODE = re.compile(r"(`+)(.+?)\1")
+_LISTED_CODE = re.compile(r"^- `(\w+)`:", re.MULTILINE)
 
 
 class Span(NamedTuple):
@@ -37,13 +40,17 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A body or a response: its media types, its type, and the members of an object."""
+    """A body or a response: its media types, its type, and the members of an object.
+
+    The description of a response is the phrase of its status. ``codes`` are those of its problems.
+    """
 
     description: str
     media_types: tuple[str, ...]
     type: tuple[TextPart, ...]
     members: tuple[Member, ...]
     status: str = ""
+    codes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +93,7 @@ class Shape:
 class Reference:
     """The content of the page: the operations by tag, and the schemas that they refer to.
 
-    ``server_codes`` are those of the server, which has refused the request before an operation.
+    ``server_codes`` are those that the server may respond with instead of any operation.
     """
 
     title: str
@@ -104,20 +111,25 @@ def reference(document: Mapping[str, object]) -> Reference:
     schemas = components["schemas"]
     tags: dict[str, list[OperationEntry]] = {}
     paths = cast("Mapping[str, Mapping[str, Schema]]", document["paths"])
-    for path, methods in paths.items():
-        for method in _METHODS:
-            if method in methods:
-                operation = methods[method]
-                tag = cast("Sequence[str]", operation["tags"])[0]
-                entry = _operation(method.upper(), path, operation, schemas)
-                tags.setdefault(tag, []).append(entry)
+    operations = [
+        (path, method, methods[method])
+        for path, methods in paths.items()
+        for method in _METHODS
+        if method in methods
+    ]
+    shared = {f"{_RESPONSES}{name}": each for name, each in components.get("responses", {}).items()}
+    common = _common([_responses(operation) for _, _, operation in operations])
+    others = {name: each for name, each in shared.items() if name not in common}
+    for path, method, operation in operations:
+        tag = cast("Sequence[str]", operation["tags"])[0]
+        entry = _operation(method.upper(), path, operation, schemas, others)
+        tags.setdefault(tag, []).append(entry)
     shapes = [_shape(name, schemas[name]) for name in sorted(schemas)]
-    common = components.get("responses", {}).values()
     return Reference(
         info["title"],
         info["version"],
         info.get("description", ""),
-        [code for each in common for code in _codes(each)],
+        [code for name, each in shared.items() if name in common for code in _codes(each)],
         tags,
         shapes,
     )
@@ -135,16 +147,35 @@ def spans(text: str) -> Iterator[Span]:
         yield Span(text[at:], code=False)
 
 
+def _responses(operation: Schema) -> Mapping[str, Schema]:
+    return cast("Mapping[str, Schema]", operation["responses"])
+
+
+def _common(operations: Sequence[Mapping[str, Schema]]) -> set[str]:
+    """Return the references to responses whose status every operation has."""
+    statuses = set(operations[0]).intersection(*operations) if operations else set()
+    return {
+        str(each["$ref"])
+        for responses in operations
+        for status, each in responses.items()
+        if "$ref" in each and status in statuses
+    }
+
+
 def _operation(
-    method: str, path: str, operation: Schema, schemas: Mapping[str, Schema]
+    method: str,
+    path: str,
+    operation: Schema,
+    schemas: Mapping[str, Schema],
+    shared: Mapping[str, Schema],
 ) -> OperationEntry:
     body = cast("Schema | None", operation.get("requestBody"))
-    # Responses common to all operations are described once.
     responses = {
-        status: each
-        for status, each in cast("Mapping[str, Schema]", operation["responses"]).items()
-        if "$ref" not in each
+        status: shared.get(str(each.get("$ref")), each)
+        for status, each in _responses(operation).items()
     }
+    # Responses common to all operations are described once.
+    responses = {status: each for status, each in responses.items() if "$ref" not in each}
     content = {status: _content(each, schemas, status) for status, each in responses.items()}
     rate = operation.get("x-rate-class")
     return OperationEntry(
@@ -194,12 +225,15 @@ def _content(part: Schema, schemas: Mapping[str, Schema], status: str = "") -> C
     described = [each["schema"] for each in by_type.values() if "schema" in each]
     schema = cast("Schema", described[0]) if described else {}
     shape = shape_of(schema)
+    description = str(part.get("description", ""))
+    codes = tuple(_LISTED_CODE.findall(description)) if status else ()
     return Content(
-        description=str(part.get("description", "")),
+        description=HTTPStatus(int(status)).phrase if codes else description,
         media_types=tuple(by_type),
         type=type_of(schema) if schema else (),
         members=members_of(schema if shape is None else schemas[shape]),
         status=status,
+        codes=codes,
     )
 
 

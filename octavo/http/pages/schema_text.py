@@ -119,7 +119,8 @@ def _object(schema: Schema) -> Iterator[TextPart]:
 
 
 def _plain(schema: Schema) -> str:
-    name = str(schema.get("type", "anything"))
+    kind = schema.get("type", "anything")
+    name = kind if isinstance(kind, str) else " or ".join(cast("Sequence[str]", kind))
     notes = [str(schema[name]) for name in ("format", "contentEncoding") if name in schema]
     notes += [bound for bound in (_bound(schema, *each) for each in _BOUNDS) if bound]
     # A format describes the pattern already.

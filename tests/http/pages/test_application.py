@@ -17,6 +17,7 @@ from quart.typing import TestAppProtocol as Running
 from quart_trio import QuartTrio
 
 from octavo.http.api.metering import DownloadLimit
+from octavo.http.api.registry import contract_document
 from octavo.http.api.service import ServiceOperations
 from octavo.http.contract.openapi import document
 from octavo.http.contract.problems import NotFound, Problem, RateLimited
@@ -270,6 +271,11 @@ async def test_problem_page_has_a_meaning_and_a_remedy(running: Running) -> None
     assert f"<h2>What to do</h2>\n<p>{NotFound.remedy}</p>" in shown
 
 
+async def test_long_code_may_be_broken_after_underscores(running: Running) -> None:
+    _, _, text = await ask(running, "/problems/not_found")
+    assert "<h1>not_<wbr>found</h1>" in text
+
+
 async def test_problem_page_without_a_remedy_mentions_none(running: Running) -> None:
     status, _, text = await ask(running, "/problems/unexplained")
     assert (status, "What to do" in text) == (200, False)
@@ -298,6 +304,24 @@ async def test_api_page_escapes_the_words_of_the_contract() -> None:
         _, _, text = await ask(app, "/api/docs")
     assert "&lt;b&gt;Octavo&lt;/b&gt; API" in text
     assert "<b>" not in text
+
+
+async def test_api_page_shows_no_markup_and_no_empty_list() -> None:
+    async with pages(
+        api_document="/api/openapi.json",
+        contract=contract_document(),
+        opens=closed,
+        reset_opens=closed,
+        perform=nobody,
+        now=no_time,
+        new_entropy=no_entropy,
+        stamps=form_stamps(),
+    ).test_app() as app:
+        _, _, text = await ask(app, "/api/docs")
+    assert "`" not in text
+    assert "[&#39;" not in text
+    assert re.search(r"<h4>Response 400 Bad Request <span", text)
+    assert not re.search(r"<ul[^>]*>\s*</ul>", text)
 
 
 async def test_pages_can_be_started_again_and_a_start_that_fails_says_why() -> None:

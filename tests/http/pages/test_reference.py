@@ -2,6 +2,7 @@
 
 import pytest
 
+from octavo.http.api.registry import contract_document
 from octavo.http.api.service import ServiceOperations
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
@@ -15,7 +16,7 @@ from octavo.http.pages.reference import (
     reference,
     spans,
 )
-from octavo.http.pages.schema_text import TextPart
+from octavo.http.pages.schema_text import TextPart, type_of
 from octavo.http.server import SERVER_PROBLEMS
 from tests.fakes.example_contract import ShelfOperations
 
@@ -83,8 +84,33 @@ def test_operation_lists_its_refusals(declared: Operation) -> None:
 
 
 def test_refusals_of_the_server_are_listed_once() -> None:
-    own = {"request_timeout", "too_many_connections"}
+    own = {"request_timeout", "too_many_connections", "websocket_version"}
     assert set(made().server_codes) == {each.code for each in SERVER_PROBLEMS} - own
+
+
+def test_refusals_of_the_server_to_some_operations_are_listed_there() -> None:
+    entries = [each for tag in reference(contract_document()).tags.values() for each in tag]
+    refused = RefusalEntry("426", ("websocket_version",))
+    assert [each.id for each in entries if refused in each.refusals] == ["openSyncNotices"]
+
+
+def test_errors_in_the_format_of_a_protocol_have_the_phrase_and_the_codes() -> None:
+    entries = [each for tag in reference(contract_document()).tags.values() for each in tag]
+    [refused] = [
+        response
+        for each in entries
+        if each.id == "serveMcp"
+        for response in each.responses
+        if response.status == "400"
+    ]
+    assert refused.description == "Bad Request"
+    assert refused.codes == ("invalid_request", "mcp_message_refused")
+    assert refused.media_types == ("application/json", "application/problem+json")
+
+
+def test_type_of_several_kinds_joins_them() -> None:
+    kinds = type_of({"type": ["string", "integer", "null"]})
+    assert kinds == (TextPart("string or integer or null"),)
 
 
 def test_refusals_of_one_status_are_together() -> None:
