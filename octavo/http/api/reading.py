@@ -81,7 +81,8 @@ class ListQuery(PageQuery):
     order: Literal["path", "recent"] = "path"
     """``path``: a file that is moved while the pages are read may be left out, or be listed twice.
     ``recent``: the file that changed last first. If files change while the pages are read, more
-    pages list these again after the others: together they have every file, some of them twice.
+    pages list these again after the others: together they have every file that exists all the
+    while, some of them twice. A page may be shorter than ``limit``: only ``next: null`` is the end.
     """
 
 
