@@ -265,7 +265,7 @@ async def test_contradiction_is_shown_and_finished_by_the_person(
     assert await vault.texts() == {"Tea.md": "Steep 2 to 4 minutes.\n"}
 
 
-@pytest.mark.parametrize(("count", "more"), [(25, "are 5 more places"), (21, "is one more place")])
+@pytest.mark.parametrize(("count", "more"), [(25, "5 more places"), (21, "one more place")])
 async def test_contradictions_are_named_by_their_headings_and_counted(
     ann: PageReader, vault: Vault, count: int, more: str
 ) -> None:
@@ -277,7 +277,7 @@ async def test_contradictions_are_named_by_their_headings_and_counted(
     assert f"{count} places need" in ann.text
     assert ">Part 19</strong>" in ann.text
     assert ">Part 20</strong>" not in ann.text
-    assert f"There {more} than this page shows." in ann.text
+    assert f"This page leaves out {more}." in ann.text
 
 
 async def test_contradicting_text_is_kept_as_a_copy(ann: PageReader, vault: Vault) -> None:
