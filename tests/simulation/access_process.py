@@ -213,6 +213,7 @@ class AccessProcess(BareProcess):
             "path": PATH,
             "client": ("192.0.2.1", 1),
             "headers": [*headers, (b"origin", ORIGIN.encode())],
+            "query_string": b"",
             "subprotocols": [SUBPROTOCOL],
             "extensions": {EXTENSION: exchange, "websocket.http.response": {}},
         }
