@@ -403,7 +403,8 @@ _TOOLS = (
     Tool(
         "recent_changes",
         "List recent changes",
-        "List the notes of a workspace that changed last, newest first, including deleted ones.",
+        "List the notes of a workspace that changed last, newest first, including deleted ones. "
+        "A note that changes while you page is on the first page again, and on no other.",
         record(workspace_id=WORKSPACE_ID, cursor=_CURSOR),
         _listed(
             "changes",
