@@ -212,7 +212,19 @@ def keep_programs(patch: pytest.MonkeyPatch) -> None:
 
 def remove_programs_that_notes_name(patch: pytest.MonkeyPatch) -> None:
     """Whether a revision refers to a program is not looked at."""
-    patch.setattr(oauth_programs, "_REFERENCES", oauth_programs._REFERENCES[:1])
+
+    def expire(before: int) -> Script[bool]:
+        async def delete(transaction: Transaction) -> bool:
+            await transaction.execute(
+                "DELETE FROM oauth_programs WHERE ended_at < $1"
+                " AND NOT EXISTS (SELECT 1 FROM oauth_grants WHERE program = number)",
+                before,
+            )
+            return False
+
+        return delete
+
+    patch.setattr(oauth_programs, "expire", expire)
 
 
 def forget_the_month_before(patch: pytest.MonkeyPatch) -> None:

@@ -47,11 +47,13 @@ _MARK_ENDED = f"""
         SELECT number FROM oauth_programs WHERE ended_at IS NULL AND NOT {_HAS_GRANT} LIMIT $2
     )
 """
-_REFERENCES = (
-    _HAS_GRANT,
-    "EXISTS (SELECT 1 FROM files WHERE program = oauth_programs.number)",
-    "EXISTS (SELECT 1 FROM revisions WHERE program = oauth_programs.number)",
-)
+_EXPIRE = f"""
+    DELETE FROM oauth_programs WHERE number IN (
+        SELECT number FROM oauth_programs WHERE ended_at < $1 AND NOT {_HAS_GRANT}
+        AND NOT EXISTS (SELECT 1 FROM files WHERE program = oauth_programs.number)
+        AND NOT EXISTS (SELECT 1 FROM revisions WHERE program = oauth_programs.number) LIMIT $2
+    ) RETURNING client
+"""
 
 
 class RecordedProgram(NamedTuple):
@@ -136,13 +138,7 @@ def expire(ended_before: int) -> Script[bool]:
     """
 
     async def delete_programs(transaction: Transaction) -> bool:
-        rows = await transaction.fetch_all(
-            "DELETE FROM oauth_programs WHERE number IN (SELECT number FROM oauth_programs"
-            f" WHERE ended_at < $1 AND NOT ({' OR '.join(_REFERENCES)}) LIMIT $2)"
-            " RETURNING client",
-            ended_before,
-            MAX_ROWS,
-        )
+        rows = await transaction.fetch_all(_EXPIRE, ended_before, MAX_ROWS)
         for client in sorted({row[0] for row in rows}):
             others = await transaction.fetch_one(
                 "SELECT 1 FROM oauth_programs WHERE client = $1 LIMIT 1", client
