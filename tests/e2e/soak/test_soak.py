@@ -2,7 +2,7 @@
 
 A story produces the successful responses of every operation and visits every page, with accounts
 and workspaces of its own. Two are told at once; then all that they have made is deleted, and so on
-for ``OCTAVO_SOAK_SECONDS``. Without it, a short story is told twice on SQLite.
+for ``OCTAVO_SOAK_SECONDS``. Without it, each of the two tells two quarters of one, on SQLite.
 """
 
 import json

@@ -4,7 +4,7 @@ import gzip
 import json
 import logging
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -289,34 +289,30 @@ async def test_api_page_is_cached_by_the_browser_and_revalidated(running: Runnin
     assert (again.status_code, await again.get_data()) == (304, b"")
 
 
-async def test_api_page_escapes_the_words_of_the_contract() -> None:
-    described = document([ShelfOperations], title="<b>Octavo</b>", version="1")
-    async with pages(
+def pages_of(contract: Mapping[str, object]) -> QuartTrio:
+    """The pages of an API."""
+    return pages(
         api_document="/api/openapi.json",
-        contract=described,
+        contract=contract,
         opens=closed,
         reset_opens=closed,
         perform=nobody,
         now=no_time,
         new_entropy=no_entropy,
         stamps=form_stamps(),
-    ).test_app() as app:
+    )
+
+
+async def test_api_page_escapes_the_words_of_the_contract() -> None:
+    described = document([ShelfOperations], title="<b>Octavo</b>", version="1")
+    async with pages_of(described).test_app() as app:
         _, _, text = await ask(app, "/api/docs")
     assert "&lt;b&gt;Octavo&lt;/b&gt; API" in text
     assert "<b>" not in text
 
 
 async def test_api_page_shows_no_markup_and_no_empty_list() -> None:
-    async with pages(
-        api_document="/api/openapi.json",
-        contract=contract_document(),
-        opens=closed,
-        reset_opens=closed,
-        perform=nobody,
-        now=no_time,
-        new_entropy=no_entropy,
-        stamps=form_stamps(),
-    ).test_app() as app:
+    async with pages_of(contract_document()).test_app() as app:
         _, _, text = await ask(app, "/api/docs")
     assert "`" not in text
     assert "[&#39;" not in text
@@ -325,16 +321,7 @@ async def test_api_page_shows_no_markup_and_no_empty_list() -> None:
 
 
 async def test_pages_can_be_started_again_and_a_start_that_fails_says_why() -> None:
-    app = pages(
-        api_document="/api/openapi.json",
-        contract=document([ShelfOperations], title="Octavo", version="1"),
-        opens=closed,
-        reset_opens=closed,
-        perform=nobody,
-        now=no_time,
-        new_entropy=no_entropy,
-        stamps=form_stamps(),
-    )
+    app = pages_of(document([ShelfOperations], title="Octavo", version="1"))
     for _ in range(2):
         async with app.test_app() as running:
             assert (await ask(running, "/api/docs"))[0] == 200
@@ -370,16 +357,7 @@ async def test_responses_to_forms_are_dropped_while_pages_are_served(
             ended.set()
 
     monkeypatch.setattr(Resubmissions, "run", run)
-    async with pages(
-        api_document="/api/openapi.json",
-        contract=document([ShelfOperations], title="Octavo", version="1"),
-        opens=closed,
-        reset_opens=closed,
-        perform=nobody,
-        now=no_time,
-        new_entropy=no_entropy,
-        stamps=form_stamps(),
-    ).test_app():
+    async with pages_of(document([ShelfOperations], title="Octavo", version="1")).test_app():
         with trio.fail_after(5):
             await began.wait()
         assert not ended.is_set()

@@ -2,6 +2,7 @@
 
 import re
 import tracemalloc
+from collections.abc import Awaitable, Callable, Sequence
 from html import unescape
 from typing import cast
 
@@ -14,7 +15,7 @@ from octavo.images.facts import MAX_BYTES
 from octavo.model.identity import WorkspaceId
 from octavo.publishing.member_notes import MemberNotes
 from octavo.publishing.renderings import RenderingPostponed, Renderings
-from tests.fakes.asgi_client import ask
+from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.page_reader import PageReader
@@ -443,6 +444,28 @@ async def test_long_text_is_admitted_for_a_day_after_the_longest_session(
     assert ann.status == status
 
 
+async def ask_as(
+    person: PageReader,
+    application: Application,
+    action: str,
+    body: Sequence[bytes],
+    before_last: Callable[[], Awaitable[None]] | None = None,
+) -> Response:
+    """Send a form whose parts are encoded already."""
+
+    async def received(scope: Scope, receive: Receive, send: Send) -> None:
+        await application({**scope, "http_version": "1.1", "scheme": "http"}, receive, send)
+
+    cookie = "; ".join(f"{name}={value}" for name, value in person.cookies.items())
+    headers = [
+        (b"origin", ORIGIN.encode()),
+        (b"cookie", cookie.encode()),
+        (b"content-type", b"multipart/form-data; boundary=b"),
+        (b"content-length", b"%d" % sum(map(len, body))),
+    ]
+    return await ask(received, "POST", action, headers=headers, body=body, before_last=before_last)
+
+
 @pytest.mark.parametrize(
     ("reason", "end", "status"),
     [
@@ -462,8 +485,7 @@ async def test_refused_text_is_freed_before_the_rest_of_the_form_arrives(
     others = budget.count("others", 156 * MIB if reason == "without room" else 0)
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
-        given = {**scope, "http_version": "1.1", "scheme": "http"}
-        reserved = with_reservation(given, Reservation(budget, "192.0.2.7"))
+        reserved = with_reservation(scope, Reservation(budget, "192.0.2.7"))
         await asgi_app(reserved, receive, send)
 
     asgi_app = cast("Application", vault.house.app)
@@ -472,22 +494,10 @@ async def test_refused_text_is_freed_before_the_rest_of_the_form_arrives(
     async def measure() -> None:
         kept.append(tracemalloc.get_traced_memory()[0])
 
-    cookie = "; ".join(f"{name}={value}" for name, value in ann.cookies.items())
     tracemalloc.start()
     try:
-        response = await ask(
-            application,
-            "POST",
-            form.action,
-            headers=[
-                (b"origin", ORIGIN.encode()),
-                (b"cookie", cookie.encode()),
-                (b"content-type", b"multipart/form-data; boundary=b"),
-                (b"content-length", b"%d" % (len(whole) + 2)),
-            ],
-            body=[*chunks, b"\r\n", b"rest"],
-            before_last=measure,
-        )
+        body = [*chunks, b"\r\n", b"rest"]
+        response = await ask_as(ann, application, form.action, body, measure)
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -715,24 +725,9 @@ async def test_text_whose_json_is_too_long_is_refused_in_words(
     form = await ann.form_at(*places[page])
     # Each of the characters takes six bytes there.
     fields = {**form.fields, "path": "Tea.md", "text": "\x01" * 1_500_000}
-    cookie = "; ".join(f"{name}={value}" for name, value in ann.cookies.items())
-
-    async def application(scope: Scope, receive: Receive, send: Send) -> None:
-        given = {**scope, "http_version": "1.1", "scheme": "http"}
-        await cast("Application", vault.house.app)(given, receive, send)
-
-    response = await ask(
-        application,
-        "POST",
-        form.action,
-        headers=[
-            (b"origin", ORIGIN.encode()),
-            (b"cookie", cookie.encode()),
-            (b"content-type", b"multipart/form-data; boundary=b"),
-        ],
-        body=[PART + f'{name}"\r\n\r\n{value}\r\n'.encode() for name, value in fields.items()]
-        + [b"--b--\r\n"],
-    )
+    parts = [PART + f'{name}"\r\n\r\n{value}\r\n'.encode() for name, value in fields.items()]
+    app = cast("Application", vault.house.app)
+    response = await ask_as(ann, app, form.action, [*parts, b"--b--\r\n"])
     assert response.status == 413
     assert b"a note may have 2 MB. Split it into several notes." in response.body
 
