@@ -28,11 +28,8 @@ def take_slot(account_id: AccountId, job_id: str, now: int, until: int, most: in
 
     async def take(transaction: Transaction) -> Taken:
         await transaction.execute("DELETE FROM archive_jobs WHERE renewed_until < $1", now)
-        rows = await transaction.fetch_all("SELECT slot, account_id FROM archive_jobs")
-        if any(row[1] == account_id for row in rows):
-            return "account"
-        free = set(range(most)) - {row[0] for row in rows}
-        for slot in sorted(free):
+        verdict, free = await _free_slots(transaction, account_id, now, most)
+        for slot in free:
             if await transaction.execute(_INSERT, slot, account_id, job_id, until):
                 return "taken"
             # Another process has taken the slot, or a slot for the account.
@@ -41,7 +38,7 @@ def take_slot(account_id: AccountId, job_id: str, now: int, until: int, most: in
             )
             if mine is not None:
                 return "account"
-        return "installation"
+        return "installation" if verdict == "taken" else verdict
 
     return take
 
@@ -50,13 +47,22 @@ def free_slot_for(account_id: AccountId, now: int, most: int) -> Script[Taken]:
     """Return what `take_slot` would return at a time (ms), and take nothing."""
 
     async def look(transaction: Transaction) -> Taken:
-        sql = "SELECT account_id FROM archive_jobs WHERE renewed_until >= $1"
-        holders = [row[0] for row in await transaction.fetch_all(sql, now)]
-        if account_id in holders:
-            return "account"
-        return "taken" if len(holders) < most else "installation"
+        return (await _free_slots(transaction, account_id, now, most))[0]
 
     return look
+
+
+async def _free_slots(
+    transaction: Transaction, account_id: AccountId, now: int, most: int
+) -> tuple[Taken, list[int]]:
+    """Return whether a job of an account may take a slot at a time (ms), and the free ones."""
+    rows = await transaction.fetch_all(
+        "SELECT slot, account_id FROM archive_jobs WHERE renewed_until >= $1", now
+    )
+    if any(row[1] == account_id for row in rows):
+        return "account", []
+    free = sorted(set(range(most)) - {row[0] for row in rows})
+    return ("taken" if free else "installation"), free
 
 
 def renew_slot(job_id: str, until: int) -> Script[bool]:
