@@ -8,7 +8,7 @@ ARGS ?=
 SOAK ?= 480
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test storm simulate fuzz siege soak lint check demo bench lock screenshots clean dev yjs better-auth axe html-validate mcp-conformance oauth-clients oldest-sqlite
+.PHONY: help install run test storm simulate fuzz siege soak lint check demo bench lock screenshots size clean dev yjs better-auth axe html-validate mcp-conformance oauth-clients oldest-sqlite
 
 help: ## say what each command does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 22
@@ -75,6 +75,9 @@ soak: dev ## use the real server for 20 minutes, delete everything, and see that
 
 screenshots: dev ## write pictures of every page to build/screenshots
 	@$(BIN)/python -m tools.screenshots $(ARGS)
+
+size: dev ## count the lines of code of each package, room and feature
+	@$(BIN)/python -m tools.size
 
 lint: dev ## check style, format, types, and who imports whom
 	@$(BIN)/ruff check --quiet
