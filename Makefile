@@ -8,7 +8,7 @@ ARGS ?=
 SOAK ?= 480
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test storm simulate fuzz siege soak lint check demo bench lock screenshots size clean dev yjs better-auth axe html-validate mcp-conformance oauth-clients oldest-sqlite
+.PHONY: help install run test storm simulate fuzz siege soak lint check demo bench lock screenshots size dist clean dev yjs better-auth axe html-validate mcp-conformance oauth-clients oldest-sqlite
 
 help: ## say what each command does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 22
@@ -49,7 +49,7 @@ test: dev yjs better-auth axe html-validate mcp-conformance oauth-clients oldest
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n 2 --dist worksteal $(ARGS)
 
 storm: dev ## run the storms of the core under 50,000 schedules each
-	@OCTAVO_STORM_SCHEDULES=50000 $(BIN)/pytest -q tests/actors/core/test_storms.py $(ARGS)
+	@GREENROOM_STORM_SCHEDULES=50000 $(BIN)/pytest -q packages/greenroom/tests/test_storms.py $(ARGS)
 
 simulate: dev ## run the whole service under 50,000 schedules, the other simulations under 5,000
 	@OCTAVO_SIMULATION_SCHEDULES=50000 OCTAVO_SIMULATION_SEEDS=5000 \
@@ -98,8 +98,10 @@ bench: dev ## run each benchmark
 
 # The build backend is locked with what it builds. The dev lock takes every version that both
 # name from the runtime lock.
+PACKAGES = greenroom
 COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
-	--custom-compile-command 'make lock' $(ARGS) pyproject.toml -
+	--custom-compile-command 'make lock' $(addprefix --no-emit-package ,$(PACKAGES)) $(ARGS) \
+	pyproject.toml $(PACKAGES:%=packages/%/pyproject.toml) -
 BUILD_REQUIRES = $(BIN)/python -c \
 	'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")'
 
@@ -107,6 +109,11 @@ lock: dev ## write both lock files anew; ARGS=--upgrade takes the newest version
 	@$(BUILD_REQUIRES) | $(COMPILE) --extra client --output-file requirements.lock
 	@$(BUILD_REQUIRES) | $(COMPILE) --extra testing --extra dev \
 		--constraint requirements.lock --output-file requirements-dev.lock
+
+dist: dev ## build a wheel of each distribution into dist
+	@rm -rf dist
+	@$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation \
+		--wheel-dir dist . $(PACKAGES:%=./packages/%)
 
 clean: ## remove the virtual environment and what the tools left behind
 	rm -rf $(VENV) tests/*/node_modules .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist

@@ -22,8 +22,7 @@ from functools import partial
 import pykka
 import trio
 import trio.testing
-
-from octavo.actors.core import (
+from greenroom import (
     Actor,
     ActorRef,
     ActorSpec,

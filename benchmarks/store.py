@@ -28,9 +28,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager  # noqa:
 from functools import partial  # noqa: E402
 
 import trio  # noqa: E402
+from greenroom import Supervisor  # noqa: E402
 
 from benchmarks.clients.prose import prose  # noqa: E402
-from octavo.actors.core import Supervisor  # noqa: E402
 from octavo.actors.group_commit import GroupCommit, storage_spec  # noqa: E402
 from octavo.model.files.changeset import Changeset, UpdateFile, fingerprint  # noqa: E402
 from octavo.model.files.content import MARKDOWN, note_text  # noqa: E402

@@ -76,13 +76,13 @@ install_lock() {
 }
 
 install_project() {
-    pip install --no-build-isolation --no-deps --editable .
+    pip install --no-build-isolation --no-deps --editable packages/greenroom --editable .
     record project "$project"
 }
 
 runtime=$(sum requirements.lock)
 dev=$(sum requirements.lock requirements-dev.lock)
-project=$(sum pyproject.toml octavo/__init__.py)
+project=$(sum pyproject.toml octavo/__init__.py packages/*/pyproject.toml packages/*/src/*/__init__.py)
 
 # outdated LEVEL SUM: the level is installed, but from another lock. Packages that the lock names
 # no longer must go, which only a new environment makes sure of.

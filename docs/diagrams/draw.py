@@ -170,7 +170,7 @@ PACKAGES = drawing(
         "actors",
         (
             "workspace, jobs, group commit, notice hub;",
-            "core: supervised tasks; usable alone",
+            "on greenroom, which is usable alone",
         ),
         "main",
     ),

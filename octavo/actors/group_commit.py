@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol
 
-from outcome import Outcome
-
-from octavo.actors.core import (
+from greenroom import (
     Actor,
     ActorRef,
     ActorSpec,
@@ -21,6 +19,8 @@ from octavo.actors.core import (
     NotExecuted,
     OutcomeUnknown,
 )
+from outcome import Outcome
+
 from octavo.store import Script, Store, StoreUnavailable
 from octavo.store.transaction import T
 

@@ -4,9 +4,9 @@ from functools import partial
 
 import click
 import trio
+from greenroom import RestartIntensityExceeded
 
 from octavo import service
-from octavo.actors.core import RestartIntensityExceeded
 from octavo.cli.help import Command, example
 from octavo.cli.output import Failed
 from octavo.cli.pauses import loading, pause_rarely

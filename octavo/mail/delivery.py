@@ -17,8 +17,8 @@ from email.message import EmailMessage
 from typing import Protocol, assert_never
 
 import trio
+from greenroom import Backoff
 
-from octavo.actors.core import Backoff
 from octavo.mail.transport import MailTransport, SendFailure
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.attempts import Rate

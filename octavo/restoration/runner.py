@@ -9,8 +9,8 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 import trio
+from greenroom import Directory
 
-from octavo.actors.core import Directory
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.messages import ChangesetRefused, NoWorkspace, Push
 from octavo.model.files.changeset import ChangeOperation, Changeset

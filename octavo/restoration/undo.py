@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from octavo.actors.core import Directory
+from greenroom import Directory
+
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.messages import Unplaceable
 from octavo.model.files.changeset import MAX_OPERATIONS, ChangeOperation

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from octavo.actors.core import Directory, Supervisor, WorkerContext, WorkerSpec
+from greenroom import Directory, Supervisor, WorkerContext, WorkerSpec
+
 from octavo.actors.jobs.archive_jobs import ArchiveJobs
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.model.identity import WorkspaceId

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
+from greenroom import Supervisor, WorkerContext, WorkerSpec
+
 from octavo.actors.jobs.blob_collection import BlobCollectionJob
 from octavo.attachments.blob_writer import BlobWriter
 from octavo.attachments.image_work import ImageWork, image_workers

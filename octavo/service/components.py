@@ -9,13 +9,13 @@ from functools import _lru_cache_wrapper, partial
 from typing import TYPE_CHECKING
 
 import trio
+from greenroom import Supervisor, WorkerContext, WorkerSpec
 
 from octavo.accounts.activity import Activity
 from octavo.accounts.attempts import KNOWN_DEVICES, RATES, Attempts, RouteRates
 from octavo.accounts.audit import Audit, AuditLog
 from octavo.accounts.credentials import CACHE_SECONDS, Credentials
 from octavo.accounts.passwords import Passwords, hash_workers
-from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
 from octavo.actors.group_commit import GroupCommit, storage_spec
 from octavo.actors.jobs.indexing import IndexingJob
 from octavo.actors.jobs.sweeping import SweepingJob

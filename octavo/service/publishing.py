@@ -4,11 +4,11 @@ from functools import partial
 from typing import NamedTuple
 
 import trio
+from greenroom import Supervisor, WorkerContext, WorkerSpec
 
 from octavo.accounts.attempts import RATES, Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.passwords import Passwords, link_hash_workers
-from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
 from octavo.attachments.thumbnails import Thumbnails
 from octavo.mail.delivery import MailDelivery
 from octavo.publishing.composition import ViewComposer, placeholders

@@ -1,6 +1,7 @@
 """The part of the service that restores workspaces."""
 
-from octavo.actors.core import Directory, Supervisor, WorkerContext, WorkerSpec
+from greenroom import Directory, Supervisor, WorkerContext, WorkerSpec
+
 from octavo.actors.jobs.restoring import RestoringJob
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.model.identity import WorkspaceId

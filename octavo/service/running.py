@@ -16,10 +16,10 @@ from contextlib import closing, suppress
 from functools import partial
 
 import trio
+from greenroom import Runtime, Supervisor, WorkerContext, WorkerSpec, render_tree
 
 from octavo import __version__
 from octavo.accounts.audit import audit_log
-from octavo.actors.core import Runtime, Supervisor, WorkerContext, WorkerSpec, render_tree
 from octavo.actors.jobs.archive_jobs import free_slots_left
 from octavo.control.account_command import NAME as ACCOUNT
 from octavo.control.folder import holding

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import trio
+from greenroom import Supervisor, WorkerContext, WorkerSpec
 
-from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
 from octavo.model.usage import DownloadLimits, InstallationLimits
 from octavo.service.entropy import new_id, now
 from octavo.settings import Settings

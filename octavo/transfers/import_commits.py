@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import trio
+from greenroom import Directory, MailboxFull
 
-from octavo.actors.core import Directory, MailboxFull
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.messages import ChangesetRefused, Push
 from octavo.archives.checked_files import CheckedImage, CheckedNote, take

@@ -13,8 +13,8 @@ from itertools import count
 from pathlib import Path
 
 import trio
+from greenroom import ActorError
 
-from octavo.actors.core import ActorError
 from octavo.actors.workspace.messages import CommitFailed, NoWorkspace
 from octavo.archives.checked_files import checked_images, checked_notes
 from octavo.model.files.archive import ImportMissing, PathsTaken

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 import trio
+from greenroom import ActorRef, Intensity, Observer, Refusal, Runtime, Supervisor
+from greenroom.testing import Fault, FaultPlan
 from outcome import Outcome
 from trio.testing import wait_all_tasks_blocked
 
-from octavo.actors.core import ActorRef, Intensity, Observer, Refusal, Runtime, Supervisor
 from octavo.actors.group_commit import (
     BATCH_LIMIT,
     MAILBOX_CAPACITY,
@@ -17,7 +18,6 @@ from octavo.actors.group_commit import (
     Storage,
     storage_spec,
 )
-from octavo.actors.testing import Fault, FaultPlan
 from octavo.store import Script, StoreFull, StoreUnavailable, Transaction
 from octavo.store.sqlite import InlineStore
 from tests.store.conformance import adding, fetching, identities, incrementing

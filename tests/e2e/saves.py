@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+from greenroom.testing import History, Value
 
-from octavo.actors.testing import History, Value
 from tests.e2e.plain_client import ConnectionLost, PlainClient, Response
 from tests.histories.feed_order import FeedEntry, check_order
 from tests.histories.operations import Commit, Operation

@@ -8,12 +8,13 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
+from greenroom import Directory, Supervisor
+
 from octavo.accounts.attempts import Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.caller import Caller
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
-from octavo.actors.core import Directory, Supervisor
 from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.http.api.access import Access
 from octavo.http.api.attachments import AttachmentOperations

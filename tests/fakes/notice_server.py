@@ -7,9 +7,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from greenroom import Supervisor, WorkerContext, WorkerSpec
+
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.sign_in import SignedIn
-from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
 from octavo.http.api.access import Access

@@ -7,7 +7,8 @@ from secrets import token_hex
 from shutil import rmtree
 from tempfile import gettempdir
 
-from octavo.actors.core import Directory, Supervisor
+from greenroom import Directory, Supervisor
+
 from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.actors.workspace.messages import Push
 from octavo.http.api.attachments import AttachmentOperations

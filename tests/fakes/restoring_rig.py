@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from octavo.actors.core import Directory, Supervisor, WorkerContext, WorkerSpec
+from greenroom import Directory, Supervisor, WorkerContext, WorkerSpec
+
 from octavo.actors.jobs.restoring import RestoringJob
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.model.files.restoration_order import BatchSizes

@@ -5,8 +5,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
 
-from octavo.actors.core import Directory, Intensity, Runtime, Supervisor
-from octavo.actors.core.runtime import Faults
+from greenroom import Directory, Intensity, Runtime, Supervisor
+from greenroom.runtime import Faults
+
 from octavo.actors.workspace.actor import WorkspaceActor, workspaces
 from octavo.actors.workspace.document_services import DocumentServices, read_current
 from octavo.actors.workspace.messages import ChangesetRefused, FollowTexts, HeadOf, Push

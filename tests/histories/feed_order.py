@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from octavo.actors.testing.history import History
-from octavo.actors.testing.history_entry import HistoryEntry, Status
-from octavo.actors.testing.registers import Value
+from greenroom.testing.history import History
+from greenroom.testing.history_entry import HistoryEntry, Status
+from greenroom.testing.registers import Value
+
 from tests.histories.operations import Commit, Operation, Swap
 
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from octavo.actors.testing.registers import ReadRegister, SwapRegister, Value
+from greenroom.testing.registers import ReadRegister, SwapRegister, Value
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from itertools import combinations, permutations
 from typing import TypeVar, assert_never
 
+from greenroom.testing.history import History, Invocation
+from greenroom.testing.history_entry import HistoryEntry, Seen, Status
 from hypothesis import strategies as st
 
-from octavo.actors.testing.history import History, Invocation
-from octavo.actors.testing.history_entry import HistoryEntry, Seen, Status
 from tests.histories.feed_order import FeedEntry
 from tests.histories.operations import Commit, Operation, Read, Register, Snapshot, Swap, View
 

@@ -2,12 +2,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
+from greenroom.testing.history import History
+from greenroom.testing.history_entry import HistoryEntry, Status
+from greenroom.testing.registers import Value
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from octavo.actors.testing.history import History
-from octavo.actors.testing.history_entry import HistoryEntry, Status
-from octavo.actors.testing.registers import Value
 from tests.histories.feed_order import FeedEntry, OrderViolated, Rule, check_order
 from tests.histories.operations import Commit, Operation, Read, Register, Snapshot, Swap
 from tests.histories.runs import WORKSPACE, Run, crowd, runs

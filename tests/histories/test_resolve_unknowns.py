@@ -1,9 +1,9 @@
 import pytest
+from greenroom.testing.history import History
+from greenroom.testing.history_entry import HistoryEntry, Status
+from greenroom.testing.linearizability import NotLinearizable, check_linearizable
 from hypothesis import given
 
-from octavo.actors.testing.history import History
-from octavo.actors.testing.history_entry import HistoryEntry, Status
-from octavo.actors.testing.linearizability import NotLinearizable, check_linearizable
 from tests.histories.feed_order import FeedEntry
 from tests.histories.operations import Commit, Operation, Read, Register, Snapshot, View
 from tests.histories.resolve_unknowns import resolve_unknowns

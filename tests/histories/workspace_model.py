@@ -4,8 +4,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias, assert_never
 
-from octavo.actors.testing.history_entry import HistoryEntry, Seen, Status
-from octavo.actors.testing.registers import Value, read_agrees, refusal_agrees
+from greenroom.testing.history_entry import HistoryEntry, Seen, Status
+from greenroom.testing.registers import Value, read_agrees, refusal_agrees
+
 from tests.histories.operations import Commit, Operation, Read, Register, Snapshot, Swap, View
 
 Receipt: TypeAlias = tuple[int, tuple[Swap, ...]]

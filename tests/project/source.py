@@ -14,9 +14,16 @@ def modules(folder: str) -> list[Path]:
     return found
 
 
+def shipped() -> list[Path]:
+    """Every module of every distribution, by paths from the root."""
+    packages = sorted(path.relative_to(ROOT) for path in ROOT.glob("packages/*/src"))
+    return [*modules("octavo"), *(path for each in packages for path in modules(str(each)))]
+
+
 def package_of(path: Path) -> str:
     """The package that a module's relative imports start from."""
-    return ".".join(path.parent.parts)
+    parts = path.parent.parts
+    return ".".join(parts[parts.index("src") + 1 :] if parts[0] == "packages" else parts)
 
 
 def imports(tree: ast.AST, package: str) -> Iterator[tuple[str, str, int]]:

@@ -7,8 +7,8 @@ from importlinter import ContractCheck
 from tests.project.source import ROOT
 from tools.allowed_imports import AllowedImportsContract
 
-CORE = "octavo.actors.core"
-KIT = "octavo.actors.testing"
+CORE = "greenroom"
+KIT = "greenroom.testing"
 SERVER = "octavo.http.server"
 CONTRACT = "octavo.http.contract"
 IMAGES = "octavo.images"
@@ -17,20 +17,20 @@ ARCHIVES = "octavo.archives"
 
 def check(imported: str, package: str = CORE) -> ContractCheck:
     graph = ImportGraph()
-    graph.add_module("octavo")
-    for module in (CORE, f"{CORE}.mailbox", f"{CORE}.cell", KIT, f"{KIT}.mailbox"):
+    for module in ("octavo", CORE, f"{CORE}.mailbox", f"{CORE}.cell", KIT, f"{KIT}.mailbox"):
         graph.add_module(module)
     if imported not in graph.modules:
-        graph.add_module(imported, is_squashed=not imported.startswith("octavo"))
+        graph.add_module(imported, is_squashed=not imported.startswith(("octavo.", "greenroom.")))
     graph.add_import(importer=f"{package}.mailbox", imported=imported)
     allowed = ["outcome", "trio"] if package == CORE else [CORE, "pytest", "trio"]
-    options = {"package": package, "allowed": allowed}
+    apart = [KIT] if package == CORE else []
+    options = {"package": package, "allowed": allowed, "apart": apart}
     return AllowedImportsContract("alone", {}, options).check(graph, verbose=False)
 
 
 @pytest.mark.parametrize(
     "imported",
-    ["hypercorn", "octavo", "octavo.settings", "octavo.actors", "octavo.actors.core_extras", KIT],
+    ["hypercorn", "octavo", "octavo.settings", "greenroom_extras", KIT],
 )
 def test_a_violation_is_refused_and_named(imported: str) -> None:
     result = check(imported)
@@ -43,7 +43,7 @@ def test_an_allowed_import_passes(imported: str) -> None:
     assert check(imported).kept
 
 
-@pytest.mark.parametrize("imported", ["octavo.model", "octavo.actors", "octavo.actors.core_extras"])
+@pytest.mark.parametrize("imported", ["octavo.model", "octavo", "greenroom_extras"])
 def test_a_package_below_the_root_allows_no_other_one(imported: str) -> None:
     result = check(imported, KIT)
     assert result.metadata["trespasses"] == [f"{KIT}.mailbox imports {imported}"]

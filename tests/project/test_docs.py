@@ -17,19 +17,19 @@ from octavo.render.renderer import MAX_FORMULAS, MAX_HIGHLIGHTED, MAX_TRANSLATED
 from tests.project.source import ROOT
 from tests.simulation.test_simulation import CI_SCHEDULES, CI_SEEDS
 
-PAGES = sorted(path for path in (ROOT / "docs").glob("*.md"))
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("packages/**/*.md"))]
 EXAMPLE = re.compile(
     r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE
 )
 EXAMPLES = [
-    pytest.param(code, printed, id=f"{page.stem}-{number}")
+    pytest.param(code, printed, id=f"{page.relative_to(ROOT)}-{number}")
     for page in PAGES
     for number, (code, printed) in enumerate(EXAMPLE.findall(page.read_text()), 1)
 ]
 
 
-def test_the_page_on_actors_has_examples() -> None:
-    assert len(EXAMPLES) >= 5
+def test_pages_have_examples() -> None:
+    assert len(EXAMPLES) >= 8
 
 
 def test_the_page_on_markdown_lists_every_limit() -> None:

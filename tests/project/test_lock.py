@@ -28,15 +28,19 @@ def text(lock: str) -> str:
 
 
 def direct(*groups: str) -> set[str]:
-    """The names of the requirements in pyproject.toml: to build, to run, and in ``groups``."""
-    tables = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    project = tables["project"]
-    asked = chain(
-        tables["build-system"]["requires"],
-        project["dependencies"],
-        *(project["optional-dependencies"][group] for group in groups),
+    """The names of what every distribution asks for: to build, to run, and in ``groups``."""
+    files = [ROOT / "pyproject.toml", *ROOT.glob("packages/*/pyproject.toml")]
+    tables = [tomllib.loads(file.read_text()) for file in files]
+    asked = chain.from_iterable(
+        chain(
+            each["build-system"]["requires"],
+            each["project"]["dependencies"],
+            *(each["project"].get("optional-dependencies", {}).get(group, ()) for group in groups),
+        )
+        for each in tables
     )
-    return {re.split(r"[^A-Za-z0-9._-]", name)[0].lower().replace("_", "-") for name in asked}
+    names = {re.split(r"[^A-Za-z0-9._-]", name)[0].lower().replace("_", "-") for name in asked}
+    return names - {each["project"]["name"] for each in tables}
 
 
 @pytest.mark.parametrize("lock", [RUNTIME, DEV])

@@ -10,19 +10,21 @@ from re import _parser as parser
 from types import ModuleType
 from typing import Any
 
+import greenroom
 import pytest
 
 import octavo
-from tests.project.source import ROOT
+from tests.project.source import ROOT, shipped
 
 ASSERTIONS = (codes.ASSERT, codes.ASSERT_NOT, codes.AT)
 REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
 
 
 def modules() -> Iterator[ModuleType]:
-    for each in pkgutil.walk_packages(octavo.__path__, "octavo."):
-        if not each.name.endswith("__main__") and each.name != "octavo.workers.process":
-            yield importlib.import_module(each.name)
+    for package in (octavo, greenroom):
+        for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not each.name.endswith("__main__") and each.name != "octavo.workers.process":
+                yield importlib.import_module(each.name)
 
 
 def parts(item: object) -> Iterator[tuple[Any, Any]]:
@@ -159,9 +161,9 @@ def test_no_expression_that_is_written_in_a_call_is_matched_wrongly() -> None:
     source = 're.compile("a", flags=re.I | re.M)\nre.search("b", self.text)\n'
     assert [*written_in(source)] == [(1, "a", re.IGNORECASE | re.MULTILINE), (2, "b", 0)]
     found = [
-        (f"{path.relative_to(ROOT)}:{line}", pattern, flags)
-        for path in (ROOT / "octavo").rglob("*.py")
-        for line, pattern, flags in written_in(path.read_text())
+        (f"{path}:{line}", pattern, flags)
+        for path in shipped()
+        for line, pattern, flags in written_in((ROOT / path).read_text())
     ]
     assert len(found) > 100
     assert [place for place, pattern, flags in found if is_matched_wrongly(pattern, flags)] == []
@@ -186,8 +188,8 @@ def test_line_that_raises_another_error_for_a_group_is_found() -> None:
 
 def test_no_other_error_is_raised_for_a_group() -> None:
     found = {
-        str(path.relative_to(ROOT)): lines
-        for path in (ROOT / "octavo").rglob("*.py")
-        if (lines := raising_in_groups(path.read_text()))
+        str(path): lines
+        for path in shipped()
+        if (lines := raising_in_groups((ROOT / path).read_text()))
     }
     assert found == {}

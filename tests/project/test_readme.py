@@ -13,11 +13,15 @@ from octavo.http.api.registry import explained_problems
 from octavo.settings import read_settings
 from octavo.settings.description import describe, shown
 from octavo.settings.names import CONFIG_VARIABLE, KEY_VARIABLE
-from tests.project.source import ROOT, modules
+from tests.project.source import ROOT, shipped
 
 PAGES = [
     path.relative_to(ROOT)
-    for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    for path in [
+        *sorted(ROOT.glob("*.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
+        *sorted(ROOT.glob("packages/**/*.md")),
+    ]
 ]
 
 
@@ -64,9 +68,14 @@ def test_page_begins_with_its_audience(page: Path) -> None:
     assert rest.startswith("For ")
 
 
-def test_readme_and_architecture_link_every_page() -> None:
-    linked = read("README.md")
-    assert [page for page in PAGES if page.name != "README.md" and str(page) not in linked] == []
+def test_readmes_link_every_page() -> None:
+    readmes = [page for page in PAGES if page.name == "README.md"]
+    linked = {
+        (ROOT / page.parent / target.partition("#")[0]).resolve()
+        for page in readmes
+        for target in re.findall(r"\]\(([^)\s]+)\)", read(page))
+    }
+    assert [page for page in PAGES if page not in readmes and ROOT / page not in linked] == []
 
 
 def test_configuration_has_every_setting_once() -> None:
@@ -104,7 +113,9 @@ def test_operation_has_every_command(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_architecture_names_files_that_exist() -> None:
-    named = re.findall(r"`(octavo/[a-z0-9_/]+(?:\.py)?)`", read("docs/architecture.md"))
+    named = re.findall(
+        r"`((?:octavo|packages)/[a-z0-9_/]+(?:\.py)?)`", read("docs/architecture.md")
+    )
     assert len(named) > 20
     assert [path for path in named if not (ROOT / path).exists()] == []
 
@@ -157,9 +168,7 @@ def is_quoted(fragment: str, texts: list[str]) -> bool:
 
 
 def test_troubleshooting_quotes_messages_of_the_source() -> None:
-    source = [
-        text for path in modules("octavo") for text in strings(ast.parse((ROOT / path).read_text()))
-    ]
+    source = [text for path in shipped() for text in strings(ast.parse((ROOT / path).read_text()))]
     # What has no space is a code, a header, a path or a name.
     quoted = [
         fragment

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import trio
+from greenroom import Supervisor
 
-from octavo.actors.core import Supervisor
 from octavo.actors.jobs.indexing import catch_up
 from octavo.actors.workspace.messages import Push
 from octavo.documents import DocumentCache

@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 from typing import cast
 
 import pytest
+from greenroom import WorkerContext
 
-from octavo.actors.core import WorkerContext
 from octavo.actors.notice_hub import NoticeHub
 from octavo.model.identity import AccountId, Cursor, WorkspaceId
 from octavo.service.components import relay_notifications

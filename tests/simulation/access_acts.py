@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from random import Random
 
 import trio
+from greenroom.testing import note
 
 from octavo.accounts.ports import milliseconds
-from octavo.actors.testing import note
 from octavo.actors.workspace.messages import ChangesetRefused, NoWorkspace, Push
 from octavo.model.accounts.administration import DecisionsChange
 from octavo.model.accounts.api_key import KeyId

@@ -7,8 +7,8 @@ from random import Random
 from typing import NamedTuple
 
 import trio
+from greenroom.testing import note
 
-from octavo.actors.testing import note
 from octavo.model.identity import WorkspaceId
 from octavo.ws import ConnectionGone, Frame
 

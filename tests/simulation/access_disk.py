@@ -7,9 +7,9 @@ from random import Random
 from typing import Any
 
 import trio
+from greenroom.testing import note
 from outcome import Outcome
 
-from octavo.actors.testing import note
 from octavo.model.identity import Position, WorkspaceId
 from octavo.store import Script, Transaction, identifiers
 from octavo.store.transaction import T

@@ -10,12 +10,12 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import trio
+from greenroom import WorkerContext, WorkerSpec
 
 from octavo.accounts.administration import AccountRemoval
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
 from octavo.accounts.passwords import Passwords
-from octavo.actors.core import WorkerContext, WorkerSpec
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
 from octavo.http.api.access import Access

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 import trio
+from greenroom.testing import current_schedule, note_fault, scenario_random
 
-from octavo.actors.testing import current_schedule, note_fault, scenario_random
 from octavo.store.postgres import listening
 from octavo.store.sqlite.transaction import SqliteTransaction
 from tests.simulation.access_acts import (

@@ -6,10 +6,10 @@ from random import Random
 from typing import Generic, NamedTuple, TypeVar
 
 import trio
+from greenroom import ActorQuarantined, MailboxFull, NotExecuted, OutcomeUnknown
+from greenroom.testing import current_schedule, note
 
-from octavo.actors.core import ActorQuarantined, MailboxFull, NotExecuted, OutcomeUnknown
 from octavo.actors.jobs.indexing import CATCH_UP_SECONDS
-from octavo.actors.testing import current_schedule, note
 from octavo.actors.workspace.messages import CommitFailed
 from octavo.store import StoreUnavailable
 from octavo.store.scripts.blobs import BlobCollected

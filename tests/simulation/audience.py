@@ -3,9 +3,9 @@
 from random import Random
 
 import trio
+from greenroom.testing import current_schedule, note
 
 from octavo.actors.notice_hub import NoticeHub
-from octavo.actors.testing import current_schedule, note
 from octavo.model.identity import AccountId, Cursor, Position, WorkspaceId
 from tests.simulation.bare_process import Violation
 from tests.simulation.disk import ANN, Disk

@@ -7,8 +7,8 @@ from dataclasses import replace
 from random import Random
 
 import trio
+from greenroom import Backoff, Intensity, Runtime, Supervisor
 
-from octavo.actors.core import Backoff, Intensity, Runtime, Supervisor
 from octavo.actors.group_commit import GroupCommit, storage_spec
 from tests.simulation.disk import Disk, Unreliable
 from tests.simulation.quarantines import QuarantineObserver

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 import trio
+from greenroom import Envelope
 from outcome import Value
 
-from octavo.actors.core import Envelope
 from octavo.actors.group_commit import Storage, Write
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace import actor

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
+from greenroom import Envelope
+from greenroom.envelope import EnvelopeState
+from greenroom.quarantine import CrashRecord
 
-from octavo.actors.core import Envelope
-from octavo.actors.core.envelope import EnvelopeState
-from octavo.actors.core.quarantine import CrashRecord
 from octavo.actors.jobs import indexing
 from octavo.actors.workspace import actor
 from octavo.actors.workspace.planning import PendingPush

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 import trio
+from greenroom import UNANSWERED, Envelope
+from greenroom.cell import Cell
+from greenroom.directory_child import DirectoryChild
+from greenroom.mailbox import Mailbox
+from greenroom.quarantine import CrashRecord
+from greenroom.virtual_actor_cell import VirtualActorCell
 
-from octavo.actors.core import UNANSWERED, Envelope
-from octavo.actors.core.cell import Cell
-from octavo.actors.core.directory_child import DirectoryChild
-from octavo.actors.core.mailbox import Mailbox
-from octavo.actors.core.quarantine import CrashRecord
-from octavo.actors.core.virtual_actor_cell import VirtualActorCell
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.current_files import CurrentFile, CurrentFiles

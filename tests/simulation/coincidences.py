@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from greenroom import Envelope
+from greenroom.directory_child import DirectoryChild
+from greenroom.virtual_actor_cell import VirtualActorCell
 
-from octavo.actors.core import Envelope
-from octavo.actors.core.directory_child import DirectoryChild
-from octavo.actors.core.virtual_actor_cell import VirtualActorCell
 from octavo.actors.group_commit import Storage, Write
 from octavo.actors.notice_hub import Listener, NoticeHub
 from octavo.actors.workspace.actor import WorkspaceActor

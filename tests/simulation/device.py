@@ -7,9 +7,9 @@ from random import Random
 from typing import Any
 
 import trio
+from greenroom.testing import History, Status
 
 from octavo.actors.jobs.indexing import catch_up
-from octavo.actors.testing import History, Status
 from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf
 from octavo.model.files.changeset import Changeset

@@ -10,9 +10,9 @@ from random import Random
 from typing import Any
 
 import trio
+from greenroom.testing import note, note_fault
 from outcome import Outcome, Value
 
-from octavo.actors.testing import note, note_fault
 from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.store import Script, StoreFull, StoreUnavailable, Transaction, identifiers
 from octavo.store.scripts.workspaces import create

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from itertools import count
 from random import Random
 
-from octavo.actors.testing import note
+from greenroom.testing import note
+
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,

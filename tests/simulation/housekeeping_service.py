@@ -14,14 +14,14 @@ from uuid import UUID
 
 import pytest
 import trio
+from greenroom import NotExecuted, OutcomeUnknown, WorkerContext, WorkerSpec
+from greenroom.testing import current_schedule, note, note_fault, scenario_random
 from outcome import Outcome
 
 from octavo.accounts.activity import Activity
-from octavo.actors.core import NotExecuted, OutcomeUnknown, WorkerContext, WorkerSpec
 from octavo.actors.jobs import retention as retention_jobs
 from octavo.actors.jobs import step_loop
 from octavo.actors.jobs.sweeping import SweepingJob
-from octavo.actors.testing import current_schedule, note, note_fault, scenario_random
 from octavo.actors.workspace.actor import workspaces as workspace_actors
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, Push
 from octavo.model.accounts.session import SessionId, SessionLife

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Literal, TypeVar
 
+from greenroom.testing import note
+
 from octavo.accounts.caller import Caller
-from octavo.actors.testing import note
 from octavo.model.accounts.audit import AuditKind
 from octavo.model.oauth.refusal import OAuthRefusal
 from octavo.model.refusal import DomainError

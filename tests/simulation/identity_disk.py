@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from greenroom.testing import note
 from outcome import Outcome
 
-from octavo.actors.testing import note
 from octavo.model.accounts.audit import AuditEntry
 from octavo.store import Script, Transaction, identifiers
 from octavo.store.scripts import audit

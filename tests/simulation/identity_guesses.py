@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
 import trio
+from greenroom.testing import note
 
-from octavo.actors.testing import note
 from octavo.model.accounts.refusal import InvalidCredentials, TooManyAttempts
 from octavo.store import StoreUnavailable
 

@@ -9,8 +9,8 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import trio
+from greenroom.testing import current_schedule, note_fault, scenario_random
 
-from octavo.actors.testing import current_schedule, note_fault, scenario_random
 from octavo.store import StoreUnavailable
 from tests.simulation import identity_account_acts as account_acts
 from tests.simulation import identity_program_acts as program_acts

@@ -7,7 +7,8 @@ from itertools import count
 from random import Random
 from typing import TypeVar
 
-from octavo.actors.testing import InjectedCrash
+from greenroom.testing import InjectedCrash
+
 from octavo.attachments.blob_writer import GRACE_SECONDS
 from octavo.attachments.uploading import LIFETIME_SECONDS
 from octavo.model.files.changeset import (

@@ -5,8 +5,8 @@ from random import Random
 from typing import ParamSpec, TypeVar, cast
 
 import trio
+from greenroom import Supervisor, WorkerContext, WorkerSpec
 
-from octavo.actors.core import Supervisor, WorkerContext, WorkerSpec
 from octavo.actors.jobs.blob_collection import BlobCollectionJob
 from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.attachments.blob_writer import BlobWriter

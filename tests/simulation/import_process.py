@@ -7,11 +7,11 @@ from random import Random
 from typing import cast
 
 import trio
+from greenroom import Directory, OutcomeUnknown, WorkerContext, WorkerSpec
+from greenroom.testing import InjectedCrash
 
-from octavo.actors.core import Directory, OutcomeUnknown, WorkerContext, WorkerSpec
 from octavo.actors.jobs.archive_jobs import ArchiveJobs, free_slots_left
 from octavo.actors.jobs.blob_collection import BlobCollectionJob
-from octavo.actors.testing import InjectedCrash
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.messages import Push
 from octavo.attachments.blob_writer import BlobWriter

@@ -14,10 +14,10 @@ from typing import TypeVar
 
 import pytest
 import trio
+from greenroom.testing import InjectedCrash, current_schedule, note, scenario_random
 
 from octavo.actors.jobs import step_loop
 from octavo.actors.jobs.archive_jobs import ArchiveJobRunning, JobStopped
-from octavo.actors.testing import InjectedCrash, current_schedule, note, scenario_random
 from octavo.actors.workspace.messages import ChangesetRefused, Push
 from octavo.attachments.blob_writer import GRACE_SECONDS
 from octavo.model.files.archive import ImportMissing, ImportNotOpen, PathsTaken

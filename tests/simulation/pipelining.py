@@ -12,8 +12,9 @@ from itertools import pairwise
 from random import Random
 from typing import Literal
 
-from octavo.actors.core import Envelope, NotExecuted, OutcomeUnknown
-from octavo.actors.testing import note
+from greenroom import Envelope, NotExecuted, OutcomeUnknown
+from greenroom.testing import note
+
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, Push
 from octavo.model.files.changeset import (
     ChangeOperation,

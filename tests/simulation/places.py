@@ -5,8 +5,8 @@ from random import Random
 from typing import Generic, Literal, TypeVar
 
 import trio
+from greenroom.testing import note_fault
 
-from octavo.actors.testing import note_fault
 from tests.simulation.bare_process import BareProcess
 
 End = Literal["stop", "cut"]

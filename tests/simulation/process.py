@@ -6,7 +6,8 @@ from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
-from octavo.actors.core import QuarantineRule, WorkerContext, WorkerSpec
+from greenroom import QuarantineRule, WorkerContext, WorkerSpec
+
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.current_files import CurrentFiles

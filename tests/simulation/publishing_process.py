@@ -7,10 +7,10 @@ from random import Random
 from typing import ParamSpec, TypeVar
 
 import trio
+from greenroom import WorkerContext, WorkerSpec
 
 from octavo.accounts.attempts import RATES, Attempts
 from octavo.accounts.audit import Audit
-from octavo.actors.core import WorkerContext, WorkerSpec
 from octavo.publishing.views import FolderView, NoteView
 from octavo.usage.meter import UsageMeter
 from tests.fakes.publishing_rig import publishing_rig

@@ -7,8 +7,8 @@ from random import Random
 from typing import TypeVar
 
 import trio
+from greenroom.testing import current_schedule, note, scenario_random
 
-from octavo.actors.testing import current_schedule, note, scenario_random
 from octavo.actors.workspace.messages import ChangesetRefused, Push
 from octavo.model.files.changeset import Changeset
 from octavo.model.identity import AccountId, FileId, WorkspaceId

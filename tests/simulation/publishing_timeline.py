@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import trio
+from greenroom.testing import note
 
-from octavo.actors.testing import note
 from octavo.model.identity import FileId, MutationId, RevisionId
 from octavo.store import identifiers
 from octavo.store.transaction import Row

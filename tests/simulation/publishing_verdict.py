@@ -8,8 +8,8 @@ from html import unescape
 from typing import Any, NamedTuple
 
 import trio
+from greenroom.testing import note
 
-from octavo.actors.testing import note
 from octavo.model.identity import FileId
 from tests.simulation.publishing_timeline import Link, Moment, Notes, Timeline
 

@@ -4,8 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable
 
 import trio
-
-from octavo.actors.core import Observer, QuarantineRule
+from greenroom import Observer, QuarantineRule
 
 
 class QuarantineObserver(Observer):

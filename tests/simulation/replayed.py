@@ -11,7 +11,8 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 
-from octavo.actors.testing import Schedule, run_deterministic
+from greenroom.testing import Schedule, run_deterministic
+
 from tests.fakes import readable_ids
 from tests.simulation.identity_service import simulate_identity
 from tests.simulation.import_service import simulate_imports

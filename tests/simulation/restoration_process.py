@@ -4,8 +4,8 @@ from random import Random
 from typing import cast
 
 import trio
+from greenroom import Directory, WorkerContext, WorkerSpec
 
-from octavo.actors.core import Directory, WorkerContext, WorkerSpec
 from octavo.actors.jobs.restoring import RestoringJob
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.model.files.restoration_order import BatchSizes

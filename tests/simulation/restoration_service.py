@@ -7,8 +7,8 @@ from random import Random
 from typing import TypeVar
 
 import trio
+from greenroom.testing import InjectedCrash, current_schedule, note, scenario_random
 
-from octavo.actors.testing import InjectedCrash, current_schedule, note, scenario_random
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, Push
 from octavo.model.files.changeset import (
     ChangeOperation,

@@ -8,8 +8,8 @@ from itertools import count
 from random import Random
 
 import trio
+from greenroom.testing import note
 
-from octavo.actors.testing import note
 from octavo.actors.workspace.messages import ChangesetRefused
 from octavo.model.files.changeset import ChangeOperation, Changeset
 from octavo.model.files.receipt import Receipt

@@ -12,12 +12,12 @@ from tempfile import TemporaryDirectory
 
 import pytest
 import trio
+from greenroom import NotExecuted
+from greenroom.testing import History, current_schedule, note_fault, scenario_random
 from trio.testing import wait_all_tasks_blocked
 
-from octavo.actors.core import NotExecuted
 from octavo.actors.jobs import step_loop
 from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS
-from octavo.actors.testing import History, current_schedule, note_fault, scenario_random
 from octavo.actors.workspace.messages import HeadOf
 from octavo.attachments.uploading import LIFETIME_SECONDS
 from octavo.model.documents.limits import DocumentLimits

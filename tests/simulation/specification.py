@@ -9,7 +9,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from octavo.actors.testing import HistoryEntry, Status
+from greenroom.testing import HistoryEntry, Status
+
 from octavo.model.files.changeset import Outcome
 
 Kind = Literal["create", "update", "delete", "restore", "purge"]

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
-from octavo.actors.core import QuarantineRule, WorkerContext, WorkerSpec
+from greenroom import QuarantineRule, WorkerContext, WorkerSpec
+from greenroom.testing import note
+
 from octavo.actors.notice_hub import NoticeHub
-from octavo.actors.testing import note
 from octavo.actors.workspace.actor import workspaces
 from octavo.model.documents.initial_document import client_of
 from octavo.model.identity import START, AccountId, Cursor, WorkspaceId

@@ -12,9 +12,9 @@ from sqlite3 import Connection
 from sqlite3 import connect as connect_to
 
 import trio
+from greenroom.testing import current_schedule, note_fault, scenario_random
 from trio.testing import wait_all_tasks_blocked
 
-from octavo.actors.testing import current_schedule, note_fault, scenario_random
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, Push
 from octavo.model.files.changeset import (
     ChangeOperation,

@@ -3,9 +3,9 @@
 from collections import Counter
 
 import pytest
+from greenroom.testing import ScheduleFailure
+from greenroom.testing.plugin import Explore
 
-from octavo.actors.testing import ScheduleFailure
-from octavo.actors.testing.plugin import Explore
 from tests.simulation.access_broken import ACCESS_BROKEN
 from tests.simulation.access_service import ALL_CROWD_TURNS, simulate_access
 from tests.simulation.broken import Break

@@ -3,9 +3,9 @@
 from collections import Counter
 
 import pytest
+from greenroom.testing import ScheduleFailure
+from greenroom.testing.plugin import Explore
 
-from octavo.actors.testing import ScheduleFailure
-from octavo.actors.testing.plugin import Explore
 from tests.simulation.broken import Break
 from tests.simulation.housekeeping_broken import HOUSEKEEPING_BROKEN
 from tests.simulation.housekeeping_rows import KINDS

@@ -1,9 +1,9 @@
 """Identity keeps its guarantees under faults; and proof that broken ones are caught."""
 
 import pytest
+from greenroom.testing import ScheduleFailure
+from greenroom.testing.plugin import Explore
 
-from octavo.actors.testing import ScheduleFailure
-from octavo.actors.testing.plugin import Explore
 from tests.simulation.broken import Break
 from tests.simulation.identity_broken import IDENTITY_BROKEN
 from tests.simulation.identity_broken_programs import PROGRAMS_BROKEN

@@ -1,9 +1,9 @@
 """Archives are imported once under any faults; and proof that broken imports are caught."""
 
 import pytest
+from greenroom.testing import ScheduleFailure
+from greenroom.testing.plugin import Explore
 
-from octavo.actors.testing import ScheduleFailure
-from octavo.actors.testing.plugin import Explore
 from tests.simulation.broken import Break
 from tests.simulation.broken_imports import BROKEN_IMPORTS
 from tests.simulation.import_service import ALL_WRITES, simulate_imports

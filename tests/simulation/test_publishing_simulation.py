@@ -1,9 +1,9 @@
 """Links open what is published and nothing else, under any faults; broken ones are caught."""
 
 import pytest
+from greenroom.testing import ScheduleFailure
+from greenroom.testing.plugin import Explore
 
-from octavo.actors.testing import ScheduleFailure
-from octavo.actors.testing.plugin import Explore
 from tests.simulation.broken import Break
 from tests.simulation.broken_publishing import BROKEN_PUBLISHING
 from tests.simulation.publishing_service import ALL_TURNS, simulate_publishing

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 import pytest
+from greenroom.testing import ScheduleFailure
+from greenroom.testing.plugin import Explore
 
-from octavo.actors.testing import ScheduleFailure
-from octavo.actors.testing.plugin import Explore
 from tests.simulation.access_broken import check_no_access_after_a_gap
 from tests.simulation.access_service import simulate_access
 from tests.simulation.broken import Break, forget_announcements, refuse_without_receipts

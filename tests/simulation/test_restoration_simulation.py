@@ -1,9 +1,9 @@
 """Workspaces return exactly under any faults; and proof that broken restorations are caught."""
 
 import pytest
+from greenroom.testing import ScheduleFailure
+from greenroom.testing.plugin import Explore
 
-from octavo.actors.testing import ScheduleFailure
-from octavo.actors.testing.plugin import Explore
 from tests.simulation.broken import Break
 from tests.simulation.broken_restorations import BROKEN_RESTORATIONS
 from tests.simulation.restoration_service import ALL_WRITES, simulate_restorations

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
+from greenroom.testing import ScheduleFailure
+from greenroom.testing.plugin import Explore
 
-from octavo.actors.testing import ScheduleFailure
-from octavo.actors.testing.plugin import Explore
 from tests.simulation.coincidences import COINCIDENCES, SHARE
 from tests.simulation.service import ALL_TURNS, Turn, simulate
 from tests.simulation.variants import VARIANTS, Variant

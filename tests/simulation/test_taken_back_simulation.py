@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from greenroom.testing import ScheduleFailure
+from greenroom.testing.plugin import Explore
 
 from octavo.actors.notice_hub import NoticeHub
-from octavo.actors.testing import ScheduleFailure
-from octavo.actors.testing.plugin import Explore
 from octavo.actors.workspace import actor
 from octavo.model.identity import Cursor, WorkspaceId
 from octavo.store import Script, Transaction

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 import trio
+from greenroom.testing import ScheduleFailure
+from greenroom.testing.plugin import Explore
 
-from octavo.actors.testing import ScheduleFailure
-from octavo.actors.testing.plugin import Explore
 from octavo.model.usage import NOTHING
 from octavo.store.scripts import usage
 from octavo.usage.counters import UsageCounters

@@ -6,9 +6,9 @@ from random import Random
 from typing import NamedTuple
 
 import trio
+from greenroom import WorkerContext, WorkerSpec
+from greenroom.testing import note
 
-from octavo.actors.core import WorkerContext, WorkerSpec
-from octavo.actors.testing import note
 from octavo.model.usage import Amount, Month
 from octavo.store import Script, Store
 from octavo.store.transaction import T

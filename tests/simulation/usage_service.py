@@ -6,8 +6,8 @@ from itertools import count
 from random import Random
 
 import trio
+from greenroom.testing import current_schedule, note, scenario_random
 
-from octavo.actors.testing import current_schedule, note, scenario_random
 from octavo.model.usage import Amount, DownloadLimitReached, Month, month_end, month_of
 from octavo.store import StoreUnavailable
 from octavo.store.scripts import usage

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 import pytest
+from greenroom.testing import ScheduleFailure, explore
 
-from octavo.actors.testing import ScheduleFailure, explore
 from tests.fakes import readable_ids
 from tests.simulation.broken import BROKEN
 from tests.simulation.broken_at_random import BROKEN_AT_RANDOM, BROKEN_UPLOADS

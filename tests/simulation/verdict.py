@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
-from octavo.actors.testing import (
+from greenroom.testing import (
     History,
     HistoryEntry,
     NotLinearizable,
     Status,
     check_linearizable,
 )
+
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.identity import RevisionId, WorkspaceId
 from tests.histories.feed_order import check_order

@@ -6,8 +6,7 @@ from contextlib import AbstractContextManager
 from random import Random
 
 import trio
-
-from octavo.actors.testing import Fault, FaultPlan, InjectedCrash
+from greenroom.testing import Fault, FaultPlan, InjectedCrash
 
 CRASHES = (
     "workspace.planned",

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import trio
+from greenroom import ActorError
 
-from octavo.actors.core import ActorError
 from octavo.actors.workspace.messages import CommitFailed
 from octavo.store import Store, StoreError
 from octavo.store.scripts.restorations import RestorationKey, unfinished

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence, Set
 from operator import attrgetter
 
 import trio
+from greenroom import UNANSWERED, Actor, DirectorySpec, Envelope, Reply
 
-from octavo.actors.core import UNANSWERED, Actor, DirectorySpec, Envelope, Reply
 from octavo.actors.workspace.document_services import FOLLOWED_AT_ONCE, DocumentServices
 from octavo.actors.workspace.messages import (
     CommitFailed,

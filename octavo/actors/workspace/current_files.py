@@ -8,7 +8,8 @@ the same: it is as current as the database. If the actor is asleep or busy, the 
 from collections.abc import Awaitable, Callable
 from typing import Generic, NamedTuple, TypeVar
 
-from octavo.actors.core import Directory
+from greenroom import Directory
+
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.messages import HeadOf
 from octavo.model.files.revision import Revision

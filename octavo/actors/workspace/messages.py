@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from octavo.actors.core import Message
-from octavo.actors.core import Refusal as ActorRefusal
+from greenroom import Message
+from greenroom import Refusal as ActorRefusal
+
 from octavo.model.documents.document import DocumentUpdate
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.receipt import Receipt

@@ -10,7 +10,8 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from octavo.actors.core import Envelope
+from greenroom import Envelope
+
 from octavo.actors.jobs.indexing import read_links
 from octavo.actors.workspace.document_services import DocumentServices
 from octavo.actors.workspace.messages import ChangesetRefused, FollowTexts, MissingUpdate, Push

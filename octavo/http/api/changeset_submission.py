@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from greenroom import Directory
 from pydantic_core import MISSING
 
 from octavo.accounts.caller import Caller
-from octavo.actors.core import Directory
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, MissingUpdate, Push
 from octavo.http.api.access import Access

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import NamedTuple, cast
 
-from octavo.actors.core import (
+from greenroom import (
     ActorCrashed,
     ActorQuarantined,
     AskCycle,
@@ -17,6 +17,7 @@ from octavo.actors.core import (
     NotExecuted,
     OutcomeUnknown,
 )
+
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
 from octavo.http.api.archive_problems import archive_problem
 from octavo.http.api.consent import required_documents

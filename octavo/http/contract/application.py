@@ -14,8 +14,8 @@ from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
 import trio
+from greenroom import unwrap
 
-from octavo.actors.core import unwrap
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.bodies import ClientLeft
 from octavo.http.contract.call import (

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Literal, cast
 
+from greenroom import unwrap
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, SchemaSerializer
 
-from octavo.actors.core import unwrap
 from octavo.http.contract.bodies import ClientLeft, declared_size
 from octavo.http.contract.bodies.counted_body import CountedBody
 from octavo.http.contract.call import Authenticator, Call, Principal, RateLimiter

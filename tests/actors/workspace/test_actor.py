@@ -5,9 +5,9 @@ from unittest.mock import Mock
 
 import pytest
 import trio
+from greenroom import OutcomeUnknown
+from greenroom.testing import Fault, FaultPlan
 
-from octavo.actors.core import OutcomeUnknown
-from octavo.actors.testing import Fault, FaultPlan
 from octavo.actors.workspace.messages import CommitFailed, HeadOf, NoWorkspace
 from octavo.actors.workspace.planning import INLINE_TEXT_BYTES
 from octavo.model.files.changeset import DeleteFile, PurgeFile, RestoreFile

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from greenroom.testing import Fault, FaultPlan
 
-from octavo.actors.testing import Fault, FaultPlan
 from octavo.actors.workspace.current_files import LONGEST_CACHED, MAX_BYTES, CurrentFiles
 from octavo.model.files.changeset import DeleteFile, PurgeFile
 from octavo.model.identity import FileId, WorkspaceId

@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 import pytest
 import trio
+from greenroom import ActorCrashed, ActorQuarantined, ActorStopped, MailboxFull
 
-from octavo.actors.core import ActorCrashed, ActorQuarantined, ActorStopped, MailboxFull
 from octavo.http.api.refusals import refusals_as_problems
 from octavo.http.api.store_problems import store_failure
 from octavo.http.contract.problems import Problem

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 import trio
+from greenroom import Supervisor
 
-from octavo.actors.core import Supervisor
 from octavo.actors.group_commit import GroupCommit, storage_spec
 from octavo.store import (
     ConstraintViolated,

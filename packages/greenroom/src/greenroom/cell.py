@@ -1,0 +1,370 @@
+"""The part of an actor that survives restarts: its mailbox, its path, its counters.
+
+An actor object lives from a start to the next crash; the cell survives. It runs one incarnation at
+a time: create the actor, ``started``, messages in order, ``stopping``. Its supervisor or directory
+decides whether and when it is started again.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import trio
+
+from greenroom.actor import Actor, ActorContext
+from greenroom.envelope import Envelope, EnvelopeState
+from greenroom.errors import (
+    MessageTypeError,
+    NotExecuted,
+    StartTimeout,
+    is_crash,
+    stopped,
+    unwrap,
+)
+from greenroom.factories import require_actor
+from greenroom.mailbox import Mailbox, ParkObserver
+from greenroom.message import UNANSWERED, Reply
+from greenroom.message_types import MessageTypes
+from greenroom.monitor import Down, StopReason, Watchers
+from greenroom.options import ActorOptions
+from greenroom.runtime import Runtime
+from greenroom.serving import Serving
+from greenroom.statistics import ActorStatistics, MailboxStatistics
+from greenroom.waiting import Waiter
+
+CellState = Literal["new", "starting", "running", "stopping", "down", "closed"]
+
+
+class _Mode(enum.Enum):
+    SERVE = "serve"
+    RETIRE = "retire"  # end after the current message; the others stay in the mailbox
+    DRAIN = "drain"  # end when the closed mailbox is empty
+
+
+class Cell(Waiter):
+    """Runs the incarnations of one actor sequentially.
+
+    Args:
+        parent: the path of the supervisor or directory.
+        name: the name or key below it.
+        factory: creates an actor object for each incarnation.
+        options: the limits of the actor.
+        runtime: what the whole tree shares.
+        statistics: the counters to update.
+        message_types: the messages that the actor accepts, if its class is known.
+        park_observer: receives the transitions between idle and busy.
+
+    Attributes:
+        served: whether the current incarnation has handled a message.
+        batch: the messages that the current incarnation received last.
+        message_types: the messages that the actor accepts; None until its class is known, that is
+            until the first incarnation if the factory is not a class.
+        answer: the method `Actor.answer` of the running incarnation, if it has one.
+        answered: whether it was used since somebody looked.
+    """
+
+    __slots__ = (
+        "_factory",
+        "_mode",
+        "_name",
+        "_parent",
+        "_reason",
+        "_watchers",
+        "answer",
+        "answered",
+        "batch",
+        "last_error",
+        "mailbox",
+        "message_types",
+        "options",
+        "runtime",
+        "served",
+        "state",
+        "statistics",
+    )
+
+    def __init__(
+        self,
+        parent: str,
+        name: object,
+        factory: Callable[[], Actor[Any]],
+        options: ActorOptions,
+        runtime: Runtime,
+        statistics: ActorStatistics,
+        message_types: MessageTypes | None = None,
+        park_observer: ParkObserver | None = None,
+    ) -> None:
+        """Create a cell that has not been started: its mailbox refuses messages."""
+        super().__init__()
+        self._parent = parent
+        self._name = name
+        self._factory = factory
+        self.options = options
+        self.runtime = runtime
+        self.statistics = statistics
+        self.mailbox = Mailbox(self, options.mailbox_capacity, park_observer)
+        self.mailbox.close(stopped(self, "is not started"))
+        self.state: CellState = "new"
+        self.last_error: BaseException | None = None
+        self.served = False
+        self.batch: Sequence[Envelope[Any]] = ()
+        self._mode = _Mode.SERVE
+        self._reason: StopReason = "drained"
+        self._watchers: Watchers | None = None
+        self.answer: Callable[[Any], Reply] | None = None
+        self.answered = False
+        self.message_types = message_types
+
+    def __str__(self) -> str:
+        """Return the path."""
+        return self.path
+
+    @property
+    def path(self) -> str:
+        """The actor's path in the tree."""
+        return f"{self._parent}/{self._name}"
+
+    def answer_at_once(self, message: object) -> Reply:
+        """Return the answer of an actor that waits for messages, or `UNANSWERED`."""
+        if self.answer is None or not self.mailbox.parked:
+            return UNANSWERED
+        reply = self.answer(message)
+        if reply is not UNANSWERED:
+            self.answered = True
+            self.statistics.wait.record(0.0)
+            self.statistics.handling.record(0.0)
+        return reply
+
+    def require_accepted(self, message: object) -> None:
+        """Raise unless the actor handles messages of this type, as far as that is known.
+
+        Raises:
+            MessageTypeError: it does not.
+        """
+        types = self.message_types
+        if types is not None and type(message) not in types.known:
+            types.require(message, self.path)
+
+    # Control by the supervisor or directory
+
+    def open(self) -> None:
+        """Accept messages, whether or not an incarnation runs yet."""
+        self.restarts_with(None)
+        self.mailbox.reopen()
+
+    def drain(self) -> None:
+        """Refuse new messages; handle those that wait, then end."""
+        self._end_when_empty("drained")
+
+    def finish(self) -> None:
+        """Do the same as `drain`, at the actor's own request."""
+        self._end_when_empty("finished")
+
+    def _end_when_empty(self, reason: StopReason) -> None:
+        self.mailbox.close(stopped(self, "is stopping"))
+        if self._mode is not _Mode.DRAIN:
+            self._mode = _Mode.DRAIN
+            self._reason = reason
+        self.mailbox.interrupt()
+
+    def retire(self, reason: StopReason) -> None:
+        """End after the current message; the mailbox stays open and keeps its messages."""
+        if self._mode is _Mode.SERVE:
+            self._mode = _Mode.RETIRE
+            self._reason = reason
+        self.mailbox.interrupt()
+
+    def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
+        """Refuse every waiting and every later message, for good.
+
+        Must not be called while an incarnation runs.
+        """
+        refusal = refusal or stopped(self)
+        self.mailbox.reopen()
+        self.mailbox.close(refusal)
+        self.mailbox.refuse_waiting(refusal)
+        self.state = "closed"
+        self._notify_watchers(final=True)
+
+    def handled_first_message(self) -> None:
+        """Handle that the current incarnation has handled its first message."""
+
+    def mailbox_statistics(self) -> MailboxStatistics:
+        """Return the statistics of the mailbox, including messages received but not yet taken."""
+        statistics = self.mailbox.statistics()
+        received = [e for e in self.batch if e.state is EnvelopeState.QUEUED]
+        if not received:
+            return statistics
+        oldest = trio.current_time() - received[0].enqueued_at
+        depth = statistics.depth + len(received)
+        return replace(statistics, depth=depth, oldest_age=oldest)
+
+    def down(self) -> None:
+        """Notify the watchers that an incarnation ended and another one will follow."""
+        self._notify_watchers(final=False)
+
+    def _notify_watchers(self, *, final: bool) -> None:
+        if self._watchers is not None:
+            self._watchers.notify(Down(self.path, self._reason, self.last_error, final))
+
+    @property
+    def retiring(self) -> bool:
+        """Whether the actor was asked to end and to keep the waiting messages."""
+        return self._mode is _Mode.RETIRE
+
+    @property
+    def makes_room(self) -> bool:
+        """Whether the actor was asked to end so that another one can be activated."""
+        return self._mode is _Mode.RETIRE and self._reason == "passivated"
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the actor was asked to end and has nothing left to do."""
+        if self._mode is _Mode.SERVE:
+            return False
+        if not self.mailbox.depth:
+            return True
+        # An actor that makes room handles a message first: no rotation without progress.
+        return self.retiring and (self.served or not self.makes_room)
+
+    @property
+    def reason(self) -> StopReason:
+        """Why the last incarnation ended."""
+        return self._reason
+
+    @property
+    def watched(self) -> bool:
+        """Whether this actor has watchers."""
+        return self._watchers is not None and self._watchers.any
+
+    @property
+    def watchers(self) -> Watchers:
+        """The watchers of this actor's ends."""
+        if self._watchers is None:
+            self._watchers = Watchers()
+            if self.state == "closed":
+                self._notify_watchers(final=True)
+        return self._watchers
+
+    # One incarnation
+
+    async def run(self, ready: Callable[[], None]) -> None:
+        """Run one incarnation, from a new actor object to its end.
+
+        Returns when the actor was retired, drained or finished; raises the error of a crash,
+        unwrapped if its group contains no other. If cancelled, the message being handled fails
+        with `OutcomeUnknown`. However it ends, the messages not taken are back in the mailbox.
+
+        Raises:
+            InvalidActor: the factory returned no usable actor.
+        """
+        self.enter()
+        self.mailbox.now = trio.lowlevel.current_clock().current_time
+        self.mailbox.lends = True
+        self.served = False
+        self.last_error = None
+        self.state = "starting"
+        try:
+            await self._live(ready)
+        except BaseException as error:
+            if not is_crash(error):
+                self._reason = "cancelled"
+                raise
+            self._reason = "crashed"
+            self.last_error = single = unwrap(error)
+            try:
+                raise single from single.__cause__
+            finally:
+                del single
+        finally:
+            self._mode = _Mode.SERVE
+            self.mailbox.now = trio.current_time
+            self.batch = ()
+            self.state = "down"
+            self.leave()
+
+    async def _live(self, ready: Callable[[], None]) -> None:
+        actor = require_actor(self._factory(), self.path)
+        self._learn_message_types(MessageTypes.of(type(actor)))
+        context = actor.context = ActorContext(self)
+        serving = Serving(self, actor, context)
+        try:
+            try:
+                # From `Actor.started` to the last message; no function of its own, since each
+                # message passes all of them again.
+                try:
+                    with context.scope:
+                        await self._start(actor, context)
+                        self.state = "running"
+                        if type(actor).answer is not Actor.answer:
+                            self.answer = actor.answer
+                        ready()
+                        await serving.run()
+                except BaseException as error:
+                    await self._end_tasks(context, error)
+                    raise
+                await self._end_tasks(context, None)
+            except BaseException as error:
+                if self.state == "running":
+                    await self._stop(actor, "crashed" if is_crash(error) else "cancelled", error)
+                raise
+            await self._stop(actor, self._reason, None)
+        finally:
+            context.close()
+
+    async def _end_tasks(self, context: ActorContext, error: BaseException | None) -> None:
+        """End the tasks of an actor that has handled its last message; raise what they raised."""
+        self.answer = None
+        task_error = await context.end_tasks()
+        if task_error is None:
+            return
+        try:
+            if error is None:
+                raise task_error
+            if is_crash(error):
+                group = "the actor crashed, and one of its tasks did"
+                raise BaseExceptionGroup(group, [unwrap(error), task_error]) from None
+        finally:
+            del task_error, error
+
+    def _learn_message_types(self, types: MessageTypes) -> None:
+        """Note what the actor accepts; refuse what was sent while that was not known."""
+        if self.message_types is types:
+            return
+        self.message_types = types
+        for envelope in self.mailbox.waiting:
+            try:
+                types.require(envelope.message, self.path)
+            except MessageTypeError as error:
+                if not envelope.is_ask:
+                    observer = self.runtime.observer
+                    self.runtime.notify(observer.tell_refused, self.path, envelope.message, error)
+                self.mailbox.refuse(envelope, error)
+
+    async def _start(self, actor: Actor[Any], context: ActorContext) -> None:
+        await context.fault_point("actor.starting")
+        if type(actor).started is Actor.started:
+            return
+        limit = self.options.start_timeout
+        with trio.move_on_after(limit) as scope:
+            await actor.started()
+        if scope.cancelled_caught:
+            raise StartTimeout(f"{self} did not start within {limit:g} s")
+
+    async def _stop(
+        self, actor: Actor[Any], reason: StopReason, error: BaseException | None
+    ) -> None:
+        self.state = "stopping"
+        if type(actor).stopping is Actor.stopping:
+            return
+        with trio.move_on_after(self.options.stopping_timeout, shield=True):
+            try:
+                await actor.stopping(reason)
+            except BaseException as second:
+                if error is not None and is_crash(error) and is_crash(second):
+                    group = "the handler crashed, and then stopping did"
+                    raise BaseExceptionGroup(group, [unwrap(error), second]) from None
+                raise

@@ -1,0 +1,449 @@
+"""Virtual actors: addressed by key, activated on demand, passivated when idle.
+
+A key has at most one actor object at any time. Everything between a look-up and the message's
+arrival in the mailbox is synchronous, so a thousand concurrent first asks cause one activation.
+The mailbox belongs to the key, not to the actor object, so no message is lost between two
+incarnations: one that arrives during a passivation waits there and causes the next activation.
+
+A key that is asleep, without waiting messages, recent crashes or watchers, is dropped: it costs
+nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import asdict
+from functools import partial
+from typing import Any, Literal
+
+import trio
+
+from greenroom.activation_limit import ActivationLimit
+from greenroom.backoff import Backoff
+from greenroom.child import ChildRules, WatchedChild
+from greenroom.errors import (
+    ActorNotFound,
+    ActorQuarantined,
+    InvalidActor,
+    NotExecuted,
+    is_crash,
+    stopped,
+    unwrap,
+)
+from greenroom.message import UNANSWERED
+from greenroom.message_types import MessageTypes
+from greenroom.quarantine import CrashRecord
+from greenroom.runtime import Runtime
+from greenroom.specs import DirectorySpec
+from greenroom.statistics import ActorStatistics, DirectoryStatistics
+from greenroom.tree import TreeNode
+from greenroom.virtual_actor_cell import VirtualActorCell
+from greenroom.waiting import Group
+
+_IN_TROUBLE = ("quarantined", "backing off")
+_SHOWN = 20  # keys in the tree, at most
+
+
+class DirectoryChild(WatchedChild):
+    """The virtual actors of one directory, under supervision; callers hold a `Directory`."""
+
+    def __init__(self, spec: DirectorySpec[Any, Any], parent: str, runtime: Runtime) -> None:
+        """Take the specification; nothing runs yet."""
+        rules = ChildRules("permanent", Backoff(), math.inf, spec.drain_timeout)
+        super().__init__(spec.name, parent, rules)
+        self._spec = spec
+        self.runtime = runtime
+        self._cells: dict[Hashable, VirtualActorCell] = {}
+        self._limit: ActivationLimit[VirtualActorCell] = ActivationLimit(spec.max_awake, _in_use)
+        self._dormant: dict[VirtualActorCell, None] = {}  # asleep or quarantined, not dropped yet
+        self._forget_at = -math.inf
+        self._group: Group | None = None
+        self._statistics = ActorStatistics()
+        self._refusal: Callable[[], NotExecuted] | None = stopped(self, "is not started")
+        self._nursery: trio.Nursery | None = None
+        self._ending: Literal["drain", "retire"] | None = None
+        self._changed = trio.Event()
+        self._dozing = False
+        self._activations = self._passivations = self._crashes = 0
+        self._message_types = MessageTypes.of_factory(spec.factory)
+
+    def statistics(self) -> DirectoryStatistics:
+        """Return counts for operators; takes time linear in the number of tracked keys."""
+        states = [cell.key_state for cell in self._cells.values()]
+        return DirectoryStatistics(
+            awake=self._limit.active,
+            idle=self._limit.idle,
+            waiting=self._limit.queued,
+            backing_off=states.count("backing off"),
+            quarantined=states.count("quarantined"),
+            tracked=len(states),
+            activations=self._activations,
+            passivations=self._passivations,
+            crashes=self._crashes,
+        )
+
+    # Look-up and activation
+
+    def cell(self, key: Hashable) -> VirtualActorCell:
+        """Return the cell of ``key`` without activating it.
+
+        Raises:
+            ActorStopped: the directory is not running.
+        """
+        cell = self._cells.get(key)
+        if cell is None:
+            if self._refusal is not None:
+                raise self._refusal()
+            spec = self._spec
+            cell = self._cells[key] = VirtualActorCell(
+                self,
+                self._path,
+                key,
+                partial(spec.factory, key),
+                spec,
+                self.runtime,
+                self._statistics,
+                self._message_types,
+            )
+            cell.restarts_with(self._group)
+            self._dormant[cell] = None
+            if self._dozing:
+                self._changed.set()
+        return cell
+
+    def answer(self, key: Hashable, message: object, default: object) -> Any:  # noqa: ANN401 - the directory gives it its type
+        """Return the answer that the actor of ``key`` has at once, or ``default``."""
+        cell = self._cells.get(key)
+        reply = UNANSWERED if cell is None else cell.answer_at_once(message)
+        return default if reply is UNANSWERED else reply
+
+    def tracked(self, text: str) -> VirtualActorCell:
+        """Return the cell of the tracked key whose text in a path is ``text``.
+
+        Raises:
+            ActorNotFound: no tracked key has this text, or several have.
+        """
+        found = [cell for key, cell in self._cells.items() if str(key) == text]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            keys = ", ".join(repr(cell.key) for cell in found)
+            raise ActorNotFound(f"{len(found)} keys of {self._path} are written {text!r}: {keys}")
+        raise ActorNotFound(
+            f"{self._path} has no active key {text!r}; a directory's ref() takes any key"
+        )
+
+    def activate(self, key: Hashable, message: object) -> VirtualActorCell:
+        """Return the cell of ``key``, active or about to be activated, to send it ``message``.
+
+        The caller must send the message without awaiting in between.
+
+        Raises:
+            ActorStopped: the directory is not running.
+            MessageTypeError: the actor does not handle this type of message.
+        """
+        cell = self._cells.get(key) or self.cell(key)
+        types = cell.message_types
+        if types is not None and type(message) not in types.known:
+            types.require(message, cell.path)
+        if cell.key_state == "awake":
+            return cell
+        if cell.key_state == "quarantined" and self._refusal is None:
+            record = cell.record
+            if record is not None and not record.quarantined(trio.current_time()):
+                cell.open()
+                cell.key_state = "asleep"
+        if cell.key_state == "asleep" and self._refusal is None:
+            self._enqueue(cell)
+        return cell
+
+    def _enqueue(self, cell: VirtualActorCell) -> None:
+        cell.key_state = "queued"
+        self._dormant.pop(cell, None)
+        self._limit.enqueue(cell)
+        self._serve_queue()
+        self.on_awaited(cell)
+        if self._dozing:
+            self._changed.set()
+
+    def _serve_queue(self) -> None:
+        if self._nursery is None or self._ending == "retire":
+            return
+        while (cell := self._limit.activate_next()) is not None:
+            self._start_actor(cell, self._nursery)
+        while (cell := self._limit.passivate_for_queue()) is not None:
+            self._passivate(cell)
+
+    def _start_actor(self, cell: VirtualActorCell, nursery: trio.Nursery) -> None:
+        cell.key_state = "awake"
+        self._activations += 1
+        if self._ending == "drain":
+            cell.drain()
+        nursery.start_soon(self._run_actor, cell, name=self._path)
+
+    def on_awaited(self, cell: VirtualActorCell) -> None:
+        """Handle that an actor waits for ``cell``.
+
+        If the cell is queued behind an actor that waits for it, directly or indirectly, neither
+        could ever continue. So it is activated over the limit.
+        """
+        if cell.key_state != "queued" or self._nursery is None or self._ending == "retire":
+            return
+        for waiter in cell.awaited_by():
+            if isinstance(waiter, VirtualActorCell) and self._cells.get(waiter.key) is waiter:
+                self._limit.activate_over_limit(cell)
+                self._start_actor(cell, self._nursery)
+                return
+
+    def _passivate(self, cell: VirtualActorCell) -> None:
+        cell.key_state = "leaving"
+        cell.retire("passivated")
+
+    def became_idle(self, cell: VirtualActorCell) -> None:
+        """Handle that an actor waits for messages."""
+        self._limit.became_idle(cell, cell.mailbox.now())
+        if self._limit.queued:
+            self._serve_queue()
+
+    def handled_first_message(self, cell: VirtualActorCell) -> None:
+        """Handle that a new actor handled its first message: a probe has succeeded."""
+        record = cell.record
+        if record is not None and record.on_probation:
+            record.recovered()
+            self.runtime.notify(self.runtime.observer.recovered, cell.path)
+
+    def all_withdrawn(self, cell: VirtualActorCell) -> None:
+        """Handle that the last message of a mailbox was withdrawn."""
+        if cell.key_state == "queued":
+            self._limit.dequeue(cell)
+            self._sleep(cell)
+
+    def became_busy(self, cell: VirtualActorCell) -> None:
+        """Handle that a message arrived for an actor."""
+        self._limit.became_busy(cell)
+
+    # The life of one actor
+
+    async def _run_actor(self, cell: VirtualActorCell) -> None:
+        observer, path = self.runtime.observer, cell.path
+        error: BaseException | None = None
+        try:
+            await cell.run(partial(self.runtime.notify, observer.started, path))
+        except BaseException as caught:
+            if not is_crash(caught):
+                raise
+            error = caught
+        finally:
+            self._limit.ended(cell)
+            cell.key_state = "asleep"
+        if error is None:
+            self._passivations += 1
+            self.runtime.notify(observer.ended, path, cell.reason)
+            self._passivated(cell)
+        else:
+            self._crashes += 1
+            self.runtime.notify(observer.crashed, path, error)
+            self._crashed(cell, unwrap(error))
+        cell.down()
+        self._serve_queue()
+        if self._ending is not None:
+            self._changed.set()
+
+    def _passivated(self, cell: VirtualActorCell) -> None:
+        if self._refusal is None:
+            cell.open()
+        if cell.mailbox.in_use:
+            self._enqueue(cell)
+        else:
+            self._sleep(cell)
+
+    def _sleep(self, cell: VirtualActorCell) -> None:
+        cell.key_state = "asleep"
+        if cell.forgettable:
+            del self._cells[cell.key]
+        else:
+            self._dormant[cell] = None
+
+    def _crashed(self, cell: VirtualActorCell, error: BaseException) -> None:
+        if self._refusal is not None:
+            cell.mailbox.refuse_waiting(self._refusal)
+            return
+        if isinstance(error, InvalidActor):  # another attempt could only fail in the same way
+            text = str(error)
+            cell.mailbox.close(lambda: InvalidActor(text))
+            cell.mailbox.refuse_waiting(lambda: InvalidActor(text))
+            cell.open()
+            self._sleep(cell)
+            return
+        record = cell.record = cell.record or CrashRecord()
+        quarantine = record.crashed(trio.current_time(), self._spec.quarantine)
+        observer = self.runtime.observer
+        if quarantine is not None:
+            cell.key_state = "quarantined"
+            refusal = partial(self._refuse_quarantined, cell)
+            cell.mailbox.close(refusal)
+            cell.mailbox.refuse_waiting(refusal)
+            self._dormant[cell] = None
+            self.runtime.notify(observer.quarantined, cell.path, quarantine)
+        elif cell.mailbox.in_use and self._nursery is not None and self._ending is None:
+            cell.key_state = "backing off"
+            delay = self._spec.backoff.delay(record.recent - 1, self.runtime.random)
+            self.runtime.notify(observer.restarting, cell.path, delay)
+            self._nursery.start_soon(self._back_off, cell, delay, name=f"{self._path} backoff")
+        else:
+            self._sleep(cell)
+
+    def _refuse_quarantined(self, cell: VirtualActorCell) -> ActorQuarantined:
+        record = cell.record
+        until = record.until if record is not None and record.until is not None else 0.0
+        left = max(until - trio.current_time(), 0.0)
+        return ActorQuarantined(
+            f"{cell.path} crashed too often and is quarantined for another {left:.3g} s;"
+            " the message was not executed",
+            left,
+        )
+
+    async def _back_off(self, cell: VirtualActorCell, delay: float) -> None:
+        await trio.sleep(delay)
+        if cell.key_state != "backing off" or self._refusal is not None:
+            return
+        if cell.mailbox.in_use:
+            self._enqueue(cell)
+        else:
+            self._sleep(cell)
+
+    # Under supervision
+
+    def open(self) -> None:
+        """Accept messages."""
+        self._refusal = None
+        self.restarts_with(None)
+
+    async def run_once(self, ready: Callable[[], None]) -> None:
+        """Run actors and passivate idle ones, until drained or retired."""
+        self._ending = None
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            for cell in list(self._cells.values()):
+                if cell.key_state == "backing off":  # its backoff ended with the last incarnation
+                    cell.key_state = "asleep"
+                if cell.key_state == "asleep" and cell.mailbox.in_use:
+                    self._enqueue(cell)
+            self._serve_queue()
+            ready()
+            try:
+                await self._passivate_idle()
+            finally:
+                self._nursery = None
+            nursery.cancel_scope.cancel(reason=f"{self._path} ended")
+
+    async def _passivate_idle(self) -> None:
+        """Passivate idle actors and drop sleeping keys, until the directory has ended."""
+        while not self._ended():
+            now = trio.current_time()
+            while (cell := self._limit.passivate_idle(self._spec.idle_timeout, now)) is not None:
+                self._passivate(cell)
+            self._forget(now)
+            self._changed = trio.Event()
+            deadline = self._next_deadline(now)
+            self._dozing = deadline == math.inf
+            with trio.move_on_at(deadline):
+                await self._changed.wait()
+
+    def _next_deadline(self, now: float) -> float:
+        if not self._cells:
+            return math.inf
+        since = self._limit.idle_since
+        return (now if since is None else since) + self._spec.idle_timeout
+
+    def _forget(self, now: float) -> None:
+        if now < self._forget_at or self._refusal is not None:
+            return
+        self._forget_at = now + self._spec.idle_timeout
+        rule = self._spec.quarantine
+        for cell in list(self._dormant):
+            if cell.record is not None and cell.record.expires(rule) <= now:
+                cell.record = None
+                if cell.key_state == "quarantined":
+                    cell.key_state = "asleep"
+                    cell.open()
+            if cell.key_state == "asleep" and cell.forgettable:
+                del self._dormant[cell]
+                del self._cells[cell.key]
+
+    def _ended(self) -> bool:
+        if self._ending is None or self._limit.active:
+            return False
+        return self._ending == "retire" or not self._limit.queued
+
+    def drain(self) -> None:
+        """Refuse new messages; handle those that wait, also of queued keys, then end."""
+        self._ending = "drain"
+        self.reason = "drained"
+        self._refusal = stopped(self, "is stopping")
+        for cell in self._cells.values():
+            if cell.key_state in ("awake", "leaving", "queued"):
+                cell.drain()
+            else:
+                cell.close(self._refusal)
+        self._serve_queue()
+        self._changed.set()
+
+    def retire(self) -> None:
+        """Passivate every actor; waiting messages are kept for the next incarnation."""
+        if self._ending is None:
+            self._ending = "retire"
+            self.reason = "restarted"
+        for cell in self._limit.staying():
+            self._limit.leave(cell)
+            self._passivate(cell)
+        self._changed.set()
+
+    def restarts_with(self, group: Group | None) -> None:
+        """Record which group is being restarted together, or that the restart is over."""
+        self._group = group
+        for cell in self._cells.values():
+            cell.restarts_with(group)
+
+    def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
+        """Refuse all waiting messages and drop every key."""
+        self._refusal = refusal or stopped(self)
+        for cell in self._cells.values():
+            cell.close(self._refusal)
+        self._cells.clear()
+        self._dormant.clear()
+        self._limit = ActivationLimit(self._spec.max_awake, _in_use)
+        super().close(refusal)
+
+    def node(self, state: str) -> TreeNode:
+        """Return a snapshot with the keys in trouble and those with the longest queues."""
+        statistics = self.statistics()
+        shown = sorted(
+            (c for c in self._cells.values() if c.key_state in _IN_TROUBLE or c.mailbox.depth),
+            key=lambda cell: (cell.key_state not in _IN_TROUBLE, -cell.mailbox.depth),
+        )
+        return TreeNode(
+            name=self.name,
+            kind="directory",
+            state=state,
+            restarts=self.restarts,
+            wait=self._statistics.wait.snapshot(),
+            handling=self._statistics.handling.snapshot(),
+            details=asdict(statistics) | {"refused": self._statistics.refused},
+            children=tuple(
+                TreeNode(
+                    name=str(cell.key),
+                    kind="virtual actor",
+                    state=cell.key_state,
+                    mailbox=cell.mailbox_statistics(),
+                )
+                for cell in shown[:_SHOWN]
+            ),
+        )
+
+
+def _in_use(cell: VirtualActorCell) -> bool:
+    """Return whether an idle actor has given answers since the last call."""
+    used, cell.answered = cell.answered, False
+    return used

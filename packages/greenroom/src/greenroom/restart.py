@@ -1,0 +1,119 @@
+"""The rules of supervision as pure functions: what is restarted, and when to give up."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar, assert_never, get_args
+
+from greenroom.options import require_positive_count, require_seconds
+
+Restart = Literal["permanent", "transient", "temporary"]
+"""When a child that ended is restarted.
+
+``permanent``: always. ``transient``: after a crash, not after a normal end.
+``temporary``: never.
+"""
+
+Strategy = Literal["one_for_one", "rest_for_one", "all_for_one"]
+"""Which children are restarted together.
+
+``one_for_one``: only the one that ended. ``rest_for_one``: also those started after it.
+``all_for_one``: all.
+"""
+
+T = TypeVar("T")
+
+
+def require_restart(value: str) -> None:
+    """Raise ValueError for an unknown restart policy, naming the known ones."""
+    _require_one_of("restart policy", value, get_args(Restart))
+
+
+def require_strategy(value: str) -> None:
+    """Raise ValueError for an unknown restart strategy, naming the known ones."""
+    _require_one_of("restart strategy", value, get_args(Strategy))
+
+
+def _require_one_of(what: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise ValueError(f"unknown {what} {value!r}; use one of {', '.join(known)}")
+
+
+def is_restarted(policy: Restart, *, crashed: bool) -> bool:
+    """Return whether a child with ``policy`` that ended by itself is restarted."""
+    match policy:
+        case "permanent":
+            return True
+        case "transient":
+            return crashed
+        case "temporary":
+            return False
+        case _:
+            assert_never(policy)
+
+
+def affected(strategy: Strategy, children: Sequence[T], ended: T, down: Sequence[T]) -> list[T]:
+    """Return the children to restart, in order of start.
+
+    Args:
+        strategy: the supervisor's strategy.
+        children: all children in order of start.
+        ended: the child that ended.
+        down: the children that an earlier, unfinished restart has yet to start.
+    """
+    match strategy:
+        case "one_for_one":
+            return [child for child in children if child is ended or child in down]
+        case "rest_for_one":
+            first = min(index for index, child in enumerate(children) if child in (ended, *down))
+            return list(children[first:])
+        case "all_for_one":
+            return list(children)
+        case _:
+            assert_never(strategy)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intensity:
+    """The limit of restarts; a supervisor that exceeds it gives up and escalates.
+
+    Args:
+        restarts: restarts allowed within ``period``; 0 escalates at the first end.
+        period: in seconds.
+
+    Raises:
+        ValueError: an argument is out of its range.
+    """
+
+    restarts: int = 3
+    period: float = 5.0
+
+    def __post_init__(self) -> None:
+        """Validate the ranges."""
+        if self.restarts != 0:
+            require_positive_count("Intensity.restarts (if not 0)", self.restarts)
+        require_seconds("Intensity.period", self.period)
+
+
+class RestartWindow:
+    """Records recent restarts, to find when there are too many."""
+
+    __slots__ = ("_intensity", "_times")
+
+    def __init__(self, intensity: Intensity) -> None:
+        """Start without restarts."""
+        self._intensity = intensity
+        self._times: deque[float] = deque()
+
+    def exceeded_by(self, now: float) -> bool:
+        """Record a restart at ``now`` (seconds); return whether it exceeds the intensity.
+
+        A restart that is exactly ``period`` old is no longer counted.
+        """
+        times = self._times
+        times.append(now)
+        while times[0] <= now - self._intensity.period:
+            times.popleft()
+        return len(times) > self._intensity.restarts
