@@ -98,15 +98,16 @@ bench: dev ## run each benchmark
 
 # The build backend is locked with what it builds. The dev lock takes every version that both
 # name from the runtime lock.
-PACKAGES = greenroom
+PACKAGES = client greenroom
 COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
-	--custom-compile-command 'make lock' $(addprefix --no-emit-package ,$(PACKAGES)) $(ARGS) \
+	--custom-compile-command 'make lock' $(addprefix --no-emit-package ,greenroom octavo-client) $(ARGS) \
 	pyproject.toml $(PACKAGES:%=packages/%/pyproject.toml) -
-BUILD_REQUIRES = $(BIN)/python -c \
-	'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")'
+BUILD_REQUIRES = $(BIN)/python -c 'import sys, tomllib; \
+	[print(*tomllib.load(open(file, "rb"))["build-system"]["requires"], sep="\n") for file in sys.argv[1:]]' \
+	pyproject.toml $(PACKAGES:%=packages/%/pyproject.toml)
 
 lock: dev ## write both lock files anew; ARGS=--upgrade takes the newest versions
-	@$(BUILD_REQUIRES) | $(COMPILE) --extra client --output-file requirements.lock
+	@$(BUILD_REQUIRES) | $(COMPILE) --output-file requirements.lock
 	@$(BUILD_REQUIRES) | $(COMPILE) --extra testing --extra dev \
 		--constraint requirements.lock --output-file requirements-dev.lock
 

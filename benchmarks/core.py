@@ -37,14 +37,14 @@ MICRO = 1e6
 
 
 @dataclass(frozen=True, slots=True)
-class Add(Message["Adder | BatchAdder", int]):
+class Add(Message[int]):
     """The work of every contender: add, and reply with the total."""
 
     amount: int
 
 
 @dataclass(frozen=True, slots=True)
-class Note(Message["Adder | BatchAdder", None]):
+class Note(Message[None]):
     """The same without a reply."""
 
     amount: int
@@ -128,13 +128,13 @@ async def together(tasks: Sequence[Callable[[], Awaitable[object]]]) -> None:
             nursery.start_soon(task)
 
 
-async def ask_many(ref: ActorRef[Adder] | ActorRef[BatchAdder], count: int) -> None:
+async def ask_many(ref: ActorRef[Add | Note] | ActorRef[Add | Note], count: int) -> None:
     message = Add(1)
     for _ in range(count):
         await ref.ask(message)
 
 
-async def tell_many(ref: ActorRef[Adder], count: int) -> None:
+async def tell_many(ref: ActorRef[Add | Note], count: int) -> None:
     message = Note(1)
     for _ in range(count):
         await ref.tell(message)
@@ -175,7 +175,7 @@ async def bench_octavo(scale: Scale) -> None:
         report("tell_nowait", 1 / value, "1/s")
 
 
-async def tell_nowait(ref: ActorRef[Adder], count: int) -> None:
+async def tell_nowait(ref: ActorRef[Add | Note], count: int) -> None:
     message = Note(1)
     for index in range(count):
         ref.tell_nowait(message)
@@ -278,12 +278,12 @@ async def bench_pykka(scale: Scale) -> None:
         pykka.ActorRegistry.stop_all()
 
 
-def directory_of_adders(*, max_awake: int) -> tuple[Supervisor, Directory[int, Adder]]:
+def directory_of_adders(*, max_awake: int) -> tuple[Supervisor, Directory[int, Add | Note]]:
     root = Supervisor("bench")
-    return root, root.add(DirectorySpec[int, Adder]("keys", Adder, max_awake=max_awake))
+    return root, root.add(DirectorySpec[int, Add | Note]("keys", Adder, max_awake=max_awake))
 
 
-async def touch(keys: Directory[int, Adder], first: int, count: int) -> None:
+async def touch(keys: Directory[int, Add | Note], first: int, count: int) -> None:
     message = Add(1)
     for key in range(first, first + count):
         await keys.ask(key, message)

@@ -26,13 +26,13 @@ from functools import partial  # noqa: E402
 from itertools import accumulate  # noqa: E402
 
 import trio  # noqa: E402
+from octavo_client import Client, Create, Update, WorkspaceClient  # noqa: E402
+from octavo_rules.identity import Position  # noqa: E402
 
 from benchmarks.clients.corpus import note  # noqa: E402
 from benchmarks.clients.devices import edit_together  # noqa: E402
 from benchmarks.figures import report, write_tables  # noqa: E402
 from benchmarks.http import Service, service  # noqa: E402
-from octavo.client import Client, Create, Update, WorkspaceClient  # noqa: E402
-from octavo.model.identity import Position  # noqa: E402
 
 LONG = 100_000
 SHORT = 2_000

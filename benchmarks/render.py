@@ -21,7 +21,8 @@ import random  # noqa: E402
 import time  # noqa: E402
 from collections.abc import Callable  # noqa: E402
 
-from octavo.model.documents.edits import edits_between  # noqa: E402
+from octavo_rules.documents.edits import edits_between  # noqa: E402
+
 from octavo.model.files.revision_diff import unified, words  # noqa: E402
 from octavo.model.refusal import UnrenderableNote  # noqa: E402
 from octavo.render.allowed import clean  # noqa: E402

@@ -32,16 +32,8 @@ from contextlib import closing, contextmanager  # noqa: E402
 from http.client import HTTPConnection  # noqa: E402
 
 import trio  # noqa: E402
-
-from benchmarks.clients.prose import sentences, words  # noqa: E402
-from benchmarks.http import TEXT, service  # noqa: E402
-from octavo.actors.jobs.indexing import index_some  # noqa: E402
-from octavo.documents import merged  # noqa: E402
-from octavo.model.files.batch import Batch  # noqa: E402
-from octavo.model.files.changeset import Changeset, CreateFile, fingerprint  # noqa: E402
-from octavo.model.files.content import note_text  # noqa: E402
-from octavo.model.files.tree import Tree  # noqa: E402
-from octavo.model.identity import (  # noqa: E402  # noqa: E402
+from octavo_rules.content import note_text  # noqa: E402
+from octavo_rules.identity import (  # noqa: E402  # noqa: E402
     RANDOM_BYTES,
     START,
     AccountId,
@@ -51,6 +43,14 @@ from octavo.model.identity import (  # noqa: E402  # noqa: E402
     WorkspaceId,
     uuid7,
 )
+
+from benchmarks.clients.prose import sentences, words  # noqa: E402
+from benchmarks.http import TEXT, service  # noqa: E402
+from octavo.actors.jobs.indexing import index_some  # noqa: E402
+from octavo.documents import merged  # noqa: E402
+from octavo.model.files.batch import Batch  # noqa: E402
+from octavo.model.files.changeset import Changeset, CreateFile, fingerprint  # noqa: E402
+from octavo.model.files.tree import Tree  # noqa: E402
 from octavo.store.compression import compressed, decompressed  # noqa: E402
 from octavo.store.scripts import workspaces  # noqa: E402
 from octavo.store.scripts.changesets import commit_changesets  # noqa: E402

@@ -29,14 +29,8 @@ from functools import partial  # noqa: E402
 
 import trio  # noqa: E402
 from greenroom import Supervisor  # noqa: E402
-
-from benchmarks.clients.prose import prose  # noqa: E402
-from octavo.actors.group_commit import GroupCommit, storage_spec  # noqa: E402
-from octavo.model.files.changeset import Changeset, UpdateFile, fingerprint  # noqa: E402
-from octavo.model.files.content import MARKDOWN, note_text  # noqa: E402
-from octavo.model.files.plan import Change, Plan  # noqa: E402
-from octavo.model.files.revision import Revision  # noqa: E402
-from octavo.model.identity import (  # noqa: E402
+from octavo_rules.content import MARKDOWN, note_text  # noqa: E402
+from octavo_rules.identity import (  # noqa: E402
     START,
     AccountId,
     ContentId,
@@ -47,6 +41,12 @@ from octavo.model.identity import (  # noqa: E402
     RevisionId,
     WorkspaceId,
 )
+
+from benchmarks.clients.prose import prose  # noqa: E402
+from octavo.actors.group_commit import GroupCommit, storage_spec  # noqa: E402
+from octavo.model.files.changeset import Changeset, UpdateFile, fingerprint  # noqa: E402
+from octavo.model.files.plan import Change, Plan  # noqa: E402
+from octavo.model.files.revision import Revision  # noqa: E402
 from octavo.store import Script, Store  # noqa: E402
 from octavo.store.postgres import open_postgres  # noqa: E402
 from octavo.store.scripts.changesets import commit_changesets  # noqa: E402

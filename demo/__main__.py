@@ -6,12 +6,12 @@ import sys
 from functools import partial
 
 import trio
+from octavo_client import Client, Mirror, NoteDocument
+from octavo_rules.identity import WorkspaceId
 
 from demo.corpus import vault
 from demo.device import Device
 from demo.server import server
-from octavo.client import Client, Mirror, NoteDocument
-from octavo.model.identity import WorkspaceId
 
 ORIGIN = "http://localhost"
 PASSWORD = "harvest of orange lanterns"

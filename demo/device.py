@@ -5,10 +5,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import trio
-
-from octavo.client import Changed, Create, HeadMovedError, Mirror, NoteDocument, WorkspaceClient
-from octavo.client.responses import FileChange
-from octavo.model.identity import FileId
+from octavo_client import Changed, Create, HeadMovedError, Mirror, NoteDocument, WorkspaceClient
+from octavo_client.responses import FileChange
+from octavo_rules.identity import FileId
 
 PUSH_AT_ONCE = 100
 PAUSE = 0.002

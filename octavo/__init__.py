@@ -2,7 +2,7 @@
 
 ``docs/architecture.md`` describes the packages; import-linter enforces their borders. Nothing is
 imported here, so that a part can be used without the others, such as `octavo.actors` or
-`octavo.client`.
+`octavo_client`.
 """
 
 __version__ = "0.1.0"

@@ -76,7 +76,8 @@ install_lock() {
 }
 
 install_project() {
-    pip install --no-build-isolation --no-deps --editable packages/greenroom --editable .
+    pip install --no-build-isolation --no-deps --editable packages/greenroom \
+        --editable packages/client --editable .
     record project "$project"
 }
 

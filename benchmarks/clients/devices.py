@@ -12,9 +12,8 @@ import random
 from typing import Any
 
 import trio
+from octavo_rules.documents.document import ROOT
 from pycrdt import Doc, Text
-
-from octavo.model.documents.initial_document import ROOT
 
 MOST_BYTES = 1 << 20
 """That are received at once."""

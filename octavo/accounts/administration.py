@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 import trio
+from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.accounts.attempts import Attempts
 from octavo.accounts.audit import Audit
@@ -14,7 +15,6 @@ from octavo.model.accounts.address import Address
 from octavo.model.accounts.administration import DecisionsChange
 from octavo.model.accounts.audit import Actor, AuditEntry, AuditKind, account_of
 from octavo.model.accounts.refusal import AccountGone, AccountMissing, InvalidCredentials
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.usage import Month, month_of
 from octavo.store import Script, Store
 from octavo.store.scripts import account_removal, accounts

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import trio
+from octavo_rules.identity import AccountId
 
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.attempts import Rate, admit
 from octavo.model.accounts.device_token import KnownDevice
 from octavo.model.accounts.refusal import TooManyAttempts
-from octavo.model.identity import AccountId
 
 
 @dataclass(frozen=True, slots=True)

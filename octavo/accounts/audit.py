@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
 import trio
+from octavo_rules.identity import AccountId
 
 from octavo.accounts.ports import Clock, NewId, milliseconds
 from octavo.model.accounts.audit import (
@@ -21,7 +22,6 @@ from octavo.model.accounts.audit import (
     AuditOutcome,
     Detail,
 )
-from octavo.model.identity import AccountId
 from octavo.store import Script, Store, StoreError
 from octavo.store.scripts import audit
 from octavo.store.transaction import Transaction

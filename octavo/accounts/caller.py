@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass, field
 
-from octavo.model.accounts.access_limits import AccessLimits, Scope
+from octavo_rules.identity import AccountId, ProgramNumber
+from octavo_rules.scopes import Scope
+
+from octavo.model.accounts.access_limits import AccessLimits
 from octavo.model.accounts.account import Account, Role
 from octavo.model.accounts.api_key import KeyId
 from octavo.model.accounts.consent import LegalDocuments
 from octavo.model.accounts.session import SessionId
 from octavo.model.files.confinement import Confinement
-from octavo.model.identity import AccountId, ProgramNumber
 from octavo.model.oauth.grant import Grant, GrantId
 
 

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from octavo_rules.identity import AccountId
+
 from octavo.accounts.audit import Audit
 from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
-from octavo.model.identity import AccountId
 from octavo.store import Store
 from octavo.store.scripts import installation
 

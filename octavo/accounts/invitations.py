@@ -1,5 +1,7 @@
 """Create, list, revoke and accept invitations."""
 
+from octavo_rules.identity import AccountId, WorkspaceId
+
 from octavo.accounts.attempts import GRANTS, Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.members import Changed
@@ -16,7 +18,6 @@ from octavo.model.accounts.invitation import (
 )
 from octavo.model.accounts.refusal import AccountGone
 from octavo.model.accounts.token import digest_of, opaque_token
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.store import Store
 from octavo.store.scripts import accounts, invitations
 from octavo.store.scripts.invitations import Joined

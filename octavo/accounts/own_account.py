@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from octavo_rules.identity import AccountId
+
 from octavo.accounts.attempts import Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
@@ -15,7 +17,6 @@ from octavo.model.accounts.refusal import (
     InvalidCredentials,
 )
 from octavo.model.accounts.session import SessionId
-from octavo.model.identity import AccountId
 from octavo.model.mail import queued
 from octavo.model.usage import month_of
 from octavo.store import Store

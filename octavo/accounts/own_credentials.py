@@ -1,5 +1,7 @@
 """The sessions and API keys of an account."""
 
+from octavo_rules.identity import AccountId, WorkspaceId
+
 from octavo.accounts.attempts import GRANTS, Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
@@ -10,7 +12,6 @@ from octavo.model.accounts.audit import AuditEntry
 from octavo.model.accounts.refusal import NoSuchKey, NoSuchSession
 from octavo.model.accounts.session import Session, SessionId, SessionLife
 from octavo.model.accounts.token import api_key, digest_of
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.store import Store
 from octavo.store.scripts import api_keys, sessions, workspaces
 

@@ -17,13 +17,13 @@ from dataclasses import astuple
 from typing import ParamSpec, Protocol, TypeVar
 
 import trio
+from octavo_rules.identity import AccountId
 
 from octavo.accounts import argon2id
 from octavo.accounts.argon2id import Argon2, dummy_hash, encoded_hash, matches, outdated
 from octavo.accounts.ports import NewEntropy
 from octavo.model.accounts.password import hashed_form
 from octavo.model.accounts.refusal import PasswordQueueFull
-from octavo.model.identity import AccountId
 from octavo.store.fair_turns import FairTurns
 from octavo.workers import WorkerPool
 

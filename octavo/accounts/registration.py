@@ -1,5 +1,7 @@
 """Register accounts: with an invitation, or without one under an open policy."""
 
+from octavo_rules.identity import AccountId
+
 from octavo.accounts.attempts import Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.invitations import granted
@@ -13,7 +15,6 @@ from octavo.model.accounts.installation import Prerequisites
 from octavo.model.accounts.invitation import Invitation, InvitedInto
 from octavo.model.accounts.refusal import AddressTaken, InvitationUnusable
 from octavo.model.accounts.token import digest_of
-from octavo.model.identity import AccountId
 from octavo.store import Store
 from octavo.store.scripts import accounts, installation, invitations, workspaces
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from octavo_rules.identity import AccountId
+
 from octavo.accounts.attempts import Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
@@ -13,7 +15,6 @@ from octavo.model.accounts.device_token import KnownDevice
 from octavo.model.accounts.refusal import InvalidCredentials, TooManyAttempts
 from octavo.model.accounts.session import Session, SessionId, SessionLife
 from octavo.model.accounts.token import digest_of, is_opaque_token, opaque_token
-from octavo.model.identity import AccountId
 from octavo.store import Store
 from octavo.store.scripts import accounts, sessions
 from octavo.store.scripts.sessions import OpenSession

@@ -40,7 +40,7 @@ class BatchStore(Store, Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Write(Message["Storage", Outcome[T]], Generic[T]):
+class Write(Message[Outcome[T]], Generic[T]):
     """Commit a script. The reply is the outcome of the script: its result or its error."""
 
     script: Script[T]
@@ -67,7 +67,7 @@ class Storage(Actor[Write[Any]]):
             envelope.reply(envelope.message.reply(outcomes.pop()))
 
 
-def storage_spec(engine: BatchStore, *, name: str = "storage") -> ActorSpec[Storage]:
+def storage_spec(engine: BatchStore, *, name: str = "storage") -> ActorSpec[Write[Any]]:
     """Return the specification of the storage actor for ``engine``."""
     return ActorSpec(
         name,
@@ -85,7 +85,7 @@ class GroupCommit:
         engine: the store that the actor writes to.
     """
 
-    def __init__(self, actor: ActorRef[Storage], engine: BatchStore) -> None:
+    def __init__(self, actor: ActorRef[Write[Any]], engine: BatchStore) -> None:
         self._actor = actor
         self._engine = engine
 
@@ -127,6 +127,7 @@ class GroupCommit:
         return result
 
     async def _write_with_others(self, script: Script[T]) -> T:
+        outcomes: list[Outcome[T]]
         try:
             outcomes = [await self._actor.ask(Write(script))]
         except MailboxFull as error:

@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import Generic, Protocol, TypeVar
 
 import trio
+from octavo_rules.identity import AccountId, Cursor, WorkspaceId
 
-from octavo.model.identity import AccountId, Cursor, WorkspaceId
 from octavo.store import StoreUnavailable
 
 NOTIFIED_PER_TURN = 32

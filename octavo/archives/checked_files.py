@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from octavo.model.identity import Digest
+from octavo_rules.identity import Digest
 
 
 class CheckedNote(NamedTuple):

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from octavo_rules.identity import Position
+
 from octavo.model.files.path import path_key
-from octavo.model.identity import Position
 
 HISTORY = ".history"
 """The folder of earlier revisions, unless a file of the workspace is in it."""

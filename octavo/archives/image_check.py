@@ -4,6 +4,8 @@ import hashlib
 import math
 import os
 
+from octavo_rules.identity import Digest
+
 from octavo.archives.checked_files import CheckedImage, image_record
 from octavo.archives.entry_reader import pieces_of_entry
 from octavo.archives.listing import CheckedSlice, ImportFolder, ListedEntry, SliceReader
@@ -12,7 +14,6 @@ from octavo.archives.refusal import refused_entry
 from octavo.images import tasks
 from octavo.images.facts import InvalidImage
 from octavo.model.files.image import check_image_path
-from octavo.model.identity import Digest
 from octavo.model.refusal import InvalidPath
 
 

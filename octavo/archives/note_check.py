@@ -3,6 +3,9 @@
 import math
 import re
 
+from octavo_rules.content import note_text
+from octavo_rules.refusal import InvalidContent
+
 from octavo.archives.checked_files import CheckedNote, note_record
 from octavo.archives.entry_reader import read_entry
 from octavo.archives.link_targets import LinkTargets
@@ -10,10 +13,9 @@ from octavo.archives.listing import CheckedSlice, ImportFolder, ListedEntry, Sli
 from octavo.archives.part_files import PartFiles
 from octavo.archives.path_file import PathFile
 from octavo.archives.refusal import refused_entry
-from octavo.model.files.content import note_text
 from octavo.model.links.link_rewrite import rewrite_links
 from octavo.model.links.standard_links import standard_links
-from octavo.model.refusal import InvalidContent, UnrenderableNote
+from octavo.model.refusal import UnrenderableNote
 from octavo.render.front_matter import end_of_front_matter
 from octavo.render.limits import check_renderable
 from octavo.store.compression import compressed

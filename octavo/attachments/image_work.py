@@ -5,9 +5,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple, ParamSpec, Protocol, TypeVar
 
+from octavo_rules.identity import Digest
+
 from octavo.images import tasks
 from octavo.model.files.image import UnacceptableImage
-from octavo.model.identity import Digest
 from octavo.workers import WorkerPool, WorkRefused, WorkTooLarge
 
 MAX_MEMORY = 512 * 1024 * 1024

@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from octavo_rules.identity import AccountId, Digest, WorkspaceId
+
 from octavo.attachments.blob_writer import BlobWriter
 from octavo.attachments.image_work import ImageWork, InspectedImage, WrittenFile
 from octavo.images.facts import MAX_BYTES, media_type_of
@@ -16,7 +18,6 @@ from octavo.model.files.image import (
     endings_of,
     media_type_of_name,
 )
-from octavo.model.identity import AccountId, Digest, WorkspaceId
 from octavo.store import Store
 from octavo.store.blobs import StagedFile, Staging
 from octavo.store.scripts import uploads

@@ -69,5 +69,5 @@ def command(
     )
     say(
         "start the server now; devices that saw later changes bring back what they still have"
-        ' (docs/client.md, "After a restored backup")'
+        ' (packages/client/docs/client.md, "After a restored backup")'
     )

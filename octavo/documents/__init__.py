@@ -4,8 +4,9 @@
 `document_cache` those kept in memory. Nothing here blocks or reads a store.
 """
 
+from octavo_rules.documents.live_document import LiveDocument, merged
+
 from octavo.documents.document_batch import CheckText, DocumentBatch
 from octavo.documents.document_cache import DocumentCache
-from octavo.documents.live_document import LiveDocument, merged
 
 __all__ = ["CheckText", "DocumentBatch", "DocumentCache", "LiveDocument", "merged"]

@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from octavo_rules.documents.document import ChangedDocument, StoredDocument, TextDocument, initial
+from octavo_rules.documents.edits import edits_between
+from octavo_rules.documents.facts import DocumentFacts, facts_at_sight
+from octavo_rules.documents.live_document import LiveDocument
+from octavo_rules.identity import ContentId, Epoch, FileId
+
 from octavo.documents.document_cache import CachedDocument
-from octavo.documents.live_document import LiveDocument
-from octavo.model.documents.document import ChangedDocument, StoredDocument, TextDocument
-from octavo.model.documents.edits import edits_between
-from octavo.model.documents.facts import DocumentFacts, facts_at_sight
-from octavo.model.documents.initial_document import initial
 from octavo.model.documents.limits import DocumentLimits, Growth
 from octavo.model.documents.update_check import CheckedUpdate
 from octavo.model.documents.update_log import outgrows, splits_at_most
-from octavo.model.identity import ContentId, Epoch, FileId
 from octavo.model.text_bounds import TextBounds
 
 _BYTES_OF_AN_EDIT = 64

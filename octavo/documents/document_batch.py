@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, Self
 
+from octavo_rules.content import NoteContent, NoteText, note_text
+from octavo_rules.documents.document import ChangedDocument, DocumentUpdate, TextDocument, initial
+from octavo_rules.documents.state_vector import LONG_BYTES, NO_CLIENTS, read_state_vector
+from octavo_rules.identity import ContentId, Epoch, FileId, WorkspaceId
+from octavo_rules.refusal import DocumentMalformed, DocumentTooLarge, DomainError, EpochMismatch
+
 from octavo.documents.batch_document import BatchDocument
 from octavo.documents.document_cache import DocumentCache
-from octavo.model.documents.document import ChangedDocument, DocumentUpdate, TextDocument
-from octavo.model.documents.initial_document import initial
 from octavo.model.documents.limits import DocumentLimits
-from octavo.model.documents.state_vector import LONG_BYTES, NO_CLIENTS, read_state_vector
 from octavo.model.documents.update_check import check_update
-from octavo.model.files.content import NoteContent, NoteText, note_text
-from octavo.model.identity import ContentId, Epoch, FileId, WorkspaceId
-from octavo.model.refusal import DocumentMalformed, DocumentTooLarge, DomainError, EpochMismatch
 from octavo.model.text_bounds import TextBounds
 
 
@@ -173,7 +173,7 @@ class DocumentBatch:
         return DocumentUpdate(live.epoch, live.update_since(vector), live.vector_bytes())
 
     def attempt(self) -> Self:
-        """Implement `octavo.model.documents.document.Documents.attempt`."""
+        """Implement `octavo_rules.documents.document.Documents.attempt`."""
         return self
 
     def __enter__(self) -> None:
@@ -188,14 +188,14 @@ class DocumentBatch:
                 self._undo(file_id, document)
 
     def created(self, file_id: FileId, content_id: ContentId, content: NoteContent) -> None:
-        """Implement `octavo.model.documents.document.Documents.created`."""
+        """Implement `octavo_rules.documents.document.Documents.created`."""
         self._remember(file_id)
         self._made[file_id] = (content_id, content)
 
     def merge(
         self, file_id: FileId, epoch: Epoch, update: bytes, epoch_next: Epoch
     ) -> NoteText | None:
-        """Implement `octavo.model.documents.document.Documents.merge`."""
+        """Implement `octavo_rules.documents.document.Documents.merge`."""
         document = self._document(file_id)
         if document.written:
             # Another epoch may begin here.
@@ -237,7 +237,7 @@ class DocumentBatch:
         return content
 
     def write(self, file_id: FileId, content_id: ContentId, content: NoteContent) -> None:
-        """Implement `octavo.model.documents.document.Documents.write`."""
+        """Implement `octavo_rules.documents.document.Documents.write`."""
         if file_id not in self._documents and file_id not in self._made:
             return
         document = self._document(file_id)
@@ -246,7 +246,7 @@ class DocumentBatch:
         self._discard_history(document, content.size)
 
     def purged(self, file_id: FileId) -> None:
-        """Implement `octavo.model.documents.document.Documents.purged`."""
+        """Implement `octavo_rules.documents.document.Documents.purged`."""
         self._remember(file_id)
         self._documents.pop(file_id, None)
         self._purged.add(file_id)

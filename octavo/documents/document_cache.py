@@ -4,11 +4,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
-from octavo.documents.live_document import LiveDocument
-from octavo.model.documents.document import StoredDocument
-from octavo.model.documents.facts import DocumentFacts
+from octavo_rules.documents.document import StoredDocument
+from octavo_rules.documents.facts import DocumentFacts
+from octavo_rules.documents.live_document import LiveDocument
+from octavo_rules.identity import START, ContentId, Cursor, FileId, WorkspaceId
+
 from octavo.model.documents.limits import Growth
-from octavo.model.identity import START, ContentId, Cursor, FileId, WorkspaceId
 from octavo.model.text_bounds import TextBounds
 
 MAX_BYTES = 64 * 1024 * 1024

@@ -1,6 +1,7 @@
 """Refusals: the reasons why a change is not accepted, each with a stable code.
 
-A refused change is not applied, not even in part; its detail says what to do.
+A refused change is not applied, not even in part; its detail says what to do. Those that the client
+knows as well are in `octavo_rules.refusal`.
 
 ::
 
@@ -8,7 +9,6 @@ A refused change is not applied, not even in part; its detail says what to do.
      ├ InvalidPath        the path is invalid or not portable
      ├ PathConflict       another live file has the path
      ├ InvalidGraph       a file conflicts with a folder
-     ├ InvalidContent     the file can't have the content
      ├ TooManyFiles       the changeset has too many operations
      ├ HeadMoved          a head is not the expected one
      ├ HeadNotNamed       a file exists, and its head was not named
@@ -18,35 +18,13 @@ A refused change is not applied, not even in part; its detail says what to do.
      ├ FilePurged         the file was purged, and its id can't be reused
      ├ OutsideFolder      the credential is limited to a folder, and the change is not
      ├ MutationReused     the mutation id belongs to another change
-     ├ EpochMismatch      the update is for another epoch of the document
-     ├ DocumentMalformed  the bytes are not an update
-     ├ DocumentDependencyMissing  the update depends on changes that the document lacks
-     ├ DocumentUnsupported  the update writes more than the text
-     ├ DocumentTooLarge   the update, or the resulting document, exceeds a limit
      └ UnrenderableNote   the text exceeds a limit of the Markdown grammar
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
 
-from octavo.model.identity import FileId, RevisionId
-
-
-class DomainError(Exception):
-    """A change that was not accepted and not applied.
-
-    Attributes:
-        code: the stable code of the problem, for programs.
-        detail: the error and its remedy, for people.
-        file_id: the file whose operation was refused; None if that is not known.
-    """
-
-    code: ClassVar[str]
-
-    def __init__(self, detail: str) -> None:
-        super().__init__(detail)
-        self.detail = detail
-        self.file_id: FileId | None = None
+from octavo_rules.identity import FileId, RevisionId
+from octavo_rules.refusal import DomainError
 
 
 class InvalidPath(DomainError):
@@ -65,12 +43,6 @@ class InvalidGraph(DomainError):
     """A file has the path of a folder, or a folder the path of a file."""
 
     code = "invalid_graph"
-
-
-class InvalidContent(DomainError):
-    """The file can't have this content."""
-
-    code = "invalid_content"
 
 
 class TooManyFiles(DomainError):
@@ -148,36 +120,6 @@ class HeadMoved(DomainError):
     def file_ids(self) -> tuple[FileId, ...]:
         """The changed files, in the order of the changeset."""
         return tuple(self.heads)
-
-
-class EpochMismatch(DomainError):
-    """The update is for another epoch of the note's document."""
-
-    code = "epoch_mismatch"
-
-
-class DocumentMalformed(DomainError):
-    """The bytes are not an update."""
-
-    code = "document_malformed"
-
-
-class DocumentDependencyMissing(DomainError):
-    """The update refers to an insertion or a deletion that the document lacks."""
-
-    code = "document_dependency_missing"
-
-
-class DocumentUnsupported(DomainError):
-    """The update writes more than the text of the note."""
-
-    code = "document_unsupported"
-
-
-class DocumentTooLarge(DomainError):
-    """The update, or the resulting document, exceeds a limit."""
-
-    code = "document_too_large"
 
 
 class UnrenderableNote(DomainError):

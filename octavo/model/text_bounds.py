@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from octavo.model.difference import common_prefix, common_suffix
+from octavo_rules.difference import common_prefix, common_suffix
 
 
 class TextBounds(NamedTuple):

@@ -9,7 +9,7 @@ import math
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple, NewType, get_args
 
-from octavo.model.refusal import DomainError
+from octavo_rules.refusal import DomainError
 
 Month = NewType("Month", str)
 """A calendar month in UTC, such as ``2026-11``; months sort by time."""

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
+from octavo_rules.identity import AccountId, WorkspaceId
+from octavo_rules.refusal import DomainError
+
 from octavo.model.accounts.account import State
 from octavo.model.accounts.address import Address
-from octavo.model.identity import AccountId, WorkspaceId
-from octavo.model.refusal import DomainError
 
 Role = Literal["owner", "administrator", "editor", "reader"]
 Right = Literal["read", "write", "manage", "own"]

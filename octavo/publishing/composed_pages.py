@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import trio
+from octavo_rules.identity import FileId, RevisionId
 
-from octavo.model.identity import FileId, RevisionId
 from octavo.model.publishing.link import PublicationId, PublishedLink
 from octavo.publishing.composition import ViewComposer, body_of
 from octavo.publishing.link_access import LinkAccess

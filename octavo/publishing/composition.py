@@ -5,8 +5,9 @@ from html import escape
 from typing import NamedTuple
 from urllib.parse import quote
 
+from octavo_rules.identity import FileId
+
 from octavo.model.files.path import NOTE_SUFFIX
-from octavo.model.identity import FileId
 from octavo.model.links.headings import anchor_of
 from octavo.model.publishing.link import PublishedLink
 from octavo.publishing.site_map import SiteMap

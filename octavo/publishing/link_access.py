@@ -1,8 +1,9 @@
 """Find what a reader's token opens: the link, if it opens something, and its workspace's map."""
 
+from octavo_rules.identity import WorkspaceId
+
 from octavo.accounts.ports import Clock, milliseconds
 from octavo.model.accounts.token import digest_of
-from octavo.model.identity import WorkspaceId
 from octavo.model.publishing.link import LinkTarget, PublicationId, PublishedLink
 from octavo.publishing.signing import Tickets
 from octavo.publishing.site_map import SiteMap

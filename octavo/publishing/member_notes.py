@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, urlencode
 
 import trio
+from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.model.files.path import NOTE_SUFFIX
-from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.publishing.link import LinkTarget
 from octavo.publishing.composition import body_of, fragment_of
 from octavo.publishing.renderings import RenderingPostponed, Renderings, TextGone

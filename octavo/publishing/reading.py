@@ -8,13 +8,14 @@ from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Final, Literal, NamedTuple
 
+from octavo_rules.identity import FileId, RevisionId
+
 from octavo.accounts.attempts import Attempts
 from octavo.accounts.passwords import Passwords
 from octavo.accounts.ports import Clock, milliseconds
 from octavo.attachments.thumbnails import ImageVariant
 from octavo.model.accounts.token import digest_of
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, RevisionId
 from octavo.model.usage import Amount, DownloadLimitReached
 from octavo.publishing.composed_pages import ComposedPages
 from octavo.publishing.composition import ViewComposer

@@ -3,8 +3,8 @@
 from collections import OrderedDict
 
 import trio
+from octavo_rules.identity import FileId, RevisionId
 
-from octavo.model.identity import FileId, RevisionId
 from octavo.publishing.renderings import Renderings, TextGone
 from octavo.publishing.site_map import SiteMap
 from octavo.store import Store

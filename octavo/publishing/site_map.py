@@ -11,7 +11,8 @@ from itertools import count
 from typing import NamedTuple
 from urllib.parse import quote
 
-from octavo.model.identity import START, FileId
+from octavo_rules.identity import START, FileId
+
 from octavo.model.links import keys_of_link, keys_of_path, place_rank
 from octavo.model.links.extraction import LinkKind
 from octavo.model.publishing.link import LinkTarget, is_below

@@ -4,8 +4,8 @@ from collections import OrderedDict
 from itertools import count
 
 import trio
+from octavo_rules.identity import START, Cursor
 
-from octavo.model.identity import START, Cursor
 from octavo.publishing.site_map import SiteMap
 from octavo.store import Store
 from octavo.store.scripts.site_changes import changed_since

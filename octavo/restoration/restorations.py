@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import trio
+from octavo_rules.identity import AccountId, MutationId, Position, WorkspaceId
 
 from octavo.actors.jobs.restoring import RestoringJob
 from octavo.model.files.restoration import Begun, Restoration, moved_away
-from octavo.model.identity import AccountId, MutationId, Position, WorkspaceId
 from octavo.model.refusal import MutationReused
 from octavo.restoration.runner import changeset_ids, plan
 from octavo.restoration.undo import HistoryPruned

@@ -10,19 +10,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 import trio
 from greenroom import Directory
+from octavo_rules.content import NoteText, note_text
+from octavo_rules.identity import AccountId, Digest, FileId, MutationId, WorkspaceId
+from octavo_rules.refusal import DomainError
 
-from octavo.actors.workspace.actor import WorkspaceActor
-from octavo.actors.workspace.messages import ChangesetRefused, NoWorkspace, Push
+from octavo.actors.workspace.messages import ChangesetRefused, NoWorkspace, Push, WorkspaceMessage
 from octavo.model.files.changeset import ChangeOperation, Changeset
-from octavo.model.files.content import NoteText, note_text
 from octavo.model.files.imported import derived_id
 from octavo.model.files.restoration import Begun, LeftFile, Restoration, restoration
 from octavo.model.files.restoration_order import MAX_BYTES, BatchSizes, batches
 from octavo.model.files.restoration_pace import RestorationPace
 from octavo.model.files.reversion import OUTDATED_BY, Reversion, operation_of
 from octavo.model.files.revision import Revision
-from octavo.model.identity import AccountId, Digest, FileId, MutationId, WorkspaceId
-from octavo.model.refusal import DomainError
 from octavo.model.workspace import grants
 from octavo.store import Store
 from octavo.store.scripts import accounts, files, past_states, restorations, workspaces
@@ -86,7 +85,7 @@ class RestorationRunner:
     def __init__(
         self,
         store: Store,
-        workspaces: Directory[WorkspaceId, WorkspaceActor],
+        workspaces: Directory[WorkspaceId, WorkspaceMessage],
         *,
         now: Callable[[], float],
         kept: int,
@@ -131,7 +130,7 @@ class _Run:
     def __init__(
         self,
         store: Store,
-        workspaces: Directory[WorkspaceId, WorkspaceActor],
+        workspaces: Directory[WorkspaceId, WorkspaceMessage],
         given: StoredRestoration,
         now: Callable[[], int],
         sizes: BatchSizes,

@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from greenroom import Directory
+from octavo_rules.content import NoteText, note_text
+from octavo_rules.identity import FileId, WorkspaceId
 
-from octavo.actors.workspace.actor import WorkspaceActor
-from octavo.actors.workspace.messages import Unplaceable
+from octavo.actors.workspace.messages import Unplaceable, WorkspaceMessage
 from octavo.model.files.changeset import MAX_OPERATIONS, ChangeOperation
-from octavo.model.files.content import NoteText, note_text
 from octavo.model.files.reversion import KeptFile, Reversion, operation_of, undo
-from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.refusal import TooManyFiles
 from octavo.store import Store
 from octavo.store.scripts import files
@@ -66,7 +65,7 @@ class ProgramUndo:
     def __init__(
         self,
         store: Store,
-        workspaces: Directory[WorkspaceId, WorkspaceActor],
+        workspaces: Directory[WorkspaceId, WorkspaceMessage],
         *,
         now: Callable[[], float],
         kept: int,

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 import trio
+from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.jobs.indexing import catch_up, renew_damaged_words
 from octavo.model.files.confinement import Confinement
-from octavo.model.identity import WorkspaceId
 from octavo.model.search import ANY_HEAD, HeadFilter, Query, Ranked, finders_of, ranked
 from octavo.search.searched_texts import SearchedTexts
 from octavo.store import IndexDamaged, Store, StoreUnavailable

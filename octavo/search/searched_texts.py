@@ -6,7 +6,8 @@ A revision has one text and one path.
 from collections.abc import Iterable
 from sys import getsizeof
 
-from octavo.model.identity import RevisionId
+from octavo_rules.identity import RevisionId
+
 from octavo.model.search import Ranked, SearchedText
 from octavo.store.content_cache import ContentCache
 

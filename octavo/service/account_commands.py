@@ -6,6 +6,8 @@ The accounts are found by address or id. Every command is recorded in the audit,
 
 from uuid import UUID
 
+from octavo_rules.identity import AccountId
+
 from octavo.accounts.activity import Activity
 from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.accounts.attempts import Attempts
@@ -23,7 +25,6 @@ from octavo.model.accounts.address import parse_address
 from octavo.model.accounts.decision_command import NotApplicable, change_of
 from octavo.model.accounts.refusal import AccountMissing, LastAdministrator
 from octavo.model.accounts.session import SessionLife
-from octavo.model.identity import AccountId
 from octavo.service.auditing import command_audit
 from octavo.service.engine import open_engine
 from octavo.service.entropy import new_entropy, now

@@ -1,10 +1,11 @@
 """The use cases that administer accounts, in a server with caches and streams."""
 
+from octavo_rules.identity import AccountId, WorkspaceId
+
 from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.accounts.members import Changed
 from octavo.control.account_command import AccountCommand, AccountCommandResult
 from octavo.control.serving import CommandWithArguments
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.service.account_commands import AccountCommands
 from octavo.service.components import Components
 from octavo.service.entropy import now

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from greenroom import Directory, Supervisor, WorkerContext, WorkerSpec
+from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.jobs.archive_jobs import ArchiveJobs
-from octavo.actors.workspace.actor import WorkspaceActor
-from octavo.model.identity import WorkspaceId
+from octavo.actors.workspace.messages import WorkspaceMessage
 from octavo.service.attachments import Attachments
 from octavo.service.entropy import new_id, now
 from octavo.settings import Settings
@@ -32,7 +32,7 @@ def add_archives(
     settings: Settings,
     store: Store,
     attachments: Attachments,
-    workspaces: Directory[WorkspaceId, WorkspaceActor],
+    workspaces: Directory[WorkspaceId, WorkspaceMessage],
     storage: StorageRoom,
     others: OtherWrites,
 ) -> Archives:

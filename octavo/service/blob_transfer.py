@@ -15,7 +15,8 @@ from threading import Event
 from types import TracebackType
 from typing import NamedTuple
 
-from octavo.model.identity import Digest
+from octavo_rules.identity import Digest
+
 from octavo.store.blobs import BlobKey
 from octavo.store.blobs.blob_store import path_of_key
 from octavo.store.blobs.local import keys_in, move_to_blob

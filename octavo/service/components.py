@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import trio
 from greenroom import Supervisor, WorkerContext, WorkerSpec
+from octavo_rules.documents.document import client_of
+from octavo_rules.identity import AccountId, Cursor, WorkspaceId
 
 from octavo.accounts.activity import Activity
 from octavo.accounts.attempts import KNOWN_DEVICES, RATES, Attempts, RouteRates
@@ -31,9 +33,7 @@ from octavo.mail.delivery import MailDelivery
 from octavo.model.accounts.attempts import Rate
 from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
 from octavo.model.accounts.session import DAY, SessionLife
-from octavo.model.documents.initial_document import client_of
 from octavo.model.documents.limits import DocumentLimits
-from octavo.model.identity import AccountId, Cursor, WorkspaceId
 from octavo.render.limits import check_changed
 from octavo.restoration.restorations import Restorations
 from octavo.restoration.undo import ProgramUndo

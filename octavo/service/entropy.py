@@ -4,8 +4,9 @@ import random
 import secrets
 import time
 
+from octavo_rules.identity import RANDOM_BYTES, uuid7
+
 from octavo.model.accounts.token import ENTROPY
-from octavo.model.identity import RANDOM_BYTES, uuid7
 
 now = time.time
 """Returns the time, in seconds of Unix time."""
@@ -42,5 +43,5 @@ def jitter() -> float:
 
 
 def system_random() -> random.Random:
-    """Return a generator of unguessable randomness, for `octavo.client`."""
+    """Return a generator of unguessable randomness, for `octavo_client`."""
     return random.SystemRandom()

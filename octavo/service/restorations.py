@@ -1,10 +1,10 @@
 """The part of the service that restores workspaces."""
 
 from greenroom import Directory, Supervisor, WorkerContext, WorkerSpec
+from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.jobs.restoring import RestoringJob
-from octavo.actors.workspace.actor import WorkspaceActor
-from octavo.model.identity import WorkspaceId
+from octavo.actors.workspace.messages import WorkspaceMessage
 from octavo.restoration.restorations import Restorations
 from octavo.restoration.runner import RestorationPostponed, RestorationRunner
 from octavo.service.entropy import now
@@ -17,7 +17,7 @@ def add_restorations(
     root: Supervisor,
     settings: Settings,
     store: Store,
-    workspaces: Directory[WorkspaceId, WorkspaceActor],
+    workspaces: Directory[WorkspaceId, WorkspaceMessage],
     *,
     shared: bool,
 ) -> Restorations:

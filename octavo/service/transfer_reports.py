@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from octavo_client import ClientError, ImportSummary, ProblemError
+from octavo_client.responses import WorkspaceInfo
+
 from octavo.archives.folder_archive import FolderListing
-from octavo.client import ClientError, ImportSummary, ProblemError
-from octavo.client.responses import WorkspaceInfo
 from octavo.service.progress import counted
 
 _WORKSPACES_NAMED = 10

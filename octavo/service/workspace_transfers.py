@@ -12,14 +12,7 @@ from pathlib import Path
 from uuid import UUID
 
 import trio
-
-from octavo.archives.directory import entries_of, find_directory
-from octavo.archives.entry_name import name_of, path_of_name
-from octavo.archives.folder_archive import FolderChanged, FolderListing, list_folder, pack_folder
-from octavo.archives.part_files import PartFiles
-from octavo.archives.refusal import ArchiveInvalid
-from octavo.archives.selection import Selection
-from octavo.client import (
+from octavo_client import (
     ArchiveDiffers,
     Client,
     ClientError,
@@ -34,9 +27,16 @@ from octavo.client import (
     Retrying,
     WorkspaceClient,
 )
-from octavo.client.exporting import ExportedFiles
-from octavo.client.importing import is_refusal
-from octavo.client.responses import WorkspaceInfo
+from octavo_client.exporting import ExportedFiles
+from octavo_client.importing import is_refusal
+from octavo_client.responses import WorkspaceInfo
+
+from octavo.archives.directory import entries_of, find_directory
+from octavo.archives.entry_name import name_of, path_of_name
+from octavo.archives.folder_archive import FolderChanged, FolderListing, list_folder, pack_folder
+from octavo.archives.part_files import PartFiles
+from octavo.archives.refusal import ArchiveInvalid
+from octavo.archives.selection import Selection
 from octavo.service.entropy import system_random
 from octavo.service.progress import Progress, Report
 from octavo.service.transfer_reports import (

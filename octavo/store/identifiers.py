@@ -1,6 +1,6 @@
 """Identifiers as the databases store them: UUIDs of 16 bytes.
 
-The package knows them as text (`octavo.model.identity`). A statement casts each argument that is an
+The package knows them as text (`octavo_rules.identity`). A statement casts each argument that is an
 identifier, ``$1::uuid``, and each column of a result that holds identifiers is named ``id`` or
 ``…_id``. The engines convert both.
 

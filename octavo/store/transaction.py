@@ -14,7 +14,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from octavo.model.identity import Cursor
+from octavo_rules.identity import Cursor
+
 from octavo.model.search import ANY_HEAD, Clause, HeadFilter, title_of
 
 T = TypeVar("T")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import trio
+from octavo_rules.refusal import DomainError
 
 from octavo.archives import refusal, tasks
 from octavo.archives.listing import ImportFolder, SliceOfListing, entries_in
@@ -17,7 +18,6 @@ from octavo.model.files.archive import (
     ArchiveHasTooManyFiles,
     ArchiveUnacceptable,
 )
-from octavo.model.refusal import DomainError
 from octavo.render.limits import LIMITS
 from octavo.transfers.archive_work import RunArchiveTask
 from octavo.workers import WorkerFailed, WorkRefused, WorkTooLarge

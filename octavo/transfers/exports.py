@@ -13,13 +13,13 @@ from itertools import groupby
 from typing import Literal, NamedTuple
 
 import trio
+from octavo_rules.export_report import REPORT, export_report
+from octavo_rules.identity import AccountId, FileId, Position, RevisionId, WorkspaceId
 
 from octavo.actors.jobs.archive_jobs import ArchiveJobs
 from octavo.archives.export_layout import ExportLayout
 from octavo.archives.zip_writer import ZipWriter
-from octavo.model.files.archive import REPORT, export_report
 from octavo.model.files.confinement import Confinement
-from octavo.model.identity import AccountId, FileId, Position, RevisionId, WorkspaceId
 from octavo.model.usage import Amount
 from octavo.store import Store
 from octavo.store.blobs import BlobMissing, BlobStore

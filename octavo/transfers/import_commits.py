@@ -9,9 +9,10 @@ from typing import Literal, NamedTuple
 
 import trio
 from greenroom import Directory, MailboxFull
+from octavo_rules.content import StoredText
+from octavo_rules.identity import Digest, FileId, MutationId, Position, WorkspaceId
 
-from octavo.actors.workspace.actor import WorkspaceActor
-from octavo.actors.workspace.messages import ChangesetRefused, Push
+from octavo.actors.workspace.messages import ChangesetRefused, Push, WorkspaceMessage
 from octavo.archives.checked_files import CheckedImage, CheckedNote, take
 from octavo.attachments.blob_writer import BlobWriter
 from octavo.attachments.image_work import WrittenFile
@@ -22,10 +23,8 @@ from octavo.model.files.changeset import (
     CreateFile,
     fingerprint,
 )
-from octavo.model.files.content import StoredText
 from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.files.imported import UsedPaths, archive_of, derived_id, free_path
-from octavo.model.identity import Digest, FileId, MutationId, Position, WorkspaceId
 from octavo.model.refusal import InvalidGraph, PathConflict
 from octavo.model.usage import StorageLimitReached
 from octavo.store import Store
@@ -71,7 +70,7 @@ class CommitServices(NamedTuple):
 
     store: Store
     writer: BlobWriter
-    workspaces: Directory[WorkspaceId, WorkspaceActor]
+    workspaces: Directory[WorkspaceId, WorkspaceMessage]
     now: Callable[[], float]
     storage: StorageRoom
     others: OtherWrites

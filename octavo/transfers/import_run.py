@@ -14,13 +14,13 @@ from pathlib import Path
 
 import trio
 from greenroom import ActorError
+from octavo_rules.identity import WorkspaceId
+from octavo_rules.refusal import DomainError
 
 from octavo.actors.workspace.messages import CommitFailed, NoWorkspace
 from octavo.archives.checked_files import checked_images, checked_notes
 from octavo.model.files.archive import ImportMissing, PathsTaken
 from octavo.model.files.imported import taken_paths
-from octavo.model.identity import WorkspaceId
-from octavo.model.refusal import DomainError
 from octavo.model.usage import ImportWithoutRoom, StorageLimitReached, WriteLimitReached
 from octavo.store import StoreUnavailable
 from octavo.store.blobs import BlobMissing, BlobStore, BlobsUnavailable, Staging

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import NamedTuple
 
+from octavo_rules.identity import AccountId, Digest, WorkspaceId
+
 from octavo.actors.jobs.archive_jobs import ArchiveJobs, JobStopped
 from octavo.attachments.blob_writer import BlobWriter
 from octavo.attachments.image_work import WrittenFile
@@ -16,7 +18,6 @@ from octavo.model.files.archive import (
     ImportNotOpen,
     TooManyImports,
 )
-from octavo.model.identity import AccountId, Digest, WorkspaceId
 from octavo.model.usage import StorageLimitReached
 from octavo.store import Store
 from octavo.store.blobs import Staging

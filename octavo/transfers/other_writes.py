@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import trio
-
-from octavo.model.identity import WorkspaceId
+from octavo_rules.identity import WorkspaceId
 
 SECONDS = 10.0
 """How long a write counts as recent."""

@@ -6,7 +6,8 @@ Nothing here waits or reads a clock; `octavo.usage.meter` does.
 import math
 from typing import NamedTuple
 
-from octavo.model.identity import AccountId
+from octavo_rules.identity import AccountId
+
 from octavo.model.usage import (
     NOTHING,
     UNLIMITED,

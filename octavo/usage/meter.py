@@ -15,8 +15,8 @@ import math
 from collections.abc import Callable
 
 import trio
+from octavo_rules.identity import AccountId
 
-from octavo.model.identity import AccountId
 from octavo.model.usage import (
     NO_LIMITS,
     NOTHING,

@@ -15,8 +15,8 @@ import math
 from typing import NamedTuple
 
 import trio
+from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.usage import StorageLimitReached
 from octavo.store import Store
 from octavo.store.scripts.usage import storage_of_owners

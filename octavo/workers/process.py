@@ -15,6 +15,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 
 MAX_OPEN_FILES = 64
 """Files that the work has open at the same time, with those of a module that is imported."""
@@ -92,6 +93,9 @@ def _program_folders() -> set[str]:
     """
     found = {os.path.dirname(os.__file__), os.path.join(sys.base_prefix, "lib"), *_LIBRARIES}
     found.update(each for each in sys.path if os.path.basename(each) in _SITES)
+    # A distribution of its own, which may stand elsewhere, and which functions import later.
+    rules = find_spec("octavo_rules")
+    found.update((rules and rules.submodule_search_locations) or ())
     for module in [*sys.modules.values()]:
         found.update(getattr(module, "__path__", ()))
     return found

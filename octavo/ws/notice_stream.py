@@ -10,10 +10,10 @@ import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
+from octavo_rules.identity import NO_MARK, AccountId, Cursor, Position, WorkspaceId
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from octavo.actors.notice_hub import NoticeHub
-from octavo.model.identity import NO_MARK, AccountId, Cursor, Position, WorkspaceId
 from octavo.store import StoreUnavailable
 from octavo.store.scripts.workspaces import WorkspaceAccess
 from octavo.ws.connection import ServerWebSocket

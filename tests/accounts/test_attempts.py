@@ -4,6 +4,7 @@ from contextlib import suppress
 
 import pytest
 import trio
+from octavo_rules.identity import AccountId
 from trio.testing import MockClock
 
 from octavo.accounts.attempts import Attempts, RouteRates
@@ -12,7 +13,6 @@ from octavo.model.accounts.address import Address
 from octavo.model.accounts.attempts import Rate
 from octavo.model.accounts.device_token import KnownDevice
 from octavo.model.accounts.refusal import TooManyAttempts
-from octavo.model.identity import AccountId
 
 ANN = Address("ann@example.org")
 RATES = {

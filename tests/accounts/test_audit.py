@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 import trio
+from octavo_rules.identity import AccountId
 from trio.testing import MockClock
 
 from octavo.accounts.audit import Audit, RefusedAttempts, audit_log
@@ -23,7 +24,6 @@ from octavo.model.accounts.refusal import (
     NoSuchSession,
 )
 from octavo.model.accounts.session import SessionId
-from octavo.model.identity import AccountId
 from octavo.store import StoreUnavailable
 from tests.fakes.identity_fixture import PASSWORD, IdentityFixture
 

@@ -2,14 +2,14 @@
 
 import pytest
 import trio
+from octavo_rules.identity import AccountId, WorkspaceId
+from octavo_rules.scopes import READ, WRITE
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from octavo.accounts.caller import Caller
-from octavo.accounts.credential_cache import CachedCaller, CredentialCache
-from octavo.accounts.credentials import Credentials
+from octavo.accounts.credentials import CachedCaller, CredentialCache, Credentials
 from octavo.accounts.own_credentials import NotAMember
-from octavo.model.accounts.access_limits import READ, WRITE, AccessLimits, parse_scopes
-from octavo.model.identity import AccountId, WorkspaceId
+from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
 from octavo.store.scripts.workspaces import create
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.identity_fixture import LIFE, START, IdentityFixture

@@ -11,11 +11,11 @@ import pytest
 import trio
 import trio.testing
 from argon2 import PasswordHasher, extract_parameters
+from octavo_rules.identity import AccountId
 
 from octavo.accounts.argon2id import Argon2, dummy_hash
 from octavo.accounts.passwords import Passwords, hash_workers, link_hash_workers
 from octavo.model.accounts.refusal import TooManyAttempts
-from octavo.model.identity import AccountId
 from octavo.workers import WorkerFailed, WorkerPool
 from tests.fakes.identity_fixture import (
     CHEAP,

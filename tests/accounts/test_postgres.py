@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import pytest
 import trio
+from octavo_rules.refusal import DomainError
 
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.refusal import InvitationUnusable, TooManyKeys
-from octavo.model.refusal import DomainError
 from octavo.store.postgres import open_postgres
 from tests.fakes.identity_fixture import PASSWORD, START, IdentityFixture
 from tests.fakes.postgres_server import running_server

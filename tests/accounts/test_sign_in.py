@@ -5,12 +5,12 @@ from functools import partial
 
 import pytest
 import trio
+from octavo_rules.identity import AccountId
 
 from octavo.accounts.passwords import Passwords
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.device_token import KnownDevice
 from octavo.model.accounts.refusal import InvalidCredentials, TooManyAttempts
-from octavo.model.identity import AccountId
 from tests.fakes.identity_fixture import (
     CHEAP,
     PASSWORD,

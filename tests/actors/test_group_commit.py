@@ -15,7 +15,7 @@ from octavo.actors.group_commit import (
     BATCH_LIMIT,
     MAILBOX_CAPACITY,
     GroupCommit,
-    Storage,
+    Write,
     storage_spec,
 )
 from octavo.store import Script, StoreFull, StoreUnavailable, Transaction
@@ -53,7 +53,7 @@ class Quiet(Observer):
         pass
 
 
-Running = tuple[GroupCommit, Watched, ActorRef[Storage]]
+Running = tuple[GroupCommit, Watched, ActorRef[Write[Any]]]
 
 
 @asynccontextmanager

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import pytest
 import trio
+from octavo_rules.identity import START, AccountId, Cursor, WorkspaceId
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.notice_hub import MAX_READS, NOTIFIED_PER_TURN, NoticeHub
-from octavo.model.identity import START, AccountId, Cursor, WorkspaceId
 from octavo.store import StoreUnavailable
 from tests.fakes.cursors import at
 

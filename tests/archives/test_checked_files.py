@@ -4,6 +4,7 @@ from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import Digest
 
 from octavo.archives.checked_files import (
     CheckedImage,
@@ -14,7 +15,6 @@ from octavo.archives.checked_files import (
     note_record,
     take,
 )
-from octavo.model.identity import Digest
 
 DIGEST = Digest("0" * 64)
 

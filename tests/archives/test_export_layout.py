@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import Position
 
 from octavo.archives.export_layout import ExportLayout
-from octavo.model.identity import Position
 
 
 @pytest.mark.parametrize(

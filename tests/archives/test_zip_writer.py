@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import Position
 
 from octavo.archives.checked_files import checked_notes
 from octavo.archives.export_layout import ExportLayout
 from octavo.archives.note_check import check_notes
 from octavo.archives.zip_writer import ZipWriter
 from octavo.model.files.path import ATTACHMENTS, check_path, kind_of, path_key
-from octavo.model.identity import Position
 from octavo.model.refusal import InvalidPath
 from tests.fakes.image_files import samples
 from tests.fakes.imported_archives import imported

@@ -8,10 +8,10 @@ from typing import ParamSpec, TypeVar
 
 import pytest
 import trio
+from octavo_rules.identity import Digest
 
 from octavo.attachments.image_work import ImageWork, WrittenFile
 from octavo.attachments.thumbnails import AT_ONCE, ImageVariant, Thumbnails
-from octavo.model.identity import Digest
 from octavo.store.blobs import BlobKey, BlobMissing
 from octavo.store.scripts import blobs
 from octavo.store.sqlite import InlineStore, open_inline

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Iterator
 from random import SystemRandom
 
 import pytest
+from octavo_client import Client, WorkspaceClient
 
-from octavo.client import Client, WorkspaceClient
 from tests.e2e.octavo_process import PUBLIC, data_folder, running
 from tests.e2e.people import NO_TLS, Person, settle
 from tests.e2e.server import PATIENCE

@@ -5,10 +5,10 @@ import zipfile
 
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_client.archive_end import TAIL, has_end
 
 from octavo.archives import zip_writer
 from octavo.archives.export_layout import ExportLayout
-from octavo.client.archive_end import TAIL, has_end
 
 
 def exported(files: dict[str, bytes]) -> bytes:

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-
-from octavo.client import (
+from octavo_client import (
     Attach,
     Client,
     Create,
@@ -13,7 +12,8 @@ from octavo.client import (
     ProblemError,
     WorkspaceClient,
 )
-from octavo.model.identity import FileId, RevisionId
+from octavo_rules.identity import FileId, RevisionId
+
 from tests.fakes.image_files import encoded, picture
 
 PNG = encoded(picture((200, 100)), "PNG")

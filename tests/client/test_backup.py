@@ -9,8 +9,7 @@ from random import SystemRandom
 
 import pytest
 import trio
-
-from octavo.client import (
+from octavo_client import (
     Client,
     ConnectionFailed,
     Create,
@@ -20,7 +19,8 @@ from octavo.client import (
     Retrying,
     WorkspaceClient,
 )
-from octavo.model.identity import FileId
+from octavo_rules.identity import FileId
+
 from tests.client.test_mirror import kept
 from tests.client.test_note_document import start_new_generation, text_of
 from tests.client.test_restart import free_port

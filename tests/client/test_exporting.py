@@ -5,13 +5,13 @@ from pathlib import Path
 
 import httpx
 import pytest
+from octavo_client import ArchiveCut, ExportIncomplete, RateLimitedError
+from octavo_rules.export_report import REPORT, export_report
 from trio.testing import MockClock
 
 from octavo.archives.export_layout import ExportLayout
 from octavo.archives.zip_writer import ZipWriter
-from octavo.client import ArchiveCut, ExportIncomplete, RateLimitedError
-from octavo.model.files.archive import REPORT, export_report
-from tests.fakes.stub_server import Stub, problem, workspace_of
+from packages.client.tests.stub_server import Stub, problem, workspace_of
 
 
 def archive() -> bytes:

@@ -6,9 +6,7 @@ import httpx
 import pytest
 import trio
 import trio.lowlevel
-from trio.testing import MockClock
-
-from octavo.client import (
+from octavo_client import (
     Changed,
     Client,
     Create,
@@ -21,12 +19,14 @@ from octavo.client import (
     WorkspaceClient,
     WorkspaceGoneError,
 )
-from octavo.model.identity import FileId, Position, RevisionId
+from octavo_rules.identity import FileId, Position, RevisionId
+from trio.testing import MockClock
+
+from packages.client.tests.stub_server import Reply, Stub, workspace_of
 from tests.client.test_syncing import END, ENTRY, LINE
 from tests.e2e.people import NO_TLS, Person
 from tests.e2e.server import PATIENCE
 from tests.fakes.losing_transport import LossyTransport
-from tests.fakes.stub_server import Reply, Stub, workspace_of
 
 R = RevisionId("r")
 
@@ -120,7 +120,7 @@ async def test_mirrors_of_devices_with_concurrent_edits_converge(
 async def test_mirror_follows_by_polling_without_notices(
     workspace: WorkspaceClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("octavo.client.notices.PATH", "/api/nowhere")
+    monkeypatch.setattr("octavo_client.notices.PATH", "/api/nowhere")
     mirror = Mirror(workspace, poll_every=0.05)
     with trio.fail_after(PATIENCE):
         async with trio.open_nursery() as nursery:

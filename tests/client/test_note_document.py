@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
-
-from octavo.client import (
+from octavo_client import (
     Client,
     ConnectionFailed,
     EpochMismatchError,
@@ -22,13 +21,22 @@ from octavo.client import (
     UnexpectedResponse,
     WorkspaceClient,
 )
-from octavo.client.reading import WorkspaceReader
-from octavo.model.documents.initial_document import NOTHING, initial
-from octavo.model.identity import ContentId, FileId
+from octavo_client.reading import WorkspaceReader
+from octavo_rules.documents.document import NOTHING, initial
+from octavo_rules.identity import ContentId, FileId
+
+from packages.client.tests.stub_server import (
+    CHANGE,
+    FILE_DOCUMENT,
+    REVISION,
+    Stub,
+    ok,
+    problem,
+    workspace_of,
+)
 from tests.e2e.octavo_process import PUBLIC
 from tests.e2e.people import NO_TLS, Person
 from tests.fakes.losing_transport import Fate, LossyTransport
-from tests.fakes.stub_server import CHANGE, FILE_DOCUMENT, REVISION, Stub, ok, problem, workspace_of
 
 START = "one\ntwo\nthree\n"
 

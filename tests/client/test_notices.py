@@ -2,8 +2,7 @@
 
 import pytest
 import trio
-
-from octavo.client import (
+from octavo_client import (
     Changed,
     Client,
     Gone,
@@ -12,8 +11,9 @@ from octavo.client import (
     ProblemError,
     WorkspaceClient,
 )
-from octavo.client import notices as module
-from octavo.model.identity import WorkspaceId
+from octavo_client import notices as module
+from octavo_rules.identity import WorkspaceId
+
 from tests.e2e.server import PATIENCE
 from tests.fakes.cursors import at
 from tests.fakes.listened_notices import Script, Stream, notices, told

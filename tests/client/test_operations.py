@@ -8,8 +8,7 @@ from uuid import uuid4
 
 import pytest
 import trio
-
-from octavo.client import (
+from octavo_client import (
     Changed,
     Client,
     Create,
@@ -23,7 +22,8 @@ from octavo.client import (
     Update,
     WorkspaceClient,
 )
-from octavo.model.identity import START, MutationId
+from octavo_rules.identity import START, MutationId
+
 from tests.e2e.octavo_process import PUBLIC
 from tests.e2e.people import PASSWORD, Person
 from tests.e2e.server import PATIENCE

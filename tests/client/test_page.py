@@ -10,7 +10,7 @@ from mypy import api
 from tests.e2e.people import Person
 from tests.project.source import ROOT
 
-PAGE = (ROOT / "docs" / "client.md").read_text()
+PAGE = (ROOT / "packages/client/README.md").read_text()
 [(CODE, PRINTED)] = re.findall(
     r"^```py\n(.*?)^```\n\n```text\n(.*?)^```\n", PAGE, re.MULTILINE | re.DOTALL
 )

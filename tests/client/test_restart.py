@@ -5,9 +5,9 @@ from contextlib import ExitStack
 from random import SystemRandom
 
 import trio
+from octavo_client import Client, Mirror, Retrying, WorkspaceClient
+from octavo_rules.identity import Position
 
-from octavo.client import Client, Mirror, Retrying, WorkspaceClient
-from octavo.model.identity import Position
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
 from tests.e2e.people import settle
 from tests.e2e.server import PATIENCE

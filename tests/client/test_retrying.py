@@ -7,9 +7,7 @@ import pytest
 import trio
 from hypothesis import given
 from hypothesis import strategies as st
-from trio.testing import MockClock
-
-from octavo.client import (
+from octavo_client import (
     ClientError,
     ConnectionFailed,
     HeadMovedError,
@@ -21,8 +19,10 @@ from octavo.client import (
     UnavailableError,
     UnexpectedResponse,
 )
-from octavo.model.identity import FileId
-from tests.fakes.stub_server import (
+from octavo_rules.identity import FileId
+from trio.testing import MockClock
+
+from packages.client.tests.stub_server import (
     CHANGE,
     FILE,
     FILE_DOCUMENT,

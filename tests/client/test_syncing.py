@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 
 import httpx
 import pytest
+from octavo_client import Create, Purge, SnapshotCut, UnexpectedResponse, Update, WorkspaceClient
+from octavo_client.responses import FeedEntry
+from octavo_rules.identity import Position
 from trio.testing import MockClock
 
-from octavo.client import Create, Purge, SnapshotCut, UnexpectedResponse, Update, WorkspaceClient
-from octavo.client.responses import FeedEntry
-from octavo.model.identity import Position
-from tests.fakes.stub_server import FILE, REVISION, Stub, ok, problem, workspace_of
+from packages.client.tests.stub_server import FILE, REVISION, Stub, ok, problem, workspace_of
 
 ENTRY = {
     "position": 1,

@@ -7,8 +7,8 @@ from random import SystemRandom
 import pytest
 import trio
 import trustme
+from octavo_client import Client, ConnectionFailed, Mirror, Retrying
 
-from octavo.client import Client, ConnectionFailed, Mirror, Retrying
 from tests.e2e.octavo_process import PUBLIC, invited
 from tests.e2e.people import PASSWORD
 from tests.e2e.server import PATIENCE, serving

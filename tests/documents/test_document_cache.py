@@ -1,11 +1,12 @@
 """The document cache keeps what was used last, within a memory limit."""
 
+from octavo_rules.documents.document import initial
+from octavo_rules.documents.facts import DocumentFacts
+from octavo_rules.identity import ContentId, FileId, WorkspaceId
+
 from octavo.documents import DocumentCache, LiveDocument
 from octavo.documents.document_cache import CachedDocument
-from octavo.model.documents.facts import DocumentFacts
-from octavo.model.documents.initial_document import initial
 from octavo.model.documents.limits import Growth
-from octavo.model.identity import ContentId, FileId, WorkspaceId
 
 VAULT = WorkspaceId("vault")
 

@@ -5,14 +5,13 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.documents.document import NOTHING, StoredDocument, client_of, initial
+from octavo_rules.documents.edits import Edit, edits_between
+from octavo_rules.identity import ContentId, Epoch
+from octavo_rules.refusal import DocumentMalformed
 from pycrdt import Doc, Text
 
 from octavo.documents import LiveDocument, merged
-from octavo.model.documents.document import StoredDocument
-from octavo.model.documents.edits import Edit, edits_between
-from octavo.model.documents.initial_document import NOTHING, client_of, initial
-from octavo.model.identity import ContentId, Epoch
-from octavo.model.refusal import DocumentMalformed
 from tests.yjs.wire import Section, Update, written
 from tests.yjs.wire import text as string
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import trio
+from octavo_rules.identity import AccountId
 
 from octavo import service
 from octavo.accounts.argon2id import Argon2, encoded_hash
@@ -20,7 +21,6 @@ from octavo.model.accounts.api_key import ApiKey, KeyId
 from octavo.model.accounts.consent import Consent, Versions
 from octavo.model.accounts.password import hashed_form
 from octavo.model.accounts.token import api_key, digest_of
-from octavo.model.identity import AccountId
 from octavo.service.auditing import command_audit
 from octavo.service.engine import open_engine
 from octavo.service.entropy import new_entropy, new_id, now

@@ -16,8 +16,8 @@ from itertools import count
 import httpx
 import pytest
 import trio
+from octavo_rules.documents.state_vector import read_state_vector
 
-from octavo.model.documents.state_vector import read_state_vector
 from tests.e2e.hostile.requests import Surroundings, mutated, request_to
 from tests.e2e.hostile.websockets import session
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running

@@ -23,7 +23,7 @@ SERVER = {
     "pycrdt",
     "markdown_it",
 }
-CLIENT = {"httpx", "trio_websocket", "octavo.client", "octavo.store.sqlite"}
+CLIENT = {"httpx", "trio_websocket", "octavo_client", "octavo.store.sqlite"}
 OWN = ("octavo", "greenroom")
 TRACEBACKS = ("rich", "pygments")
 """Structlog imports them where they are installed, as for the tests; Octavo does not need them."""

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from greenroom import Directory, Supervisor, WorkerContext, WorkerSpec
+from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.jobs.archive_jobs import ArchiveJobs
-from octavo.actors.workspace.actor import WorkspaceActor
-from octavo.model.identity import WorkspaceId
+from octavo.actors.workspace.messages import WorkspaceMessage
 from octavo.store import Store
 from octavo.transfers.archive_work import ArchiveWork
 from octavo.transfers.exports import Exports
@@ -38,7 +38,7 @@ class ArchivesRig(NamedTuple):
 def archives_rig(
     store: Store,
     images: ImagesRig,
-    workspaces: Directory[WorkspaceId, WorkspaceActor],
+    workspaces: Directory[WorkspaceId, WorkspaceMessage],
     storage: StorageRoom,
     others: OtherWrites,
     root: Supervisor,

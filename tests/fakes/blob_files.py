@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import trio
+from octavo_rules.identity import Digest
 
-from octavo.model.identity import Digest
 from octavo.service.blobs import FOLDER
 from octavo.store import Transaction
 from octavo.store.blobs import BlobKey, blob_key

@@ -1,6 +1,6 @@
 """Cursors of invented histories."""
 
-from octavo.model.identity import START, Cursor, Position, RevisionId
+from octavo_rules.identity import START, Cursor, Position, RevisionId
 
 
 def at(position: int, history: str = "mark") -> Cursor:

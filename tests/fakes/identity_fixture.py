@@ -8,6 +8,7 @@ from itertools import count
 from typing import ParamSpec, TypeVar
 
 import trio
+from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.accounts.activity import Activity
 from octavo.accounts.administration import AccountRemoval, Administration
@@ -32,7 +33,6 @@ from octavo.model.accounts.audit import AuditEntry
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.model.accounts.installation import Prerequisites
 from octavo.model.accounts.session import SessionLife
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.store import Store
 from octavo.store.sqlite import open_inline
 from octavo.store.sqlite.inline import FaultPoint

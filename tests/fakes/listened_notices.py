@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any
 
 import trio
+from octavo_client import Client, Retrying
 from trio_websocket import WebSocketConnection, WebSocketRequest, serve_websocket
 from wsproto.events import Event, Pong
 
-from octavo.client import Client, Retrying
+from packages.client.tests.stub_server import Steady
 from tests.fakes.cursors import at
-from tests.fakes.stub_server import Steady
 
 Script = Callable[["Stream"], Awaitable[None]]
 

@@ -4,14 +4,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from octavo.actors.jobs.indexing import index_some
-from octavo.model.files.changeset import Outcome
-from octavo.model.files.confinement import Confinement
-from octavo.model.files.content import note_text
-from octavo.model.files.path import kind_of
-from octavo.model.files.plan import Change
-from octavo.model.files.revision import Revision
-from octavo.model.identity import (
+from octavo_rules.content import note_text
+from octavo_rules.identity import (
     AccountId,
     ContentId,
     Digest,
@@ -21,6 +15,13 @@ from octavo.model.identity import (
     RevisionId,
     WorkspaceId,
 )
+
+from octavo.actors.jobs.indexing import index_some
+from octavo.model.files.changeset import Outcome
+from octavo.model.files.confinement import Confinement
+from octavo.model.files.path import kind_of
+from octavo.model.files.plan import Change
+from octavo.model.files.revision import Revision
 from octavo.model.search import ANY_HEAD, HeadFilter, finders_of, parse_query, ranked
 from octavo.store import Script, Store, Transaction, Value
 from octavo.store.scripts.changesets import store_changes

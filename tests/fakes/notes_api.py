@@ -9,13 +9,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 from greenroom import Directory, Supervisor
+from octavo_rules.identity import AccountId, Cursor, ProgramNumber, WorkspaceId
+from octavo_rules.scopes import READ, WRITE
 
 from octavo.accounts.attempts import Attempts
 from octavo.accounts.audit import Audit
 from octavo.accounts.caller import Caller
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
-from octavo.actors.workspace.actor import WorkspaceActor, workspaces
+from octavo.actors.workspace.actor import workspaces
+from octavo.actors.workspace.messages import WorkspaceMessage
 from octavo.http.api.access import Access
 from octavo.http.api.attachments import AttachmentOperations
 from octavo.http.api.authentication import AttemptLimiter
@@ -51,9 +54,8 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security
 from octavo.http.contract.problems import NotSignedIn
 from octavo.http.server.client_network import client_network
-from octavo.model.accounts.access_limits import READ, WRITE, AccessLimits, parse_scopes
+from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
 from octavo.model.accounts.account import Role as AccountRole
-from octavo.model.identity import AccountId, Cursor, ProgramNumber, WorkspaceId
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import GrantId
 from octavo.model.usage import NO_LIMITS, InstallationLimits
@@ -234,7 +236,7 @@ class NotesApi:
 
     application: Application
     store: FaultyStore
-    directory: Directory[WorkspaceId, WorkspaceActor]
+    directory: Directory[WorkspaceId, WorkspaceMessage]
     sources: PredictableSources
     authenticator: ByName
     tokens: ByToken

@@ -3,8 +3,10 @@
 from collections.abc import Awaitable, Callable
 from urllib.parse import parse_qs, urlsplit
 
-from octavo.model.accounts.access_limits import READ, WRITE, AccessLimits, Scope
-from octavo.model.identity import AccountId
+from octavo_rules.identity import AccountId
+from octavo_rules.scopes import READ, WRITE, Scope
+
+from octavo.model.accounts.access_limits import AccessLimits
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.pkce import challenge_of
 from octavo.model.oauth.refusal import OAuthRefusal

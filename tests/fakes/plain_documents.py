@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from octavo.model.files.content import NoteContent, NoteText, note_text
-from octavo.model.identity import ContentId, Epoch, FileId
-from octavo.model.refusal import DocumentMalformed, DomainError, EpochMismatch
+from octavo_rules.content import NoteContent, NoteText, note_text
+from octavo_rules.identity import ContentId, Epoch, FileId
+from octavo_rules.refusal import DocumentMalformed, DomainError, EpochMismatch
 
 
 class PlainDocuments:

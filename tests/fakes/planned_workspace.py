@@ -3,21 +3,22 @@
 from collections.abc import Iterator
 from itertools import count
 
+from octavo_rules.changes import PurgeFile
+from octavo_rules.content import note_text
+from octavo_rules.identity import START, AccountId, Digest, FileId, MutationId
+
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
     CreateFile,
     DeleteFile,
-    PurgeFile,
     RestoreFile,
     UpdateFile,
 )
 from octavo.model.files.confinement import Confinement
-from octavo.model.files.content import note_text
 from octavo.model.files.plan import Plan, plan
 from octavo.model.files.revision import Origin, Revision
 from octavo.model.files.tree import Tree
-from octavo.model.identity import START, AccountId, Digest, FileId, MutationId
 from tests.fakes.plain_documents import PlainDocuments
 
 AUTHOR = AccountId("ann")

@@ -8,9 +8,18 @@ from shutil import rmtree
 from tempfile import gettempdir
 
 from greenroom import Directory, Supervisor
+from octavo_rules.content import note_text
+from octavo_rules.identity import (
+    AccountId,
+    Digest,
+    FileId,
+    MutationId,
+    ProgramNumber,
+    WorkspaceId,
+)
 
-from octavo.actors.workspace.actor import WorkspaceActor, workspaces
-from octavo.actors.workspace.messages import Push
+from octavo.actors.workspace.actor import workspaces
+from octavo.actors.workspace.messages import Push, WorkspaceMessage
 from octavo.http.api.attachments import AttachmentOperations
 from octavo.http.api.authentication import SessionOrKey
 from octavo.http.api.changeset_submission import ChangesetSubmitter
@@ -30,15 +39,6 @@ from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.search import SearchOperations
 from octavo.http.api.uploaded_images import UploadedImages
 from octavo.model.files.changeset import ChangeOperation, Changeset, CreateFile
-from octavo.model.files.content import note_text
-from octavo.model.identity import (
-    AccountId,
-    Digest,
-    FileId,
-    MutationId,
-    ProgramNumber,
-    WorkspaceId,
-)
 from octavo.model.oauth.client import ClientId
 from octavo.model.publishing.report import Reason
 from octavo.restoration.restorations import Restorations
@@ -141,7 +141,7 @@ class PublishingUsers(UsersApi):
             LinkReportOperations(self.publishing.reports, public_url=ORIGIN),
         ]
 
-    def _workspaces(self) -> tuple[Supervisor, Directory[WorkspaceId, WorkspaceActor]]:
+    def _workspaces(self) -> tuple[Supervisor, Directory[WorkspaceId, WorkspaceMessage]]:
         root = Supervisor("test")
         spec = workspaces(
             self.identity.store,

@@ -4,15 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
-
-from octavo.model.files.content import MARKDOWN, note_text
-from octavo.model.files.path import folders_of, path_key
-from octavo.model.files.restoration import Begun, DivergedFile, Restoration, restoration
-from octavo.model.files.restoration_order import BatchSizes, batches
-from octavo.model.files.reversion import Reversion
-from octavo.model.files.revision import Revision, State
-from octavo.model.files.tree import Tree
-from octavo.model.identity import (
+from octavo_rules.content import MARKDOWN, note_text
+from octavo_rules.identity import (
     AccountId,
     ContentId,
     FileId,
@@ -20,6 +13,13 @@ from octavo.model.identity import (
     Position,
     RevisionId,
 )
+
+from octavo.model.files.path import folders_of, path_key
+from octavo.model.files.restoration import Begun, DivergedFile, Restoration, restoration
+from octavo.model.files.restoration_order import BatchSizes, batches
+from octavo.model.files.reversion import Reversion
+from octavo.model.files.revision import Revision, State
+from octavo.model.files.tree import Tree
 from octavo.model.refusal import InvalidGraph, PathConflict
 
 OURS, THEIRS = MutationId("ours"), MutationId("theirs")

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from greenroom import Directory, Supervisor, WorkerContext, WorkerSpec
+from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.jobs.restoring import RestoringJob
-from octavo.actors.workspace.actor import WorkspaceActor
+from octavo.actors.workspace.messages import WorkspaceMessage
 from octavo.model.files.restoration_order import BatchSizes
-from octavo.model.identity import WorkspaceId
 from octavo.restoration.runner import RestorationPostponed, RestorationRunner
 from octavo.store import Store
 
@@ -19,7 +19,7 @@ FEW_AT_ONCE = BatchSizes(only=8, step=3)
 
 def restoring_job(
     store: Store,
-    workspaces: Directory[WorkspaceId, WorkspaceActor],
+    workspaces: Directory[WorkspaceId, WorkspaceMessage],
     root: Supervisor,
     *,
     now: Callable[[], float],

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from octavo.model.identity import AccountId, WorkspaceId
+from octavo_rules.identity import AccountId, WorkspaceId
+
 from octavo.model.usage import NO_LIMITS, Amount, InstallationLimits, Month, month_of
 from octavo.store import Store, Transaction, Value
 from octavo.store.scripts import usage, workspaces

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+from octavo_rules.identity import AccountId, WorkspaceId
+
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
 from octavo.accounts.sign_in import SignedIn
@@ -30,7 +32,6 @@ from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestRecord
 from octavo.model.accounts.access_limits import AccessLimits
 from octavo.model.accounts.account import Role
-from octavo.model.identity import AccountId, WorkspaceId
 from tests.fakes.asgi_client import Headers, Response, ask, ask_json
 from tests.fakes.identity_fixture import LIFE, PASSWORD, IdentityFixture
 from tests.fakes.oauth_rig import OAuthRig

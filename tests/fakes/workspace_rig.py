@@ -7,10 +7,19 @@ from itertools import count
 
 from greenroom import Directory, Intensity, Runtime, Supervisor
 from greenroom.runtime import Faults
+from octavo_rules.content import note_text
+from octavo_rules.identity import AccountId, FileId, MutationId, Position, WorkspaceId
+from octavo_rules.refusal import DomainError
 
-from octavo.actors.workspace.actor import WorkspaceActor, workspaces
+from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.document_services import DocumentServices, read_current
-from octavo.actors.workspace.messages import ChangesetRefused, FollowTexts, HeadOf, Push
+from octavo.actors.workspace.messages import (
+    ChangesetRefused,
+    FollowTexts,
+    HeadOf,
+    Push,
+    WorkspaceMessage,
+)
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
@@ -18,11 +27,8 @@ from octavo.model.files.changeset import (
     UpdateFile,
     fingerprint,
 )
-from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
-from octavo.model.identity import AccountId, FileId, MutationId, Position, WorkspaceId
-from octavo.model.refusal import DomainError
 from octavo.store import Store, Transaction
 from octavo.store.scripts.files import WholeFile, whole_file
 from octavo.store.scripts.workspaces import create
@@ -38,7 +44,7 @@ class Rig:
     """Clients of one workspace, and what they learned."""
 
     store: Store
-    directory: Directory[WorkspaceId, WorkspaceActor]
+    directory: Directory[WorkspaceId, WorkspaceMessage]
     announced: list[Position]
     purged: list[str] = field(default_factory=list)
     ids: Iterator[int] = field(default_factory=count)

@@ -3,9 +3,8 @@
 from base64 import b64decode, b64encode
 from typing import Any, Self
 
+from octavo_rules.documents.document import StoredDocument
 from pycrdt import Doc, Text
-
-from octavo.model.documents.document import StoredDocument
 
 Json = dict[str, Any]
 

@@ -6,11 +6,11 @@ from email.message import EmailMessage
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import AccountId
 
 from octavo.mail.composition import Composer
 from octavo.model.accounts.account import LONGEST_NAME, Account
 from octavo.model.accounts.address import Address
-from octavo.model.identity import AccountId
 from octavo.model.label import parse_label
 from octavo.settings.sender import Sender
 

@@ -5,9 +5,9 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import AccountId
 
 from octavo.model.accounts.account import State
-from octavo.model.identity import AccountId
 from octavo.model.workspace import (
     ROLES,
     HeirCandidate,

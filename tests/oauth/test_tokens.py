@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 import trio
+from octavo_rules.identity import AccountId, ProgramNumber, WorkspaceId
+from octavo_rules.scopes import READ, Scope
 
-from octavo.model.accounts.access_limits import READ, AccessLimits, Scope
-from octavo.model.identity import AccountId, ProgramNumber, WorkspaceId
+from octavo.model.accounts.access_limits import AccessLimits
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import MAX_GRANTS
 from octavo.model.oauth.refusal import OAuthRefusal

@@ -12,6 +12,7 @@ FOLDERS_OF_THEIR_OWN = {
     "axe",
     "html_validate",
     "better_auth",
+    "client",
     "mcp_conformance",
     "e2e",
     "fakes",

@@ -18,7 +18,7 @@ EXEMPT = tuple(
     Path(each)
     for each in (
         "packages/greenroom/src/greenroom/testing",
-        "octavo/client",
+        "packages/client/src/octavo_client",
         "octavo/service/interruption.py",
     )
 )

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
+from octavo_rules.identity import FileId
 
-from octavo.model.identity import FileId
 from octavo.model.publishing.link import LinkTarget
 from octavo.publishing.composition import ViewComposer, body_of, placeholders
 from octavo.publishing.site_map import SiteMap

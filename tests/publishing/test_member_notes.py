@@ -1,8 +1,8 @@
 """Where the links of a note lead its members."""
 
 import pytest
+from octavo_rules.identity import FileId, RevisionId
 
-from octavo.model.identity import FileId, RevisionId
 from octavo.publishing.member_notes import address_of, missing_path
 from octavo.publishing.site_map import SiteMap
 from octavo.render.references import FileReference, ImageAddress, LinkAddress

@@ -10,9 +10,9 @@ from typing import Any, ParamSpec, TypeVar
 import pytest
 import trio
 import trio.testing
+from octavo_rules.identity import FileId
 from trio.testing import MockClock
 
-from octavo.model.identity import FileId
 from octavo.publishing.renderings import (
     AGAIN_SECONDS,
     BETWEEN_SECONDS,

@@ -2,9 +2,9 @@
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from octavo_rules.identity import FileId, RevisionId
 
 from octavo.model.files.path import Kind
-from octavo.model.identity import FileId, RevisionId
 from octavo.model.links.extraction import LinkKind
 from octavo.model.publishing.link import LinkTarget, is_below
 from octavo.publishing.site_map import SiteMap

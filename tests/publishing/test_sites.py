@@ -1,6 +1,7 @@
 """Maps of workspaces are exact, and few are kept."""
 
-from octavo.model.identity import Cursor, WorkspaceId
+from octavo_rules.identity import Cursor, WorkspaceId
+
 from octavo.model.publishing.link import LinkTarget
 from octavo.publishing.sites import Sites
 from octavo.store.scripts.site_changes import place_of

@@ -1,6 +1,7 @@
 """The texts that searches have looked at: within a limit, and no longer than their files."""
 
-from octavo.model.identity import FileId, RevisionId, WorkspaceId
+from octavo_rules.identity import FileId, RevisionId, WorkspaceId
+
 from octavo.model.search import Candidate, Ranked, SearchedText
 from octavo.search.searched_texts import SearchedTexts
 

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 import trio
 from greenroom import Supervisor
+from octavo_rules.changes import PurgeFile
+from octavo_rules.content import note_text
+from octavo_rules.identity import AccountId, FileId, MutationId, RevisionId, WorkspaceId
 
 from octavo.actors.jobs.indexing import catch_up
 from octavo.actors.workspace.messages import Push
@@ -19,12 +22,9 @@ from octavo.model.files.changeset import (
     Changeset,
     CreateFile,
     DeleteFile,
-    PurgeFile,
     fingerprint,
 )
-from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
-from octavo.model.identity import AccountId, FileId, MutationId, RevisionId, WorkspaceId
 from octavo.model.search import finders_of, parse_query, ranked
 from octavo.publishing.reading import PublishedReading
 from octavo.publishing.renderings import Renderings

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from octavo_rules.identity import Digest
 
 from octavo.control.folder import holding
-from octavo.model.identity import Digest
 from octavo.service.blobs import FOLDER
 from octavo.service.engine import open_engine
 from octavo.settings import Settings

@@ -6,9 +6,9 @@ from typing import cast
 
 import pytest
 from greenroom import WorkerContext
+from octavo_rules.identity import AccountId, Cursor, WorkspaceId
 
 from octavo.actors.notice_hub import NoticeHub
-from octavo.model.identity import AccountId, Cursor, WorkspaceId
 from octavo.service.components import relay_notifications
 from octavo.store.postgres import PostgresStore
 from octavo.ws import Frame

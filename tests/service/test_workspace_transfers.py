@@ -9,12 +9,12 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from octavo_client import Client, Retrying
+from octavo_rules.export_report import REPORT, export_report
 
 from octavo.archives.export_layout import ExportLayout
 from octavo.archives.zip_writer import ZipWriter
 from octavo.cli import main
-from octavo.client import Client, Retrying
-from octavo.model.files.archive import REPORT, export_report
 from octavo.service import workspace_transfers
 from tests.fakes.foreign_server import WORKSPACE_ID, Responses, listed, refused, responding
 

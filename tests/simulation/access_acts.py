@@ -6,6 +6,9 @@ from random import Random
 
 import trio
 from greenroom.testing import note
+from octavo_rules.content import note_text
+from octavo_rules.identity import AccountId, FileId, MutationId, WorkspaceId
+from octavo_rules.refusal import DomainError
 
 from octavo.accounts.ports import milliseconds
 from octavo.actors.workspace.messages import ChangesetRefused, NoWorkspace, Push
@@ -14,9 +17,6 @@ from octavo.model.accounts.api_key import KeyId
 from octavo.model.accounts.session import Session, SessionId
 from octavo.model.accounts.token import digest_of, opaque_token
 from octavo.model.files.changeset import Changeset, CreateFile, fingerprint
-from octavo.model.files.content import note_text
-from octavo.model.identity import AccountId, FileId, MutationId, WorkspaceId
-from octavo.model.refusal import DomainError
 from octavo.model.workspace import ROLES
 from octavo.store import Transaction
 from octavo.store.scripts import sessions, workspaces

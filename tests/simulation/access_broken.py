@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 import trio
+from octavo_rules.identity import Cursor, Position, WorkspaceId
 
-from octavo.accounts.credential_cache import CachedCaller, CredentialCache
+from octavo.accounts.credentials import CachedCaller, CredentialCache
 from octavo.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.actors.notice_hub import NoticeHub
 from octavo.http.api.access import Access
-from octavo.model.identity import Cursor, Position, WorkspaceId
 from octavo.store import StoreUnavailable
 from octavo.store.gathered_reads import GatheredReads
 from octavo.store.postgres.listening import Gap, Messages, _Listener

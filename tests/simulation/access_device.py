@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import trio
 from greenroom.testing import note
+from octavo_rules.identity import WorkspaceId
 
-from octavo.model.identity import WorkspaceId
 from octavo.ws import ConnectionGone, Frame
 
 SLOW = (0.0, 0.0, 0.1, 0.3)

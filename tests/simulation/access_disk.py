@@ -8,9 +8,9 @@ from typing import Any
 
 import trio
 from greenroom.testing import note
+from octavo_rules.identity import Position, WorkspaceId
 from outcome import Outcome
 
-from octavo.model.identity import Position, WorkspaceId
 from octavo.store import Script, Transaction, identifiers
 from octavo.store.transaction import T
 from tests.simulation.channel import Channel

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, cast
 
 import trio
 from greenroom import WorkerContext, WorkerSpec
+from octavo_rules.documents.document import client_of
+from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.accounts.administration import AccountRemoval
 from octavo.accounts.invitations import Invitations
@@ -25,8 +27,6 @@ from octavo.http.contract.request_log import RequestRecord
 from octavo.http.server.asgi import EXTENSION
 from octavo.http.server.asgi import Event as AsgiEvent
 from octavo.model.accounts.consent import NO_DOCUMENTS
-from octavo.model.documents.initial_document import client_of
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.service.account_services import announce_members, workspace_gone
 from octavo.service.components import Components, relay_notifications
 from octavo.service.notice_streams import CHECKED_EVERY

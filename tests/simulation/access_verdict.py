@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from octavo.model.identity import WorkspaceId
+from octavo_rules.identity import WorkspaceId
+
 from tests.simulation.access_acts import Done, Looked
 from tests.simulation.access_device import Event, Stream
 from tests.simulation.access_disk import Moment

@@ -4,9 +4,9 @@ from random import Random
 
 import trio
 from greenroom.testing import current_schedule, note
+from octavo_rules.identity import AccountId, Cursor, Position, WorkspaceId
 
 from octavo.actors.notice_hub import NoticeHub
-from octavo.model.identity import AccountId, Cursor, Position, WorkspaceId
 from tests.simulation.bare_process import Violation
 from tests.simulation.disk import ANN, Disk
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import trio
 from greenroom import Envelope
+from octavo_rules.identity import Cursor, Position, WorkspaceId
 from outcome import Value
 
 from octavo.actors.group_commit import Storage, Write
@@ -14,7 +15,6 @@ from octavo.actors.workspace import actor
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.model.files.batch import Batch
 from octavo.model.files.plan import Plan
-from octavo.model.identity import Cursor, Position, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.scripts import changesets
 from octavo.store.scripts.changesets import commit_changesets

@@ -11,11 +11,11 @@ import pytest
 from greenroom import Envelope
 from greenroom.envelope import EnvelopeState
 from greenroom.quarantine import CrashRecord
+from octavo_rules.identity import Cursor, WorkspaceId
 
 from octavo.actors.jobs import indexing
 from octavo.actors.workspace import actor
 from octavo.actors.workspace.planning import PendingPush
-from octavo.model.identity import Cursor, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.scripts import (
     changesets,

@@ -12,6 +12,7 @@ from greenroom.directory_child import DirectoryChild
 from greenroom.mailbox import Mailbox
 from greenroom.quarantine import CrashRecord
 from greenroom.virtual_actor_cell import VirtualActorCell
+from octavo_rules.identity import Cursor, WorkspaceId
 
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import WorkspaceActor
@@ -22,7 +23,6 @@ from octavo.model.files.batch import Batch
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.plan import Plan
 from octavo.model.files.retention import prunable
-from octavo.model.identity import Cursor, WorkspaceId
 from octavo.model.search import Ranked
 from octavo.search.searched_texts import SearchedTexts
 from octavo.store import StoreUnavailable

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from octavo_rules.identity import Cursor, FileId, Position, RevisionId, WorkspaceId
 
 from octavo.actors.workspace import actor
 from octavo.actors.workspace.actor import WorkspaceActor
@@ -13,7 +14,6 @@ from octavo.documents import DocumentBatch, DocumentCache, LiveDocument
 from octavo.documents.batch_document import BatchDocument
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.plan import Plan
-from octavo.model.identity import Cursor, FileId, Position, RevisionId, WorkspaceId
 from octavo.store import Script
 from octavo.store.scripts import (
     changesets,

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 import pytest
+from octavo_rules.identity import AccountId, Digest, WorkspaceId
 
 from octavo.actors.jobs.blob_collection import BlobCollectionJob
 from octavo.attachments import blob_writer
 from octavo.attachments.blob_writer import BlobWriter
 from octavo.attachments.image_work import WrittenFile
 from octavo.attachments.uploading import ImageUploads, IncomingImage
-from octavo.model.identity import AccountId, Digest, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.blobs import BlobKey, StagedFile, blob_key
 from octavo.store.scripts import blobs, uploads

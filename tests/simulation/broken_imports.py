@@ -5,9 +5,9 @@ from copy import copy
 from itertools import count
 
 import pytest
+from octavo_rules.identity import AccountId, Position, WorkspaceId
 
 from octavo.actors.jobs import archive_jobs
-from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.scripts import archive_jobs as slots
 from octavo.store.scripts import changesets

@@ -7,11 +7,11 @@ from weakref import WeakKeyDictionary
 
 import pytest
 import trio
+from octavo_rules.identity import AccountId, FileId, RevisionId, WorkspaceId
 
 from octavo.accounts.ports import milliseconds
 from octavo.model.accounts.token import digest_of
 from octavo.model.files.changeset import AttachImage, UpdateFile
-from octavo.model.identity import AccountId, FileId, RevisionId, WorkspaceId
 from octavo.model.publishing import ticket
 from octavo.model.publishing.folder_move import moved_folder
 from octavo.model.publishing.link import PublicationId, PublishedLink

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import count
 
 import pytest
+from octavo_rules.identity import MutationId
 
 from octavo.actors.jobs import restoring
 from octavo.model.files import restoration as restoration_rule
@@ -12,7 +13,6 @@ from octavo.model.files import restoration_order
 from octavo.model.files.path import path_key
 from octavo.model.files.restoration import Begun, DivergedFile, LeftFile, Restoration
 from octavo.model.files.reversion import Reversion
-from octavo.model.identity import MutationId
 from octavo.restoration import runner
 from octavo.store import Script, Transaction
 from octavo.store.scripts.restorations import RestorationKey, StoredRestoration

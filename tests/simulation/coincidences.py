@@ -8,13 +8,13 @@ import pytest
 from greenroom import Envelope
 from greenroom.directory_child import DirectoryChild
 from greenroom.virtual_actor_cell import VirtualActorCell
+from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.actors.group_commit import Storage, Write
 from octavo.actors.notice_hub import Listener, NoticeHub
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.messages import Push
 from octavo.model.files.batch import Batch
-from octavo.model.identity import FileId, WorkspaceId
 from octavo.store.scripts import changesets
 from octavo.store.scripts.fulltext_index import keep_indexed_paths
 from octavo.store.scripts.index_removal import unindex_files

@@ -8,15 +8,15 @@ from typing import Any
 
 import trio
 from greenroom.testing import History, Status
+from octavo_rules.content import note_text
+from octavo_rules.identity import START, AccountId, Cursor, FileId, WorkspaceId
 
 from octavo.actors.jobs.indexing import catch_up
 from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf
 from octavo.model.files.changeset import Changeset
-from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
-from octavo.model.identity import START, AccountId, Cursor, FileId, WorkspaceId
 from octavo.model.refusal import HeadMoved
 from octavo.model.search import Ranked, parse_query
 from octavo.search.note_search import FoundNotes

@@ -11,9 +11,9 @@ from typing import Any
 
 import trio
 from greenroom.testing import note, note_fault
+from octavo_rules.identity import AccountId, Position, WorkspaceId
 from outcome import Outcome, Value
 
-from octavo.model.identity import AccountId, Position, WorkspaceId
 from octavo.store import Script, StoreFull, StoreUnavailable, Transaction, identifiers
 from octavo.store.scripts.workspaces import create
 from octavo.store.sqlite import InlineStore

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from octavo_rules.documents.document import StoredDocument
+from octavo_rules.documents.state_vector import read_state_vector
+from octavo_rules.identity import FileId
 from pycrdt import Doc, Text
 
 from octavo.documents import merged
-from octavo.model.documents.document import StoredDocument
 from octavo.model.documents.limits import DocumentLimits
-from octavo.model.documents.state_vector import read_state_vector
-from octavo.model.identity import FileId
 from octavo.store import Script, Store, Transaction
 from octavo.store.scripts.documents import (
     DOCUMENT,

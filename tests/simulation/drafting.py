@@ -3,18 +3,19 @@
 from collections.abc import Mapping
 from random import Random
 
+from octavo_rules.changes import PurgeFile
+from octavo_rules.content import NoteText, note_text
+from octavo_rules.identity import Digest, FileId, MutationId, WorkspaceId
+
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
     CreateFile,
     DeleteFile,
-    PurgeFile,
     RestoreFile,
     UpdateFile,
 )
-from octavo.model.files.content import NoteText, note_text
 from octavo.model.files.revision import Revision, State
-from octavo.model.identity import Digest, FileId, MutationId, WorkspaceId
 from tests.simulation.ledger import made_by_somebody
 from tests.simulation.specification import Intent, Kind, Sent
 

@@ -8,14 +8,15 @@ from random import Random
 from typing import Any
 
 import trio
+from octavo_rules.changes import SaveNote
+from octavo_rules.content import note_text
+from octavo_rules.identity import Epoch, FileId
 
 from octavo.actors.jobs.indexing import index_some, read_links
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import FollowTexts, MissingUpdate
-from octavo.model.files.changeset import CreateFile, DeleteFile, RestoreFile, SaveNote, UpdateFile
-from octavo.model.files.content import note_text
+from octavo.model.files.changeset import CreateFile, DeleteFile, RestoreFile, UpdateFile
 from octavo.model.files.receipt import Receipt
-from octavo.model.identity import Epoch, FileId
 from octavo.store.scripts.files import WholeFile, revision, revisions_of, whole_file
 from octavo.store.scripts.index_backlog import LINKS, WORDS, FileIndex
 from tests.simulation.asking import Asking, NothingDone, Unsettled

@@ -3,6 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
+from octavo_rules.content import note_text
+from octavo_rules.identity import FileId, MutationId, RevisionId
+
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
@@ -12,8 +15,6 @@ from octavo.model.files.changeset import (
     UpdateFile,
     fingerprint,
 )
-from octavo.model.files.content import note_text
-from octavo.model.identity import FileId, MutationId, RevisionId
 from tests.simulation.disk import ANN
 from tests.simulation.publishing_timeline import Note, Notes, is_in
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from octavo_rules.identity import FileId, MutationId
+
 from octavo.documents import DocumentCache
 from octavo.model.files.changeset import AttachImage, ChangeOperation, content_of
-from octavo.model.identity import FileId, MutationId
 from octavo.store.scripts.fulltext_index import erase_removed_words
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.sweeping import sweep

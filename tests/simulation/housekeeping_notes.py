@@ -5,6 +5,8 @@ from itertools import count
 from random import Random
 
 from greenroom.testing import note
+from octavo_rules.content import note_text
+from octavo_rules.identity import AccountId, FileId, MutationId, WorkspaceId
 
 from octavo.model.files.changeset import (
     ChangeOperation,
@@ -15,10 +17,8 @@ from octavo.model.files.changeset import (
     UpdateFile,
     fingerprint,
 )
-from octavo.model.files.content import note_text
 from octavo.model.files.retention import Retention
 from octavo.model.files.revision import Revision
-from octavo.model.identity import AccountId, FileId, MutationId, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.transaction import T
 from tests.simulation.invariants import faults_of_texts

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from random import Random
 from uuid import UUID
 
-from octavo.model.identity import AccountId, WorkspaceId
+from octavo_rules.identity import AccountId, WorkspaceId
+
 from octavo.model.usage import month_of
 from octavo.store import Script, Transaction
 from octavo.store.transaction import Value

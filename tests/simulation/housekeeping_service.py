@@ -16,6 +16,8 @@ import pytest
 import trio
 from greenroom import NotExecuted, OutcomeUnknown, WorkerContext, WorkerSpec
 from greenroom.testing import current_schedule, note, note_fault, scenario_random
+from octavo_rules.documents.document import client_of
+from octavo_rules.identity import AccountId, WorkspaceId
 from outcome import Outcome
 
 from octavo.accounts.activity import Activity
@@ -25,9 +27,7 @@ from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.actors.workspace.actor import workspaces as workspace_actors
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, Push
 from octavo.model.accounts.session import SessionId, SessionLife
-from octavo.model.documents.initial_document import client_of
 from octavo.model.files.retention import Retention
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.service import retention
 from octavo.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable, Transaction

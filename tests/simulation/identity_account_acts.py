@@ -4,6 +4,7 @@ from random import Random
 from urllib.parse import parse_qs, urlsplit
 
 import trio
+from octavo_rules.identity import AccountId
 
 from octavo.accounts.ports import milliseconds
 from octavo.model.accounts.api_key import KeyId
@@ -12,7 +13,6 @@ from octavo.model.accounts.audit import AuditKind
 from octavo.model.accounts.consent import Versions
 from octavo.model.accounts.session import SessionId
 from octavo.model.accounts.token import digest_of, opaque_token
-from octavo.model.identity import AccountId
 from octavo.model.mail import REQUEST_DELAY_SECONDS
 from octavo.store.scripts import outbox, password_resets
 from tests.fakes.identity_fixture import START

@@ -6,6 +6,7 @@ from copy import copy, deepcopy
 from types import SimpleNamespace
 
 import pytest
+from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.accounts.administration import Administration
 from octavo.accounts.audit import Audit
@@ -24,7 +25,6 @@ from octavo.model.accounts.installation import RegistrationPolicy
 from octavo.model.accounts.invitation import Invitation
 from octavo.model.accounts.portal import PortalTokenUnusable
 from octavo.model.accounts.refusal import InvitationUnusable, TooManyAttempts
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.usage import month_of
 from octavo.model.workspace import HeirCandidate, Role, WorkspaceMember, heir_among
 from octavo.store import Script, StoreUnavailable, Transaction

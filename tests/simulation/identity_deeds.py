@@ -7,11 +7,11 @@ from random import Random
 from typing import Literal, TypeVar
 
 from greenroom.testing import note
+from octavo_rules.refusal import DomainError
 
 from octavo.accounts.caller import Caller
 from octavo.model.accounts.audit import AuditKind
 from octavo.model.oauth.refusal import OAuthRefusal
-from octavo.model.refusal import DomainError
 from octavo.store import StoreUnavailable
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.identity_disk import Step

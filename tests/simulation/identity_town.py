@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from octavo_rules.identity import AccountId, WorkspaceId
+
 from octavo.model.accounts.address import Address
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import GrantId
 from octavo.model.workspace import Role

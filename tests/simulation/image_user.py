@@ -8,6 +8,9 @@ from random import Random
 from typing import TypeVar
 
 from greenroom.testing import InjectedCrash
+from octavo_rules.changes import PurgeFile
+from octavo_rules.content import note_text
+from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 
 from octavo.attachments.blob_writer import GRACE_SECONDS
 from octavo.attachments.uploading import LIFETIME_SECONDS
@@ -16,13 +19,10 @@ from octavo.model.files.changeset import (
     ChangeOperation,
     CreateFile,
     DeleteFile,
-    PurgeFile,
     RestoreFile,
 )
-from octavo.model.files.content import note_text
 from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.files.receipt import Receipt
-from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.store.blobs import BlobMissing, BlobsUnavailable
 from octavo.store.scripts import uploads
 from octavo.store.scripts.blobs import BlobCollected

@@ -9,14 +9,13 @@ from typing import cast
 import trio
 from greenroom import Directory, OutcomeUnknown, WorkerContext, WorkerSpec
 from greenroom.testing import InjectedCrash
+from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.jobs.archive_jobs import ArchiveJobs, free_slots_left
 from octavo.actors.jobs.blob_collection import BlobCollectionJob
-from octavo.actors.workspace.actor import WorkspaceActor
-from octavo.actors.workspace.messages import Push
+from octavo.actors.workspace.messages import Push, WorkspaceMessage
 from octavo.attachments.blob_writer import BlobWriter
 from octavo.model.files.receipt import Receipt
-from octavo.model.identity import WorkspaceId
 from octavo.store.blobs import BlobKey, BlobsUnavailable, Staging
 from octavo.transfers.archive_work import ArchiveWork
 from octavo.transfers.import_commits import CommitServices
@@ -88,7 +87,7 @@ class UnreliableWorkspaces:
     """The actors of the workspaces as an import asks them: responses are lost now and then."""
 
     def __init__(
-        self, workspaces: Directory[WorkspaceId, WorkspaceActor], faults: FaultSchedule
+        self, workspaces: Directory[WorkspaceId, WorkspaceMessage], faults: FaultSchedule
     ) -> None:
         self._workspaces = workspaces
         self._faults = faults
@@ -156,7 +155,7 @@ class ImportProcess(Process):
             CommitServices(
                 self.store,
                 writer,
-                cast(Directory[WorkspaceId, WorkspaceActor], workspaces),
+                cast(Directory[WorkspaceId, WorkspaceMessage], workspaces),
                 import_now,
                 storage,
                 others,

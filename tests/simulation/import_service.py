@@ -15,6 +15,8 @@ from typing import TypeVar
 import pytest
 import trio
 from greenroom.testing import InjectedCrash, current_schedule, note, scenario_random
+from octavo_rules.content import note_text
+from octavo_rules.identity import FileId, MutationId
 
 from octavo.actors.jobs import step_loop
 from octavo.actors.jobs.archive_jobs import ArchiveJobRunning, JobStopped
@@ -22,8 +24,6 @@ from octavo.actors.workspace.messages import ChangesetRefused, Push
 from octavo.attachments.blob_writer import GRACE_SECONDS
 from octavo.model.files.archive import ImportMissing, ImportNotOpen, PathsTaken
 from octavo.model.files.changeset import Changeset, CreateFile, fingerprint
-from octavo.model.files.content import note_text
-from octavo.model.identity import FileId, MutationId
 from octavo.store.blobs import BlobsUnavailable
 from octavo.store.scripts.blobs import BlobCollected
 from octavo.transfers import import_commits

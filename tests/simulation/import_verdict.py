@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from octavo.model.identity import FileId, WorkspaceId
+from octavo_rules.identity import FileId, WorkspaceId
+
 from octavo.store import Store
 from octavo.store.blobs.blob_store import digest_of_key
 from octavo.store.scripts.feed import live_at

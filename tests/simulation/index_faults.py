@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
+from octavo_rules.identity import FileId
 
-from octavo.model.identity import FileId
 from octavo.model.search.tokens import name_tokens, tag_of, tokens_of
 from octavo.store import Script, Store, Transaction
 from octavo.store.scripts import index_backlog

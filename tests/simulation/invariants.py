@@ -3,10 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from octavo.model.files.content import note_text
+from octavo_rules.content import note_text
+from octavo_rules.identity import FileId, Position, WorkspaceId
+
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.scripts.feed import live_at
 from tests.simulation.device import Device

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from octavo_rules.identity import FileId, Position, WorkspaceId
+
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.compression import decompressed
 from octavo.store.scripts.changesets import read_changes

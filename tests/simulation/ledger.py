@@ -6,10 +6,10 @@ from random import Random
 from typing import NamedTuple
 
 import trio
+from octavo_rules.identity import AccountId, FileId, MutationId, ProgramNumber, WorkspaceId
 
 from octavo.model.files.changeset import ChangeOperation, Changeset, fingerprint
 from octavo.model.files.revision import Origin
-from octavo.model.identity import AccountId, FileId, MutationId, ProgramNumber, WorkspaceId
 from tests.simulation.disk import ANN
 
 START = 1_790_000_000

@@ -1,6 +1,7 @@
 """Links as queries and the index have them, compared with those in the texts."""
 
-from octavo.model.identity import FileId, WorkspaceId
+from octavo_rules.identity import FileId, WorkspaceId
+
 from octavo.model.links import links_of, paths_by_key, resolve
 from octavo.store import Script, Transaction
 from octavo.store.scripts.link_index import links_in, packed, sources_of, targets_of

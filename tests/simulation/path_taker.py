@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from random import Random
 
 import trio
+from octavo_rules.content import note_text
+from octavo_rules.identity import FileId, Position
 
 from octavo.model.files.changeset import ChangeOperation, CreateFile, UpdateFile
-from octavo.model.files.content import note_text
 from octavo.model.files.restoration import DivergedFile
 from octavo.model.files.reversion import has_same_state
-from octavo.model.identity import FileId, Position
 from octavo.store.scripts import restorations as rows
 from octavo.store.scripts.past_states import states_since
 from octavo.store.scripts.restorations import RestorationKey

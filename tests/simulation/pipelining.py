@@ -14,6 +14,9 @@ from typing import Literal
 
 from greenroom import Envelope, NotExecuted, OutcomeUnknown
 from greenroom.testing import note
+from octavo_rules.changes import PurgeFile
+from octavo_rules.content import NoteText, note_text
+from octavo_rules.identity import FileId, MutationId, WorkspaceId
 
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, Push
 from octavo.model.files.changeset import (
@@ -21,14 +24,11 @@ from octavo.model.files.changeset import (
     Changeset,
     CreateFile,
     DeleteFile,
-    PurgeFile,
     RestoreFile,
     UpdateFile,
     content_of,
 )
-from octavo.model.files.content import NoteText, note_text
 from octavo.model.files.receipt import Receipt
-from octavo.model.identity import FileId, MutationId, WorkspaceId
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.bare_process import Violation
 from tests.simulation.kept import Kept

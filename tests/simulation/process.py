@@ -7,16 +7,16 @@ from random import Random
 from typing import NamedTuple
 
 from greenroom import QuarantineRule, WorkerContext, WorkerSpec
+from octavo_rules.documents.document import client_of
+from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.messages import Push
-from octavo.model.documents.initial_document import client_of
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.receipt import Receipt
-from octavo.model.identity import WorkspaceId
 from octavo.model.refusal import UnrenderableNote
 from octavo.store.scripts.files import StoredFile
 from octavo.store.scripts.marks import cursor_of

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 import trio
 from greenroom.testing import current_schedule, note, scenario_random
+from octavo_rules.identity import AccountId, FileId, WorkspaceId
 
 from octavo.actors.workspace.messages import ChangesetRefused, Push
 from octavo.model.files.changeset import Changeset
-from octavo.model.identity import AccountId, FileId, WorkspaceId
 from octavo.model.publishing.link import (
     LinkMissing,
     LinkTarget,

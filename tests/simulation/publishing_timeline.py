@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import trio
 from greenroom.testing import note
+from octavo_rules.identity import FileId, MutationId, RevisionId
 
-from octavo.model.identity import FileId, MutationId, RevisionId
 from octavo.store import identifiers
 from octavo.store.transaction import Row
 from tests.fakes.publishing_rig import MAXIMUM

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import trio
 from greenroom.testing import note
+from octavo_rules.identity import FileId
 
-from octavo.model.identity import FileId
 from tests.simulation.publishing_timeline import Link, Moment, Notes, Timeline
 
 TICKET_SECONDS = 2 * 3600

@@ -2,10 +2,9 @@
 
 from random import Random
 
+from octavo_rules.documents.document import DocumentUpdate, StoredDocument
+from octavo_rules.identity import Epoch
 from pycrdt import Doc, Text
-
-from octavo.model.documents.document import DocumentUpdate, StoredDocument
-from octavo.model.identity import Epoch
 
 
 class Replica:

@@ -5,11 +5,11 @@ from typing import cast
 
 import trio
 from greenroom import Directory, WorkerContext, WorkerSpec
+from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.jobs.restoring import RestoringJob
-from octavo.actors.workspace.actor import WorkspaceActor
+from octavo.actors.workspace.messages import WorkspaceMessage
 from octavo.model.files.restoration_order import BatchSizes
-from octavo.model.identity import WorkspaceId
 from octavo.restoration.restorations import Restorations
 from octavo.restoration.runner import RestorationPostponed, RestorationRunner
 from tests.simulation.bare_process import AT_ONCE
@@ -41,7 +41,7 @@ class RestorationProcess(Process):
     ) -> None:
         super().__init__(name, disk, faults, random, options)
         asked = cast(
-            Directory[WorkspaceId, WorkspaceActor], UnreliableWorkspaces(self.directory, faults)
+            Directory[WorkspaceId, WorkspaceMessage], UnreliableWorkspaces(self.directory, faults)
         )
         runner = RestorationRunner(self.store, asked, now=restoration_now, kept=KEPT, sizes=sizes)
         job = RestoringJob(

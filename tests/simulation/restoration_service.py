@@ -8,6 +8,8 @@ from typing import TypeVar
 
 import trio
 from greenroom.testing import InjectedCrash, current_schedule, note, scenario_random
+from octavo_rules.content import note_text
+from octavo_rules.identity import AccountId, FileId, MutationId, Position, WorkspaceId
 
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, Push
 from octavo.model.files.changeset import (
@@ -19,11 +21,9 @@ from octavo.model.files.changeset import (
     UpdateFile,
     fingerprint,
 )
-from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.restoration_order import BatchSizes
 from octavo.model.files.revision import Revision
-from octavo.model.identity import AccountId, FileId, MutationId, Position, WorkspaceId
 from octavo.restoration.restorations import RestorationRequest
 from octavo.store import Transaction
 from octavo.store.scripts import restorations as rows

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
+from octavo_rules.identity import AccountId, FileId, Position
+
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
-from octavo.model.identity import AccountId, FileId, Position
 from octavo.store.scripts.restorations import StoredRestoration
 from tests.simulation.kept import Kept
 

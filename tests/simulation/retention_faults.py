@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from random import Random
 
+from octavo_rules.changes import SaveNote
+from octavo_rules.identity import Epoch, FileId, WorkspaceId
+
 from octavo.actors.jobs.retention import RetentionJob
 from octavo.documents import merged
 from octavo.model.documents.limits import DocumentLimits
-from octavo.model.files.changeset import SaveNote
 from octavo.model.files.retention import DAY, HOUR, Retention
 from octavo.model.files.revision import Revision
-from octavo.model.identity import Epoch, FileId, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.scripts.documents import (
     DOCUMENT,

@@ -5,9 +5,9 @@ from random import Random
 from typing import TypeVar
 
 import trio
+from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.model.search import Query
 from octavo.search.note_search import FoundNotes, NoteSearch, Where
 from octavo.search.searched_texts import SearchedTexts

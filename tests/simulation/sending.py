@@ -9,12 +9,12 @@ from random import Random
 
 import trio
 from greenroom.testing import note
+from octavo_rules.identity import MutationId, WorkspaceId
+from octavo_rules.refusal import DomainError
 
 from octavo.actors.workspace.messages import ChangesetRefused
 from octavo.model.files.changeset import ChangeOperation, Changeset
 from octavo.model.files.receipt import Receipt
-from octavo.model.identity import MutationId, WorkspaceId
-from octavo.model.refusal import DomainError
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.bare_process import Violation
 from tests.simulation.ledger import SHARED, Ledger, Written

@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator
 
+from octavo_rules.changes import SaveNote
+from octavo_rules.content import MARKDOWN
+from octavo_rules.identity import FileId
+
 from octavo.model.files.changeset import (
     AttachImage,
     ChangeOperation,
     Changeset,
     RestoreFile,
-    SaveNote,
     UpdateFile,
     content_of,
 )
-from octavo.model.files.content import MARKDOWN
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId
 from tests.simulation.kept import Kept
 from tests.simulation.ledger import Ledger, now
 

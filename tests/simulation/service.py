@@ -14,6 +14,7 @@ import pytest
 import trio
 from greenroom import NotExecuted
 from greenroom.testing import History, current_schedule, note_fault, scenario_random
+from octavo_rules.identity import WorkspaceId
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.jobs import step_loop
@@ -21,7 +22,6 @@ from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS
 from octavo.actors.workspace.messages import HeadOf
 from octavo.attachments.uploading import LIFETIME_SECONDS
 from octavo.model.documents.limits import DocumentLimits
-from octavo.model.identity import WorkspaceId
 from octavo.store.scripts import index_backlog, link_view
 from tests.simulation.asking import Asking
 from tests.simulation.blob_disk import BlobDisk, DiskWithBlobs

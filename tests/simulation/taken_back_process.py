@@ -7,11 +7,11 @@ from random import Random
 
 from greenroom import QuarantineRule, WorkerContext, WorkerSpec
 from greenroom.testing import note
+from octavo_rules.documents.document import client_of
+from octavo_rules.identity import START, AccountId, Cursor, WorkspaceId
 
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
-from octavo.model.documents.initial_document import client_of
-from octavo.model.identity import START, AccountId, Cursor, WorkspaceId
 from octavo.store.scripts.marks import cursor_of
 from tests.fakes.inline_documents import inline_documents
 from tests.simulation.audience import Frame

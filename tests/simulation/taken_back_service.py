@@ -13,6 +13,16 @@ from sqlite3 import connect as connect_to
 
 import trio
 from greenroom.testing import current_schedule, note_fault, scenario_random
+from octavo_rules.changes import PurgeFile
+from octavo_rules.content import note_text
+from octavo_rules.identity import (
+    START,
+    Cursor,
+    FileId,
+    MutationId,
+    RevisionId,
+    WorkspaceId,
+)
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, Push
@@ -21,21 +31,11 @@ from octavo.model.files.changeset import (
     Changeset,
     CreateFile,
     DeleteFile,
-    PurgeFile,
     UpdateFile,
     fingerprint,
 )
-from octavo.model.files.content import note_text
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
-from octavo.model.identity import (
-    START,
-    Cursor,
-    FileId,
-    MutationId,
-    RevisionId,
-    WorkspaceId,
-)
 from octavo.store.scripts.feed import Since, feed
 from octavo.store.scripts.marks import CursorUnknown, checked_cursor, cursor_of
 from tests.simulation.asking import Asking, NothingDone, Unsettled

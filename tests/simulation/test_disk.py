@@ -5,8 +5,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from octavo_rules.identity import WorkspaceId
 
-from octavo.model.identity import WorkspaceId
 from octavo.store import StoreUnavailable, Transaction
 from octavo.store.scripts.workspaces import create
 from tests.simulation.disk import ANN, Disk

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from greenroom.testing import ScheduleFailure
 from greenroom.testing.plugin import Explore
+from octavo_rules.identity import Cursor, WorkspaceId
 
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace import actor
-from octavo.model.identity import Cursor, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.scripts import changesets
 from octavo.store.scripts import feed as feeds

@@ -11,9 +11,9 @@ from greenroom.testing import (
     Status,
     check_linearizable,
 )
+from octavo_rules.identity import RevisionId, WorkspaceId
 
 from octavo.model.documents.limits import DocumentLimits
-from octavo.model.identity import RevisionId, WorkspaceId
 from tests.histories.feed_order import check_order
 from tests.histories.operations import Commit, Operation
 from tests.simulation.device import WORKSPACES, Device, faults_of_current_files

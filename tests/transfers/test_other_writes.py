@@ -1,8 +1,8 @@
 """What counts as writes of others."""
 
 import trio
+from octavo_rules.identity import WorkspaceId
 
-from octavo.model.identity import WorkspaceId
 from octavo.transfers.other_writes import SECONDS, OtherWrites
 
 IMPORTED, ANOTHER = WorkspaceId("imported"), WorkspaceId("another")

@@ -9,11 +9,12 @@ from typing import cast
 
 import pytest
 import trio
+from octavo_rules.identity import START, AccountId, WorkspaceId
+from octavo_rules.scopes import READ
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.notice_hub import NoticeHub
-from octavo.model.accounts.access_limits import READ, AccessLimits, parse_scopes
-from octavo.model.identity import START, AccountId, WorkspaceId
+from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
 from octavo.store import Transaction
 from octavo.store.scripts.workspaces import WorkspaceAccess
 from octavo.ws import Frame, ServerWebSocket

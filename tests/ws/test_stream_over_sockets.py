@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 import trio
+from octavo_rules.identity import START, AccountId, Cursor, WorkspaceId
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.notice_hub import NoticeHub
-from octavo.model.identity import START, AccountId, Cursor, WorkspaceId
 from octavo.store.scripts.workspaces import WorkspaceAccess
 from octavo.ws import Frame
 from octavo.ws.notice_stream import NoticeStream, changed_frame

@@ -1,7 +1,8 @@
 """Decide about updates as the service does, with the state of the document at hand."""
 
-from octavo.model.documents.facts import facts_at_sight
-from octavo.model.documents.state_vector import StateVector
+from octavo_rules.documents.facts import facts_at_sight
+from octavo_rules.documents.state_vector import StateVector
+
 from octavo.model.documents.update_check import CheckedUpdate, check_update
 
 

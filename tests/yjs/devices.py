@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
 
+from octavo_rules.documents.state_vector import read_state_vector
 from pycrdt import Doc, Text
 
-from octavo.model.documents.state_vector import read_state_vector
 from tests.yjs.checking import decided
 from tests.yjs.peer import Peer
 

@@ -4,9 +4,9 @@ import random
 
 import pytest
 import trio
+from octavo_rules.documents.state_vector import read_state_vector, write_state_vector
+from octavo_rules.refusal import DocumentDependencyMissing, DomainError
 
-from octavo.model.documents.state_vector import read_state_vector, write_state_vector
-from octavo.model.refusal import DocumentDependencyMissing, DomainError
 from tests.yjs.checking import decided
 from tests.yjs.devices import Device, PycrdtDevice, YjsDevice, check, edit, history
 from tests.yjs.peer import Outcome, Peer, PeerFailed

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
+from octavo_rules.documents.state_vector import read_state_vector
+from octavo_rules.refusal import DomainError
 
-from octavo.model.documents.state_vector import read_state_vector
-from octavo.model.refusal import DomainError
 from tests.yjs.checking import decided
 from tests.yjs.devices import Device, PycrdtDevice, Saved, YjsDevice, history
 from tests.yjs.mutation import Spoiler

@@ -8,11 +8,12 @@ from typing import TypeVar
 
 import pytest
 import trio
+from octavo_rules.changes import SaveNote
+from octavo_rules.content import note_text
+from octavo_rules.identity import Epoch, FileId
 
 from octavo.actors.workspace.messages import MissingUpdate
-from octavo.model.files.changeset import RestoreFile, SaveNote
-from octavo.model.files.content import note_text
-from octavo.model.identity import Epoch, FileId
+from octavo.model.files.changeset import RestoreFile
 from octavo.store.scripts.files import WholeFile
 from tests.actors.workspace.test_actor import text_of
 from tests.fakes.inline_documents import inline_documents

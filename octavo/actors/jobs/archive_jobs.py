@@ -12,8 +12,8 @@ from typing import Generic, TypeVar
 
 import outcome
 import trio
+from octavo_rules.identity import AccountId
 
-from octavo.model.identity import AccountId
 from octavo.store import Store, StoreError
 from octavo.store.scripts.archive_jobs import (
     Taken,

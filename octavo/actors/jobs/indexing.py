@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import trio
+from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.jobs.debounce import Debounce
 from octavo.actors.jobs.step_loop import StepLoop
-from octavo.model.identity import WorkspaceId
 from octavo.store import IndexDamaged, Script, Store, StoreError, StoreUnavailable
 from octavo.store.scripts.fulltext_index import (
     remove_some_words,

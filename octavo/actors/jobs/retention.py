@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import trio
+from octavo_rules.identity import Position
 
 from octavo.documents import merged
 from octavo.model.files.retention import Retention
-from octavo.model.identity import Position
 from octavo.store import Script, Store, StoreError
 from octavo.store.scripts.history_pruning import FIRST, FileKey, files_to_prune, prune_file
 

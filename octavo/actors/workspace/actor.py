@@ -15,6 +15,8 @@ from operator import attrgetter
 
 import trio
 from greenroom import UNANSWERED, Actor, DirectorySpec, Envelope, Reply
+from octavo_rules.identity import START, Cursor, MutationId, WorkspaceId
+from octavo_rules.refusal import DomainError
 
 from octavo.actors.workspace.document_services import FOLLOWED_AT_ONCE, DocumentServices
 from octavo.actors.workspace.messages import (
@@ -23,8 +25,8 @@ from octavo.actors.workspace.messages import (
     HeadOf,
     MissingUpdate,
     NoWorkspace,
-    Push,
     Unplaceable,
+    WorkspaceMessage,
     documents_in,
 )
 from octavo.actors.workspace.planning import PendingPush, Planner, PushVerdicts, WorkspaceState
@@ -33,8 +35,6 @@ from octavo.model.files.changeset import MAX_OPERATIONS
 from octavo.model.files.image import ObjectId, UploadMissing
 from octavo.model.files.receipt import receipt_of
 from octavo.model.files.tree import Tree
-from octavo.model.identity import START, Cursor, MutationId, WorkspaceId
-from octavo.model.refusal import DomainError
 from octavo.store import Store, StoreUnavailable
 from octavo.store.fair_turns import working_for
 from octavo.store.scripts.changesets import (
@@ -60,14 +60,13 @@ MAX_ATTEMPTS = 20
 
 _log = logging.getLogger(__name__)
 
-_Message = Push | HeadOf | MissingUpdate | FollowTexts | Unplaceable
-_Request = Envelope[_Message]
+_Request = Envelope[WorkspaceMessage]
 
 
 Announce = Callable[[WorkspaceId, Cursor], None]
 
 
-class WorkspaceActor(Actor[_Message]):
+class WorkspaceActor(Actor[WorkspaceMessage]):
     """Accepts the changesets of one workspace and answers queries about its files.
 
     Args:
@@ -111,7 +110,7 @@ class WorkspaceActor(Actor[_Message]):
         # None until the store was read, and after a write of unknown outcome.
         self._state: WorkspaceState | None = None
 
-    def answer(self, message: _Message) -> Reply:
+    def answer(self, message: WorkspaceMessage) -> Reply:
         """Return a head at once, if this process alone changes the workspace."""
         if isinstance(message, HeadOf) and self._state is not None and not self._shared:
             return message.reply(self._state.tree.heads.get(message.file_id))
@@ -349,7 +348,7 @@ def workspaces(
     documents: DocumentServices,
     purged: Callable[[], None] = lambda: None,
     storage: StorageRoom | None = None,
-) -> DirectorySpec[WorkspaceId, WorkspaceActor]:
+) -> DirectorySpec[WorkspaceId, WorkspaceMessage]:
     """Return the directory of workspace actors; the arguments are those of `WorkspaceActor`."""
 
     def workspace(workspace_id: WorkspaceId) -> WorkspaceActor:

@@ -9,11 +9,10 @@ from collections.abc import Awaitable, Callable
 from typing import Generic, NamedTuple, TypeVar
 
 from greenroom import Directory
+from octavo_rules.identity import FileId, WorkspaceId
 
-from octavo.actors.workspace.actor import WorkspaceActor
-from octavo.actors.workspace.messages import HeadOf
+from octavo.actors.workspace.messages import HeadOf, WorkspaceMessage
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, WorkspaceId
 from octavo.store import Store
 from octavo.store.content_cache import ContentCache
 from octavo.store.scripts import files
@@ -55,7 +54,7 @@ class CurrentFiles(Generic[V]):
 
     def __init__(
         self,
-        workspaces: Directory[WorkspaceId, WorkspaceActor],
+        workspaces: Directory[WorkspaceId, WorkspaceMessage],
         store: Store,
         make: Callable[[WorkspaceId, StoredFile, bool], V],
         size_of: Callable[[V], int],

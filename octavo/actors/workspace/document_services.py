@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeVar
 
+from octavo_rules.documents.document import MergeUpdates
+from octavo_rules.identity import WorkspaceId
+
 from octavo.actors.workspace.messages import FollowTexts
 from octavo.documents import CheckText, DocumentBatch, DocumentCache, merged
-from octavo.model.documents.document import MergeUpdates
 from octavo.model.documents.limits import DocumentLimits
-from octavo.model.identity import WorkspaceId
 from octavo.store.fair_turns import FairThreads, FairTurns
 from octavo.store.scripts.files import WholeFile
 
@@ -56,7 +57,7 @@ class DocumentServices:
 
     Attributes:
         cache: the documents of all workspaces between saves.
-        check_text: raises a `octavo.model.refusal.DomainError` for a text that no note may have.
+        check_text: raises a `octavo_rules.refusal.DomainError` for a text that no note may have.
         offload: runs work that may take long.
         loading: the turns of those that load long documents.
     """

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from greenroom import Message
 from greenroom import Refusal as ActorRefusal
+from octavo_rules.documents.document import DocumentUpdate
+from octavo_rules.identity import Epoch, FileId
+from octavo_rules.refusal import DomainError
 
-from octavo.model.documents.document import DocumentUpdate
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
-from octavo.model.identity import Epoch, FileId
-from octavo.model.refusal import DomainError
 from octavo.store import StoreUnavailable
 
 if TYPE_CHECKING:
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Push(Message["WorkspaceActor", Receipt]):
+class Push(Message[Receipt]):
     """Accept a changeset; refused with `ChangesetRefused`, `CommitFailed` or `NoWorkspace`."""
 
     changeset: Changeset
 
 
 @dataclass(frozen=True, slots=True)
-class HeadOf(Message["WorkspaceActor", Revision | None]):
+class HeadOf(Message[Revision | None]):
     """Return the head of a file in any state, or None for an unknown file."""
 
     file_id: FileId
 
 
 @dataclass(frozen=True, slots=True)
-class MissingUpdate(Message["WorkspaceActor", DocumentUpdate | None]):
+class MissingUpdate(Message[DocumentUpdate | None]):
     """Return the update that a client's copy of a note's document lacks.
 
     A client with another epoch than ``epoch`` gets the whole document. ``vector`` is the
@@ -48,7 +48,7 @@ class MissingUpdate(Message["WorkspaceActor", DocumentUpdate | None]):
 
 
 @dataclass(frozen=True, slots=True)
-class FollowTexts(Message["WorkspaceActor", None]):
+class FollowTexts(Message[None]):
     """Bring the documents of notes up to date with their texts, before they are read.
 
     They are stored whole then, with the updates that were beside them.
@@ -65,10 +65,14 @@ def documents_in(message: MissingUpdate | FollowTexts) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Unplaceable(Message["WorkspaceActor", frozenset[FileId]]):
+class Unplaceable(Message[frozenset[FileId]]):
     """Return the files of ``heads`` that could not have their paths if all were accepted."""
 
     heads: tuple[Revision, ...]
+
+
+WorkspaceMessage = Push | HeadOf | MissingUpdate | FollowTexts | Unplaceable
+"""What the actor of a workspace handles."""
 
 
 class ChangesetRefused(ActorRefusal):

@@ -11,26 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from greenroom import Envelope
-
-from octavo.actors.jobs.indexing import read_links
-from octavo.actors.workspace.document_services import DocumentServices
-from octavo.actors.workspace.messages import ChangesetRefused, FollowTexts, MissingUpdate, Push
-from octavo.documents import DocumentBatch
-from octavo.model.documents.document import ChangedDocument, DocumentUpdate
-from octavo.model.files.batch import Batch
-from octavo.model.files.changeset import (
-    MAX_OPERATIONS,
-    AttachImage,
-    Changeset,
-    SaveNote,
-    content_of,
-    size_of,
-)
-from octavo.model.files.image import ObjectId
-from octavo.model.files.plan import Plan, check_confinement
-from octavo.model.files.receipt import Receipt
-from octavo.model.files.tree import Tree
-from octavo.model.identity import (
+from octavo_rules.changes import SaveNote
+from octavo_rules.documents.document import ChangedDocument, DocumentUpdate
+from octavo_rules.identity import (
     ContentId,
     Cursor,
     Epoch,
@@ -39,8 +22,20 @@ from octavo.model.identity import (
     RevisionId,
     WorkspaceId,
 )
+from octavo_rules.refusal import DocumentMalformed, DomainError
+
+from octavo.actors.jobs.indexing import read_links
+from octavo.actors.workspace.document_services import DocumentServices
+from octavo.actors.workspace.messages import ChangesetRefused, FollowTexts, MissingUpdate, Push
+from octavo.documents import DocumentBatch
+from octavo.model.files.batch import Batch
+from octavo.model.files.changeset import MAX_OPERATIONS, AttachImage, Changeset, content_of, size_of
+from octavo.model.files.image import ObjectId
+from octavo.model.files.plan import Plan, check_confinement
+from octavo.model.files.receipt import Receipt
+from octavo.model.files.tree import Tree
 from octavo.model.links.link_rewrite import file_moves, relinked_within
-from octavo.model.refusal import DocumentMalformed, DomainError, MutationReused
+from octavo.model.refusal import MutationReused
 from octavo.store import Store
 from octavo.store.scripts.changesets import PositionMoved, WorkspaceGone, compressed_texts
 from octavo.store.scripts.documents import FollowedDocument, documents_of

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 import trio
+from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.accounts.caller import Caller
 from octavo.http.contract.call import Call
 from octavo.http.contract.problems import AccountLocked, Forbidden, NotFound, NotSignedIn
 from octavo.model.files.confinement import Confinement
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.workspace import Right, Role, Workspace, grants
 from octavo.store import Store
 from octavo.store.gathered_reads import GatheredReads

@@ -1,10 +1,11 @@
 """Authenticate requests to the MCP endpoint by access tokens (RFC 6750)."""
 
+from octavo_rules.scopes import READ, WRITE
+
 from octavo.accounts.caller import Caller
 from octavo.accounts.credentials import Credentials
 from octavo.http.api.mcp import token_missing, token_refused
 from octavo.http.contract.call import Call
-from octavo.model.accounts.access_limits import READ, WRITE
 
 _BEARER = b"bearer "
 

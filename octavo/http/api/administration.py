@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from octavo_rules.identity import AccountId
 from pydantic import Field
 from pydantic_core import MISSING
 
@@ -41,7 +42,6 @@ from octavo.model.accounts.administration import (
     StorageLimit,
 )
 from octavo.model.accounts.refusal import ControlsChanged, LastAdministrator
-from octavo.model.identity import AccountId
 from octavo.model.label import parse_label
 from octavo.store.scripts.accounts import AccountSummary
 

@@ -2,6 +2,9 @@
 
 from typing import Annotated
 
+from octavo_rules.identity import Digest, FileId
+from octavo_rules.refusal import InvalidContent
+from octavo_rules.scopes import WRITE
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import MISSING
 
@@ -38,11 +41,9 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.contract.reply import Reply
 from octavo.images.facts import MAX_BYTES
-from octavo.model.accounts.access_limits import WRITE
 from octavo.model.files.changeset import AttachImage
 from octavo.model.files.image import ObjectId, UnacceptableImage, UploadMissing
-from octavo.model.identity import Digest, FileId
-from octavo.model.refusal import InvalidContent, MutationReused
+from octavo.model.refusal import MutationReused
 from octavo.model.usage import StorageLimitReached
 from octavo.store.scripts.uploads import UploaderGone
 

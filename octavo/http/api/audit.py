@@ -1,5 +1,7 @@
 """The audit of the installation, for its administrators."""
 
+from octavo_rules.identity import AccountId
+
 from octavo.accounts.audit import Audit
 from octavo.http.api.administration import require_administrator
 from octavo.http.contract.call import Call
@@ -7,7 +9,6 @@ from octavo.http.contract.contract_model import ContractModel, Identifier, Times
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.model.accounts.audit import AuditEntry, AuditKind, AuditOutcome
-from octavo.model.identity import AccountId
 
 
 class AuditQuery(PageQuery):

@@ -4,25 +4,29 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from greenroom import Directory
+from octavo_rules.documents.document import NOTHING, DocumentUpdate
+from octavo_rules.identity import Digest, Epoch, FileId, MutationId, WorkspaceId
 from pydantic_core import MISSING
 
 from octavo.accounts.caller import Caller
-from octavo.actors.workspace.actor import WorkspaceActor
-from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, MissingUpdate, Push
+from octavo.actors.workspace.messages import (
+    ChangesetRefused,
+    HeadOf,
+    MissingUpdate,
+    Push,
+    WorkspaceMessage,
+)
 from octavo.http.api.access import Access
 from octavo.http.api.refusals import IfMatchRequired
 from octavo.http.contract.call import Call
 from octavo.http.contract.in_process import OF_PAGE
 from octavo.http.contract.problems import InvalidRequest, NotFound
-from octavo.model.documents.document import DocumentUpdate
-from octavo.model.documents.initial_document import NOTHING
 from octavo.model.etag import one_strong_tag, parse_entity_tags
 from octavo.model.files.changeset import ChangeOperation, Changeset, fingerprint
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Origin
-from octavo.model.identity import Digest, Epoch, FileId, MutationId, WorkspaceId
 
-Workspaces = Directory[WorkspaceId, WorkspaceActor]
+Workspaces = Directory[WorkspaceId, WorkspaceMessage]
 
 
 class ChangesetSubmitter(NamedTuple):

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Literal, assert_never
 
+from octavo_rules.changes import PurgeFile, SaveNote
+from octavo_rules.identity import Epoch, FileId, MutationId, RevisionId
+from octavo_rules.scopes import READ, WRITE
 from pydantic import FailFast, Field, field_validator
 from pydantic_core import MISSING
 
@@ -29,21 +32,17 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InsufficientScope, InvalidRequest, NotFound
 from octavo.http.contract.slices import converted
-from octavo.model.accounts.access_limits import READ, WRITE
 from octavo.model.files.changeset import (
     MAX_OPERATIONS,
     AttachImage,
     ChangeOperation,
     CreateFile,
     DeleteFile,
-    PurgeFile,
     RestoreFile,
-    SaveNote,
     UpdateFile,
     first_repeated,
 )
 from octavo.model.files.image import ObjectId, UploadedImage, UploadMissing
-from octavo.model.identity import Epoch, FileId, MutationId, RevisionId
 from octavo.model.refusal import FilePurged, HeadNotNamed, TooManyFiles
 from octavo.store import Store
 from octavo.store.scripts.changesets import receipts

@@ -4,6 +4,8 @@ import hashlib
 from collections.abc import Sequence
 from typing import Annotated
 
+from octavo_rules.identity import AccountId, Digest, MutationId, WorkspaceId
+from octavo_rules.scopes import READ, WRITE
 from pydantic import Field
 from pydantic_core import MISSING
 
@@ -27,10 +29,8 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
-from octavo.model.accounts.access_limits import READ, WRITE
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.reversion import OUTDATED_BY, Action, KeptFile, KeptReason, Reversion
-from octavo.model.identity import AccountId, Digest, MutationId, WorkspaceId
 from octavo.model.refusal import MutationReused, TooManyFiles, UnrenderableNote
 from octavo.model.usage import StorageLimitReached
 from octavo.restoration.undo import (

@@ -6,6 +6,8 @@ A program sends a person to the page of consent, which uses these operations.
 from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import UUID
 
+from octavo_rules.identity import WorkspaceId
+from octavo_rules.scopes import SCOPES, Scope
 from pydantic import ConfigDict, Field
 
 from octavo.accounts.attempts import GRANTS
@@ -25,8 +27,7 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
-from octavo.model.accounts.access_limits import SCOPES, AccessLimits, Scope
-from octavo.model.identity import WorkspaceId
+from octavo.model.accounts.access_limits import AccessLimits
 from octavo.model.oauth.grant import Grant, GrantId
 from octavo.model.oauth.redirect_uri import host_of, leads_to_this_device
 from octavo.store import Store

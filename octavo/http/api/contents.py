@@ -5,6 +5,8 @@ from enum import IntEnum
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
+from octavo_rules.identity import RevisionId, WorkspaceId
+from octavo_rules.scopes import READ
 from pydantic_core import MISSING
 
 from octavo.attachments.thumbnails import MEDIA_TYPE as THUMBNAIL_TYPE
@@ -23,11 +25,9 @@ from octavo.http.contract.memory_budget import COUNTED
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import Header, InvalidRequest, NotFound
 from octavo.http.contract.reply import NoBytes, NotModified, Stream
-from octavo.model.accounts.access_limits import READ
 from octavo.model.etag import entity_tag
 from octavo.model.files.image import MEDIA_TYPES
 from octavo.model.files.revision import Revision
-from octavo.model.identity import RevisionId, WorkspaceId
 from octavo.model.refusal import FilePurged
 from octavo.model.usage import Amount
 from octavo.store import Store

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 
+from octavo_rules.identity import WorkspaceId
+from octavo_rules.scopes import READ
+
 from octavo.accounts.caller import Caller
 from octavo.accounts.ports import Clock
 from octavo.http.api.access import Access
@@ -16,9 +19,7 @@ from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.problems import AccountLocked, NotFound
 from octavo.http.contract.reply import NoBytes, Stream
-from octavo.model.accounts.access_limits import READ
 from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentDue, LegalDocuments
-from octavo.model.identity import WorkspaceId
 from octavo.store.scripts.changesets import WorkspaceGone
 from octavo.transfers.exports import ExportFormat, Exports
 

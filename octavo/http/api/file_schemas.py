@@ -2,6 +2,8 @@
 
 from typing import Literal, cast
 
+from octavo_rules.documents.document import DocumentUpdate, StoredDocument
+from octavo_rules.identity import FileId, MutationId, WorkspaceId
 from pydantic_core import MISSING
 
 from octavo.http.contract.contract_model import (
@@ -13,12 +15,10 @@ from octavo.http.contract.contract_model import (
     timestamp,
 )
 from octavo.http.contract.slices import converted
-from octavo.model.documents.document import DocumentUpdate, StoredDocument
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.path import Kind
 from octavo.model.files.receipt import FileOutcome, Receipt
 from octavo.model.files.revision import Origin, Revision, State
-from octavo.model.identity import FileId, MutationId, WorkspaceId
 from octavo.store.scripts.files import StoredFile
 
 

@@ -3,6 +3,10 @@
 from dataclasses import replace
 from typing import Annotated
 
+from octavo_rules.changes import PurgeFile
+from octavo_rules.identity import FileId, RevisionId
+from octavo_rules.refusal import InvalidContent
+from octavo_rules.scopes import WRITE
 from pydantic_core import MISSING
 
 from octavo.http.api.changeset_submission import ChangesetSubmitter, expected_heads
@@ -24,24 +28,20 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound, Problem
 from octavo.http.contract.reply import Reply
-from octavo.model.accounts.access_limits import WRITE
 from octavo.model.etag import entity_tag
 from octavo.model.files.changeset import (
     ChangeOperation,
     CreateFile,
     DeleteFile,
-    PurgeFile,
     RestoreFile,
     UpdateFile,
 )
 from octavo.model.files.receipt import Receipt
-from octavo.model.identity import FileId, RevisionId
 from octavo.model.refusal import (
     FileExists,
     FileLive,
     FilePurged,
     HeadMoved,
-    InvalidContent,
     InvalidGraph,
     InvalidPath,
     MutationReused,

@@ -5,6 +5,9 @@ from functools import partial
 from sys import getsizeof
 from typing import Annotated, Literal, NamedTuple
 
+from octavo_rules.identity import FileId, Position, RevisionId, WorkspaceId
+from octavo_rules.refusal import InvalidContent
+from octavo_rules.scopes import READ
 from pydantic import Field
 from pydantic_core import to_json
 
@@ -19,7 +22,6 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS
 from octavo.http.contract.problems import NotFound
 from octavo.http.contract.reply import EncodedJson, encoded_json
-from octavo.model.accounts.access_limits import READ
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision_diff import (
     ChangedHunk,
@@ -30,8 +32,7 @@ from octavo.model.files.revision_diff import (
     unified_text,
     words,
 )
-from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
-from octavo.model.refusal import FilePurged, InvalidContent
+from octavo.model.refusal import FilePurged
 from octavo.store import Store
 from octavo.store.fair_turns import FairThreads
 from octavo.store.scripts.files import StoredFile, file, revision, revisions_of, text_size

@@ -4,6 +4,7 @@ import json
 from functools import partial
 from typing import Annotated, Literal
 
+from octavo_rules.scopes import WRITE
 from pydantic import Field
 
 from octavo.http.api.access import Access
@@ -24,7 +25,6 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import NotFound
 from octavo.http.contract.unavailable import StorageFull
-from octavo.model.accounts.access_limits import WRITE
 from octavo.model.files.archive import (
     ArchiveHasTooManyBytes,
     ArchiveHasTooManyFiles,

@@ -3,6 +3,7 @@
 from typing import Annotated
 from urllib.parse import quote
 
+from octavo_rules.identity import WorkspaceId
 from pydantic import Field
 
 from octavo.accounts.attempts import GRANTS
@@ -40,7 +41,6 @@ from octavo.model.accounts.invitation import (
     InvitationState,
 )
 from octavo.model.accounts.refusal import TooManyInvitations
-from octavo.model.identity import WorkspaceId
 from octavo.model.workspace import AlreadyMember
 
 _LONGEST_BODY = 8_192

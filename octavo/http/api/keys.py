@@ -2,6 +2,8 @@
 
 from typing import Annotated
 
+from octavo_rules.identity import WorkspaceId
+from octavo_rules.scopes import SCOPES, Scope
 from pydantic import Field
 
 from octavo.accounts.attempts import GRANTS
@@ -26,12 +28,11 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
-from octavo.model.accounts.access_limits import SCOPES, AccessLimits, Scope, parse_scopes
+from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
 from octavo.model.accounts.api_key import LONGEST_NAME, MAX_CHOSEN, KeyId
 from octavo.model.accounts.api_key import ApiKey as StoredKey
 from octavo.model.accounts.refusal import TooManyKeys
 from octavo.model.files.path import check_path
-from octavo.model.identity import WorkspaceId
 from octavo.model.label import parse_label
 from octavo.model.refusal import InvalidPath
 

@@ -2,6 +2,9 @@
 
 from typing import Literal
 
+from octavo_rules.identity import WorkspaceId
+from octavo_rules.scopes import READ
+
 from octavo.actors.jobs.indexing import read_links
 from octavo.http.api.access import Access
 from octavo.http.api.files import FilePath
@@ -12,8 +15,6 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import Cursor, ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import NotFound
 from octavo.http.contract.slices import converted
-from octavo.model.accounts.access_limits import READ
-from octavo.model.identity import WorkspaceId
 from octavo.store import Script, Store, StoreFull, StoreUnavailable
 from octavo.store.scripts.link_queries import (
     FIRST,

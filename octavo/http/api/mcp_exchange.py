@@ -1,5 +1,7 @@
 """Process the messages of the MCP endpoint; loaded only where the endpoint is on."""
 
+from octavo_rules.scopes import WRITE
+
 from octavo.accounts.caller import Caller
 from octavo.http.api.mcp import (
     Exchange,
@@ -18,7 +20,6 @@ from octavo.mcp.protocol import UNKNOWN_METHOD, ProtocolError, RoutingHeaders
 from octavo.mcp.reading_tools import reading_tools
 from octavo.mcp.server import McpCaller, McpServer, WriteScopeMissing
 from octavo.mcp.writing_tools import writing_tools
-from octavo.model.accounts.access_limits import WRITE
 
 
 def mcp_exchange(perform: PerformAs, *, public_url: str, writes: bool) -> Exchange:

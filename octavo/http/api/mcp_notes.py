@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Sequence
 from typing import TypeVar
 
+from octavo_rules.identity import RevisionId
+
 from octavo.http.api.file_schemas import FileChangeSchema, WorkspaceFile
 from octavo.http.api.links import FileLinksSchema
 from octavo.http.api.reading import FileList, RevisionList
@@ -25,7 +27,6 @@ from octavo.mcp.notes import (
     WorkspaceEntry,
 )
 from octavo.model.etag import entity_tag
-from octavo.model.identity import RevisionId
 
 T = TypeVar("T")
 

@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from octavo_rules.identity import AccountId
 from pydantic_core import MISSING
 
 from octavo.accounts.members import Members
@@ -22,7 +23,6 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import NotFound
-from octavo.model.identity import AccountId
 from octavo.model.workspace import LastOwner, Role, WorkspaceMember, grants
 
 _LONGEST_BODY = 4_096

@@ -4,6 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple, TypeVar
 
+from octavo_rules.content import NoteText, note_text
+from octavo_rules.identity import FileId, MutationId, RevisionId, WorkspaceId
+from octavo_rules.refusal import DomainError
 from pydantic_core import MISSING
 
 from octavo.http.api.access import Access
@@ -12,10 +15,8 @@ from octavo.http.api.metering import memory_of
 from octavo.http.contract.call import Call
 from octavo.http.contract.problems import InvalidRequest
 from octavo.model.files.changeset import ChangeOperation, fingerprint
-from octavo.model.files.content import NoteText, note_text
 from octavo.model.files.receipt import Receipt
-from octavo.model.identity import FileId, MutationId, RevisionId, WorkspaceId
-from octavo.model.refusal import DomainError, FilePurged, MutationReused
+from octavo.model.refusal import FilePurged, MutationReused
 from octavo.render.limits import check_renderable
 from octavo.store import Store
 from octavo.store.fair_turns import FairThreads

@@ -5,6 +5,8 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 import trio
+from octavo_rules.identity import WorkspaceId
+from octavo_rules.scopes import READ
 
 from octavo.accounts.caller import Caller
 from octavo.http.api.authentication import SessionOrKey, credential_headers
@@ -27,8 +29,6 @@ from octavo.http.contract.request_log import RequestLog, RequestRecord
 from octavo.http.server.asgi import Extension, Receive, Scope, Send, extension_of
 from octavo.http.server.client_network import client_network
 from octavo.http.server.request_id import RULE
-from octavo.model.accounts.access_limits import READ
-from octavo.model.identity import WorkspaceId
 from octavo.store import Store, StoreUnavailable
 from octavo.store.fair_turns import working_for
 from octavo.store.scripts.workspaces import WorkspaceAccess, access_to

@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 from urllib.parse import quote
 
+from octavo_rules.identity import FileId
 from pydantic import Discriminator, Field
 
 from octavo.accounts.attempts import GRANTS
@@ -31,7 +32,6 @@ from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.accounts.password import LONGEST as LONGEST_PASSWORD
 from octavo.model.files.path import check_path
-from octavo.model.identity import FileId
 from octavo.model.label import parse_label
 from octavo.model.publishing.link import (
     LONGEST_LABEL,

@@ -7,6 +7,7 @@ alike: the page with the password form, or the same 404 for an image.
 from collections.abc import Awaitable, Callable
 from typing import Annotated
 
+from octavo_rules.identity import FileId, RevisionId
 from pydantic import ConfigDict, Field
 
 from octavo.http.api.blob_stream import open_blob, require_blob
@@ -22,7 +23,6 @@ from octavo.http.contract.reply import HtmlPage, NoBytes, NotModified, Stream
 from octavo.http.contract.security_headers import READING_HEADERS
 from octavo.model.etag import entity_tag
 from octavo.model.files.image import MEDIA_TYPES
-from octavo.model.identity import FileId, RevisionId
 from octavo.model.publishing.report import LONGEST_NOTE, Reason
 from octavo.model.usage import Amount, DownloadLimitReached
 from octavo.publishing.reading import CLOSED, ROUTE, PublishedReading

@@ -5,6 +5,8 @@ from functools import partial
 from sys import getsizeof
 from typing import Annotated, Literal, NamedTuple
 
+from octavo_rules.identity import FileId, Position, ProgramNumber, RevisionId, WorkspaceId
+from octavo_rules.scopes import READ
 from pydantic import Field
 
 from octavo.actors.workspace.current_files import MAX_BYTES as MAX_CACHED_BYTES
@@ -43,11 +45,9 @@ from octavo.http.contract.paging import ListPage, PageQuery, cursor, read_cursor
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.contract.reply import NotModified, Reply, encoded_json
 from octavo.http.contract.slices import converted
-from octavo.model.accounts.access_limits import READ
 from octavo.model.etag import entity_tag
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, Position, ProgramNumber, RevisionId, WorkspaceId
 from octavo.model.refusal import FilePurged, TooManyFiles
 from octavo.model.usage import Amount
 from octavo.store import Store

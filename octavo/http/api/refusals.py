@@ -17,6 +17,16 @@ from greenroom import (
     NotExecuted,
     OutcomeUnknown,
 )
+from octavo_rules.identity import FileId, RevisionId
+from octavo_rules.refusal import (
+    DocumentDependencyMissing,
+    DocumentMalformed,
+    DocumentTooLarge,
+    DocumentUnsupported,
+    DomainError,
+    EpochMismatch,
+    InvalidContent,
+)
 
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
 from octavo.http.api.archive_problems import archive_problem
@@ -43,20 +53,12 @@ from octavo.http.contract.unavailable import StorageFull
 from octavo.model.accounts.consent import ConsentDue
 from octavo.model.accounts.refusal import PasswordQueueFull, TooManyAttempts
 from octavo.model.etag import entity_tag
-from octavo.model.identity import FileId, RevisionId
 from octavo.model.refusal import (
-    DocumentDependencyMissing,
-    DocumentMalformed,
-    DocumentTooLarge,
-    DocumentUnsupported,
-    DomainError,
-    EpochMismatch,
     FileExists,
     FileLive,
     FileMissing,
     FilePurged,
     HeadMoved,
-    InvalidContent,
     InvalidGraph,
     InvalidPath,
     MutationReused,

@@ -1,10 +1,11 @@
 """Count refused requests for the audit."""
 
+from octavo_rules.identity import AccountId
+
 from octavo.accounts.audit import RefusedAttempts
 from octavo.http.contract.problems import AccountLocked, KeyRefused, RateLimited
 from octavo.http.contract.request_log import RequestLog, RequestRecord
 from octavo.model.accounts.audit import account_of
-from octavo.model.identity import AccountId
 
 COUNTED = frozenset({AccountLocked.code, KeyRefused.code, RateLimited.code})
 """Problems of any operation that are counted. Wrong passwords and operator tokens are counted where

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Literal
 
+from octavo_rules.identity import MutationId, Position
+from octavo_rules.scopes import WRITE
 from pydantic import Field
 from pydantic_core import MISSING
 
@@ -26,10 +28,8 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS, ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
-from octavo.model.accounts.access_limits import WRITE
 from octavo.model.files.restoration import LeftFile, LeftReason
 from octavo.model.files.reversion import Action, Reversion
-from octavo.model.identity import MutationId, Position
 from octavo.model.refusal import MutationReused
 from octavo.restoration.restorations import PositionUnknown, RestorationRequest, Restorations
 from octavo.restoration.undo import HistoryPruned

@@ -1,6 +1,12 @@
 """Save notes as documents: updates of devices are merged with concurrent changes."""
 
 import trio
+from octavo_rules.changes import SaveNote
+from octavo_rules.documents.document import NOTHING
+from octavo_rules.documents.state_vector import LONG_BYTES, NO_CLIENTS, read_state_vector
+from octavo_rules.identity import Epoch, FileId, WorkspaceId
+from octavo_rules.refusal import InvalidContent
+from octavo_rules.scopes import WRITE
 from pydantic_core import MISSING
 
 from octavo.actors.workspace.messages import HeadOf
@@ -14,13 +20,8 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, GivenBytes, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
-from octavo.model.accounts.access_limits import WRITE
-from octavo.model.documents.initial_document import NOTHING
-from octavo.model.documents.state_vector import LONG_BYTES, NO_CLIENTS, read_state_vector
 from octavo.model.etag import entity_tag
-from octavo.model.files.changeset import SaveNote
-from octavo.model.identity import Epoch, FileId, WorkspaceId
-from octavo.model.refusal import InvalidContent, MutationReused
+from octavo.model.refusal import MutationReused
 from octavo.model.usage import Amount, StorageLimitReached
 from octavo.store import Store
 from octavo.store.scripts.files import text_size

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
+from octavo_rules.identity import AccountId, WorkspaceId
+from octavo_rules.scopes import READ
 from pydantic import Field
 
 from octavo.accounts.caller import Caller
@@ -21,8 +23,6 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS
 from octavo.http.contract.problems import InvalidRequest, NotFound
-from octavo.model.accounts.access_limits import READ
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.search import (
     Finder,
     HeadFilter,

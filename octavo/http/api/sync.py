@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Annotated, Literal
 
+from octavo_rules.identity import Cursor, FileId, Position, RevisionId, WorkspaceId
+from octavo_rules.scopes import READ
 from pydantic import Field
 
 from octavo.http.api.access import Access
@@ -17,9 +19,7 @@ from octavo.http.contract.paging import IN_DIGITS, Limit
 from octavo.http.contract.problems import InvalidRequest, NotFound, Problem
 from octavo.http.contract.reply import Stream
 from octavo.http.contract.slices import converted
-from octavo.model.accounts.access_limits import READ
 from octavo.model.files.confinement import Confinement
-from octavo.model.identity import Cursor, FileId, Position, RevisionId, WorkspaceId
 from octavo.model.usage import DownloadLimitReached
 from octavo.store import Store
 from octavo.store.scripts.changesets import WorkspaceGone

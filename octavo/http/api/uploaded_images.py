@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from octavo_rules.identity import Digest, FileId, WorkspaceId
+
 from octavo.http.api.access import Access
 from octavo.http.contract.call import Call
 from octavo.model.files.image import ObjectId, UploadedImage, UploadMissing
-from octavo.model.identity import Digest, FileId, WorkspaceId
 from octavo.store import Store
 from octavo.store.scripts import uploads
 

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Annotated
 
 import trio
+from octavo_rules.identity import WorkspaceId
+from octavo_rules.scopes import READ
 from pydantic import Field
 
 from octavo.accounts.caller import Caller
@@ -23,8 +25,6 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
-from octavo.model.accounts.access_limits import READ
-from octavo.model.identity import WorkspaceId
 from octavo.model.label import parse_label
 from octavo.model.workspace import LONGEST_NAME, Role, Workspace
 from octavo.store import Store

@@ -2,10 +2,11 @@
 
 from collections.abc import Awaitable, Callable
 
+from octavo_rules.identity import AccountId, WorkspaceId
+
 from octavo.accounts.ports import Clock, milliseconds
 from octavo.http.api.refusals import refusals_as_problems
 from octavo.model.accounts.form_stamp import FormStamp, signed_stamp, valid_stamp
-from octavo.model.identity import AccountId, WorkspaceId
 
 FormSecret = Callable[[], Awaitable[bytes]]
 """Returns the secret of the installation by which stamps are signed. Raises `StoreUnavailable`."""

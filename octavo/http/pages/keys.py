@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 from unicodedata import normalize
 
+from octavo_rules.scopes import READ, WRITE
 from quart import Response
 
 from octavo.accounts.ports import Clock
@@ -17,7 +18,6 @@ from octavo.http.pages.responses import redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import LIST
-from octavo.model.accounts.access_limits import READ, WRITE
 from octavo.model.accounts.api_key import MAX_CHOSEN, MAX_KEYS
 
 _SESSIONS = "/account/sessions"

@@ -2,16 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal, cast
+from typing import cast
+
+from octavo_rules.identity import WorkspaceId
+from octavo_rules.scopes import READ, SCOPES, Scope
 
 from octavo.model.files.confinement import Confinement
-from octavo.model.identity import WorkspaceId
-
-Scope = Literal["notes:read", "notes:write"]
-
-READ: Final[Scope] = "notes:read"
-WRITE: Final[Scope] = "notes:write"
-SCOPES: Final[tuple[Scope, ...]] = (READ, WRITE)
 
 
 @dataclass(frozen=True, slots=True)

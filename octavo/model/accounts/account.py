@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from octavo_rules.identity import AccountId
+
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.consent import Consent
-from octavo.model.identity import AccountId
 
 Role = Literal["member", "administrator"]
 """The role of an account in the installation."""

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import NewType
 
+from octavo_rules.identity import AccountId
+
 from octavo.model.accounts.access_limits import AccessLimits
-from octavo.model.identity import AccountId
 
 KeyId = NewType("KeyId", str)
 

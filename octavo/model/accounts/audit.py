@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NewType, get_args
 
-from octavo.model.identity import AccountId
+from octavo_rules.identity import AccountId
 
 AuditId = NewType("AuditId", str)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from octavo.model.refusal import DomainError
+from octavo_rules.refusal import DomainError
 
 DocumentName = Literal["terms", "privacy"]
 

@@ -16,8 +16,9 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from octavo_rules.identity import AccountId
+
 from octavo.model.accounts.address import Address
-from octavo.model.identity import AccountId
 
 DEVICE_BYTES = 16
 DEVICE_TOKEN_SECONDS = 400 * 86_400

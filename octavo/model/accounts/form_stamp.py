@@ -10,7 +10,7 @@ from binascii import Error
 from typing import NamedTuple
 from uuid import UUID
 
-from octavo.model.identity import AccountId, WorkspaceId
+from octavo_rules.identity import AccountId, WorkspaceId
 
 AFTER_SESSION_SECONDS = 86_400.0
 """Seconds for which a form can be sent after the session in which it was made."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from octavo.model.refusal import DomainError
+from octavo_rules.refusal import DomainError
 
 RegistrationPolicy = Literal["invitation", "open"]
 """Who may create an account: people with an invitation, or everybody."""

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from typing import Literal, NewType
 
+from octavo_rules.identity import AccountId, WorkspaceId
+
 from octavo.model import workspace
 from octavo.model.accounts.account import Role
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.administration import Decisions
-from octavo.model.identity import AccountId, WorkspaceId
 
 InvitationId = NewType("InvitationId", str)
 InvitationState = Literal["open", "used", "expired", "revoked"]

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from octavo.model.refusal import DomainError
+from octavo_rules.refusal import DomainError
 
 TOKEN_SECONDS = 60.0
 """Seconds for which a portal token is valid (specification, "Limits")."""

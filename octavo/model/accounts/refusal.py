@@ -21,8 +21,9 @@
         └ PasswordQueueFull  the server checks as many passwords as it can
 """
 
+from octavo_rules.refusal import DomainError
+
 from octavo.model.accounts.api_key import MAX_KEYS
-from octavo.model.refusal import DomainError
 
 
 class InvalidCredentials(DomainError):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NewType
 
-from octavo.model.identity import AccountId
+from octavo_rules.identity import AccountId
 
 SessionId = NewType("SessionId", str)
 

@@ -1,1 +1,1 @@
-"""Yjs documents of notes: reading, checking and bounding updates."""
+"""Which updates of documents the server accepts, and what loading them costs."""

@@ -10,12 +10,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from octavo.model.documents.facts import Breaks, DocumentFacts, Pairs, Range
+from octavo_rules.documents.facts import Breaks, DocumentFacts, Pairs, Range
+from octavo_rules.documents.state_vector import StateVector
+from octavo_rules.documents.structs import check_order
+from octavo_rules.refusal import DocumentTooLarge, DocumentUnsupported, InvalidContent
+
 from octavo.model.documents.integration import MAX_STEPS, integration_steps, loading, steps_bound
-from octavo.model.documents.state_vector import StateVector
-from octavo.model.documents.structs import check_order
 from octavo.model.documents.update_reader import UpdateReading
-from octavo.model.refusal import DocumentTooLarge, DocumentUnsupported, InvalidContent
 
 MAX_STRUCTS = 50_000
 """Structs in one update."""

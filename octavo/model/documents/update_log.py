@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from octavo_rules.documents.varint import read_varint, write_varint
+from octavo_rules.refusal import DocumentMalformed
+
 from octavo.model.documents.integration import MAX_STEPS, UNITS_A_STEP
-from octavo.model.documents.varint import read_varint, write_varint
-from octavo.model.refusal import DocumentMalformed
 
 MAX_UPDATES = 64
 """Merging one of a few words takes about 20 µs, each time that the document is loaded."""

@@ -10,12 +10,12 @@ import re
 from collections import defaultdict
 from typing import NamedTuple
 
-from octavo.model.documents.facts import Range
-from octavo.model.documents.initial_document import ROOT
-from octavo.model.documents.state_vector import StateVector
-from octavo.model.documents.structs import Wait, dependency_missing
-from octavo.model.documents.varint import CLOCK_BOUND, read_varint
-from octavo.model.refusal import (
+from octavo_rules.documents.document import ROOT
+from octavo_rules.documents.facts import Range
+from octavo_rules.documents.state_vector import StateVector
+from octavo_rules.documents.structs import Wait, dependency_missing
+from octavo_rules.documents.varint import CLOCK_BOUND, read_varint
+from octavo_rules.refusal import (
     DocumentDependencyMissing,
     DocumentMalformed,
     DocumentUnsupported,

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from octavo.model.documents.document import Documents
+from octavo_rules.documents.document import Documents
+from octavo_rules.identity import Cursor, FileId
+
 from octavo.model.files.changeset import AttachImage, Changeset
 from octavo.model.files.image import ObjectId, UploadMissing
 from octavo.model.files.plan import Plan, plan
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
-from octavo.model.identity import Cursor, FileId
 
 T = TypeVar("T")
 

@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from octavo.model.files.confinement import Confinement
-from octavo.model.files.content import NoteContent, NoteText
-from octavo.model.files.image import UploadedImage
-from octavo.model.files.revision import Origin, Revision
-from octavo.model.identity import (
+from octavo_rules.changes import PurgeFile, SaveNote
+from octavo_rules.content import NoteContent, NoteText
+from octavo_rules.identity import (
     AccountId,
     Digest,
-    Epoch,
     FileId,
     MutationId,
     ProgramNumber,
     RevisionId,
 )
+
+from octavo.model.files.confinement import Confinement
+from octavo.model.files.image import UploadedImage
+from octavo.model.files.revision import Origin, Revision
 
 MAX_OPERATIONS = 500
 
@@ -45,15 +46,6 @@ class UpdateFile:
     content: NoteText | None = None
     path: str | None = None
     rewrite_links: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SaveNote:
-    """Merge an update into the document of a live note, regardless of its present head."""
-
-    file_id: FileId
-    epoch: Epoch
-    update: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +87,6 @@ class RestoreFile:
     image: Revision | None = None
     rewrite_links: bool = False
     was_at: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PurgeFile:
-    """Remove the contents of a deleted file permanently."""
-
-    file_id: FileId
 
 
 # Created once: json.dumps creates an encoder on each call with other than default options.

@@ -7,10 +7,11 @@ begins or ends with a line; and the heading above.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from octavo_rules.merge import MergeConflict
+
 from octavo.model.files.revision_diff import ChangedPiece, words
 from octavo.model.links.blocks import leaves_of
 from octavo.model.links.headings import title_of
-from octavo.model.merge import MergeConflict
 
 MOST_SHOWN = 20
 """Conflicts that a person is shown."""

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import NamedTuple, NewType
 
+from octavo_rules.identity import Digest, FileId
+from octavo_rules.refusal import DomainError
+
 from octavo.model.files.path import ATTACHMENTS, check_path
-from octavo.model.identity import Digest, FileId
-from octavo.model.refusal import DomainError, InvalidPath
+from octavo.model.refusal import InvalidPath
 
 ObjectId = NewType("ObjectId", str)
 """The id of an uploaded image that no file has yet."""

@@ -10,6 +10,8 @@ from hashlib import sha256
 from itertools import count, islice
 from typing import Literal
 
+from octavo_rules.identity import RANDOM_BYTES, Digest, uuid7
+
 from octavo.model.files.path import (
     ATTACHMENTS,
     LONGEST_PATH,
@@ -18,7 +20,6 @@ from octavo.model.files.path import (
     folders_of,
     path_key,
 )
-from octavo.model.identity import RANDOM_BYTES, Digest, uuid7
 
 _TIME = slice(0, 13)
 

@@ -5,26 +5,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar, assert_never
 
-from octavo.model.documents.document import Documents
-from octavo.model.files.changeset import (
-    AttachImage,
-    ChangeOperation,
-    Changeset,
-    CreateFile,
-    DeleteFile,
-    Outcome,
-    PurgeFile,
-    RestoreFile,
-    SaveNote,
-    UpdateFile,
-)
-from octavo.model.files.confinement import Confinement
-from octavo.model.files.content import MARKDOWN, NoteContent, NoteText
-from octavo.model.files.image import UploadedImage, check_image_path
-from octavo.model.files.path import check_path, kind_of
-from octavo.model.files.revision import Revision
-from octavo.model.files.tree import Tree
-from octavo.model.identity import (
+from octavo_rules.changes import PurgeFile, SaveNote
+from octavo_rules.content import MARKDOWN, NoteContent, NoteText
+from octavo_rules.documents.document import Documents
+from octavo_rules.identity import (
     ContentId,
     Cursor,
     Digest,
@@ -33,15 +17,30 @@ from octavo.model.identity import (
     Position,
     RevisionId,
 )
+from octavo_rules.refusal import DomainError, InvalidContent
+
+from octavo.model.files.changeset import (
+    AttachImage,
+    ChangeOperation,
+    Changeset,
+    CreateFile,
+    DeleteFile,
+    Outcome,
+    RestoreFile,
+    UpdateFile,
+)
+from octavo.model.files.confinement import Confinement
+from octavo.model.files.image import UploadedImage, check_image_path
+from octavo.model.files.path import check_path, kind_of
+from octavo.model.files.revision import Revision
+from octavo.model.files.tree import Tree
 from octavo.model.refusal import (
-    DomainError,
     FileExists,
     FileLive,
     FileMissing,
     FilePurged,
     HeadMoved,
     HeadNotNamed,
-    InvalidContent,
     InvalidPath,
     OutsideFolder,
 )

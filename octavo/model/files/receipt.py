@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, replace
 
+from octavo_rules.identity import Cursor, Digest, MutationId, Position
+
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.plan import Plan
 from octavo.model.files.revision import Revision
-from octavo.model.identity import Cursor, Digest, MutationId, Position
 
 
 @dataclass(frozen=True, slots=True)

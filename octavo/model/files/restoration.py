@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from octavo_rules.identity import FileId, MutationId, Position
+
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.path import PathKey, folders_of, path_key
 from octavo.model.files.reversion import Reversion, has_same_state
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, MutationId, Position
 
 LeftReason = Literal["changed_since", "path_taken", "purged", "unacceptable", "still_deleted"]
 """Why a file is left as it is: others have changed it since the restoration began, another file has

@@ -9,8 +9,9 @@ again and again is tried after those that don't need it.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from octavo_rules.identity import FileId
+
 from octavo.model.files.changeset import MAX_OPERATIONS
-from octavo.model.identity import FileId
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from octavo.model.identity import ContentId, RevisionId
+from octavo_rules.identity import ContentId, RevisionId
 
 HOUR = 3_600_000
 DAY = 24 * HOUR

@@ -4,10 +4,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from octavo_rules.content import NoteText
+from octavo_rules.identity import Digest
+
 from octavo.model.files.changeset import ChangeOperation, DeleteFile, RestoreFile, UpdateFile
-from octavo.model.files.content import NoteText
 from octavo.model.files.revision import Revision
-from octavo.model.identity import Digest
 from octavo.model.refusal import (
     FileLive,
     FileMissing,

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from octavo.model.files.path import Kind
-from octavo.model.identity import (
+from octavo_rules.identity import (
     AccountId,
     ContentId,
     Digest,
@@ -14,6 +13,8 @@ from octavo.model.identity import (
     ProgramNumber,
     RevisionId,
 )
+
+from octavo.model.files.path import Kind
 
 State = Literal["live", "deleted", "purged"]
 Origin = Literal["device", "page", "key", "import", "mcp", "restore"]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Literal, NamedTuple
 
-from octavo.model.difference import DiffRange, common_prefix, common_suffix, diff_ranges, lines_of
+from octavo_rules.difference import DiffRange, common_prefix, common_suffix, diff_ranges, lines_of
 
 MAX_LINES = 1 << 16
 """Lines of one removal or addition that are listed separately; each takes about 120 bytes."""
@@ -90,7 +90,7 @@ def unified(old: str, new: str, *, context: int = 3) -> list[ChangedHunk]:
     A line ends with a line feed; a carriage return is an ordinary character of it. ``context``
     is the number of unchanged lines around each change. Equal texts have no hunk.
 
-    Texts that exceed the comparison budget (`octavo.model.difference`) have one hunk for
+    Texts that exceed the comparison budget (`octavo_rules.difference`) have one hunk for
     everything that differs. A removal or addition of more than `MAX_LINES` lines is a single
     `ChangedLine` that contains line feeds.
     """
@@ -176,7 +176,7 @@ def words(old: str, new: str) -> list[ChangedPiece]:
     between words, runs of spaces, line ends, escapes as ``%20`` or ``&amp;``, and single signs;
     each letter of Chinese, Japanese and Korean is a word. Neighbours differ in kind, and removals
     precede the additions that replace them. Texts that exceed the comparison budget
-    (`octavo.model.difference`) are split between lines only, or at the first and last difference.
+    (`octavo_rules.difference`) are split between lines only, or at the first and last difference.
     """
     pieces: list[ChangedPiece] = []
     done = 0

@@ -4,10 +4,12 @@ from collections.abc import Iterable, Mapping, Set
 from functools import lru_cache
 from hashlib import blake2b
 
+from octavo_rules.identity import FileId
+from octavo_rules.refusal import DomainError
+
 from octavo.model.files.path import PathKey, folders_of, path_key
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId
-from octavo.model.refusal import DomainError, InvalidGraph, PathConflict
+from octavo.model.refusal import InvalidGraph, PathConflict
 
 # A few files after each other are in the same folders, often.
 _FOLDERS_REMEMBERED = 1024

@@ -7,20 +7,20 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from octavo_rules.changes import PurgeFile, SaveNote
+from octavo_rules.content import NoteText, note_text
+from octavo_rules.identity import FileId
+
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
     CreateFile,
     DeleteFile,
-    PurgeFile,
     RestoreFile,
-    SaveNote,
     UpdateFile,
 )
-from octavo.model.files.content import NoteText, note_text
 from octavo.model.files.path import NOTE_SUFFIX, path_key
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId
 from octavo.model.links.destination import encoded_path, relative_path
 from octavo.model.links.extraction import Link, links_of
 from octavo.model.links.headings import anchor_of

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal, NewType
 
+from octavo_rules.identity import AccountId, ProgramNumber
+
 from octavo.model.accounts.access_limits import AccessLimits
-from octavo.model.identity import AccountId, ProgramNumber
 from octavo.model.oauth.client import ClientId
 
 GrantId = NewType("GrantId", str)

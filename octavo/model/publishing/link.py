@@ -3,10 +3,11 @@
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, NewType
 
+from octavo_rules.identity import AccountId, FileId, WorkspaceId
+from octavo_rules.refusal import DomainError
+
 from octavo.model.accounts.account import State
 from octavo.model.accounts.password import LONGEST, hashed_form
-from octavo.model.identity import AccountId, FileId, WorkspaceId
-from octavo.model.refusal import DomainError
 
 PublicationId = NewType("PublicationId", str)
 TargetKind = Literal["note", "folder"]

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NewType
 
-from octavo.model.identity import WorkspaceId
+from octavo_rules.identity import WorkspaceId
+from octavo_rules.refusal import DomainError
+
 from octavo.model.publishing.link import PublicationId
-from octavo.model.refusal import DomainError
 
 ReportId = NewType("ReportId", str)
 

@@ -3,7 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from octavo.model.identity import AccountId
+from octavo_rules.identity import AccountId
+
 from octavo.model.search.tokens import LONGEST_TOKEN, pairs_of, runs_of
 
 LONGEST_QUERY = 500

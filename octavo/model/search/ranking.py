@@ -8,7 +8,8 @@ another, have no influence.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from octavo.model.identity import FileId, RevisionId, WorkspaceId
+from octavo_rules.identity import FileId, RevisionId, WorkspaceId
+
 from octavo.model.search.hits import Finder
 from octavo.model.search.searched_text import SearchedText
 

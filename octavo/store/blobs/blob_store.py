@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import NewType, Protocol
 
-from octavo.model.identity import Digest
+from octavo_rules.identity import Digest
 
 BlobKey = NewType("BlobKey", str)
 """The name of a blob: the digest of its bytes, and a suffix that differs for each upload.

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 
 import trio
+from octavo_rules.identity import Digest
 
-from octavo.model.identity import Digest
 from octavo.store.blobs.blob_store import BlobsFull, BlobsUnavailable
 
 _BUFFER = 256 * 1024

@@ -6,8 +6,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
+from octavo_rules.identity import AccountId, WorkspaceId
+
 from octavo.model.accounts.refusal import AccountMissing
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.workspace import HeirCandidate, heir_among
 from octavo.store.scripts import imports, outbox, publications, uploads, workspaces
 from octavo.store.scripts.accounts import require_administrator, require_administrator_besides

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from octavo_rules.identity import AccountId
+
 from octavo.model.accounts.account import Account, Appearance, Preferences, State, ThemeFamily
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.administration import (
@@ -21,7 +23,6 @@ from octavo.model.accounts.refusal import (
     LastAdministrator,
     NotAdministrator,
 )
-from octavo.model.identity import AccountId
 from octavo.model.usage import DownloadLimits, Month, month_of
 from octavo.store.scripts import consents
 from octavo.store.scripts.process_notices import notify_access

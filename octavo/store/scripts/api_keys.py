@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from octavo_rules.identity import AccountId, WorkspaceId
+
 from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.api_key import MAX_KEYS, ApiKey, KeyId
 from octavo.model.accounts.refusal import AccountGone, TooManyKeys
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.store.scripts import accounts
 from octavo.store.scripts.process_notices import notify_access
 from octavo.store.scripts.select_in import select_in

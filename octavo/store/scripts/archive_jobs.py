@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from octavo.model.identity import AccountId
+from octavo_rules.identity import AccountId
+
 from octavo.store.transaction import Script, Transaction
 
 Taken = Literal["taken", "account", "installation"]

@@ -9,8 +9,9 @@ from heapq import merge
 from itertools import islice
 from operator import itemgetter
 
+from octavo_rules.identity import AccountId
+
 from octavo.model.accounts.audit import AuditEntry, AuditId, AuditKind, account_of, service_of
-from octavo.model.identity import AccountId
 from octavo.store.identifiers import LAST
 from octavo.store.transaction import Row, Script, Transaction
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from octavo.model.identity import Digest
+from octavo_rules.identity import Digest
+
 from octavo.store.blobs import BlobKey
 from octavo.store.transaction import Script, Transaction
 

@@ -6,13 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import get_args
 
-from octavo.model.documents.document import ChangedDocument
-from octavo.model.files.changeset import Outcome
-from octavo.model.files.content import NoteContent, StoredText
-from octavo.model.files.image import UploadedImage
-from octavo.model.files.plan import Change, Plan
-from octavo.model.files.receipt import FileOutcome, Receipt
-from octavo.model.identity import (
+from octavo_rules.content import NoteContent, StoredText
+from octavo_rules.documents.document import ChangedDocument
+from octavo_rules.identity import (
     Cursor,
     Digest,
     FileId,
@@ -21,6 +17,11 @@ from octavo.model.identity import (
     RevisionId,
     WorkspaceId,
 )
+
+from octavo.model.files.changeset import Outcome
+from octavo.model.files.image import UploadedImage
+from octavo.model.files.plan import Change, Plan
+from octavo.model.files.receipt import FileOutcome, Receipt
 from octavo.store import identifiers
 from octavo.store.compression import compressed
 from octavo.store.scripts.contents import insert_images

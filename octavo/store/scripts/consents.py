@@ -1,8 +1,9 @@
 """Record the consent of accounts to the legal documents."""
 
+from octavo_rules.identity import AccountId
+
 from octavo.model.accounts.consent import Consent, Versions
 from octavo.model.accounts.refusal import AccountGone
-from octavo.model.identity import AccountId
 from octavo.store.transaction import Row, Script, Transaction, Value
 
 COLUMNS = "accounts.consent_terms, accounts.consent_privacy, accounts.consent_at"

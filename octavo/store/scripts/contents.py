@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from octavo_rules.identity import FileId, WorkspaceId
+
 from octavo.model.files.image import ObjectId, UploadedImage
-from octavo.model.identity import FileId, WorkspaceId
 from octavo.store.compression import undamaged
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import select_in

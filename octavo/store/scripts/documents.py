@@ -18,16 +18,17 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from octavo.model.documents.document import (
+from octavo_rules.documents.document import (
     ChangedDocument,
     MergeUpdates,
     StoredDocument,
     TextDocument,
+    initial,
 )
-from octavo.model.documents.initial_document import initial
+from octavo_rules.identity import ContentId, Cursor, Epoch, FileId, Position, WorkspaceId
+from octavo_rules.refusal import DocumentMalformed
+
 from octavo.model.documents.update_log import packed, unpacked
-from octavo.model.identity import ContentId, Cursor, Epoch, FileId, Position, WorkspaceId
-from octavo.model.refusal import DocumentMalformed
 from octavo.store.compression import text_of, undamaged
 from octavo.store.scripts.marks import CURSOR, cursor_of_row
 from octavo.store.scripts.revision_rows import WORKSPACE

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from octavo_rules.identity import START, Cursor, FileId, Position, RevisionId, WorkspaceId
+
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.feed import page_end
 from octavo.model.files.revision import Revision
-from octavo.model.identity import START, Cursor, FileId, Position, RevisionId, WorkspaceId
 from octavo.model.usage import NOTHING, Amount
 from octavo.store.compression import text_of
 from octavo.store.scripts.changesets import WorkspaceGone

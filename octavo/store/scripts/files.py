@@ -7,12 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from octavo.model.documents.document import MergeUpdates, StoredDocument
-from octavo.model.documents.initial_document import initial
+from octavo_rules.documents.document import MergeUpdates, StoredDocument, initial
+from octavo_rules.identity import FileId, Position, RevisionId, WorkspaceId
+from octavo_rules.refusal import DocumentMalformed
+
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, Position, RevisionId, WorkspaceId
-from octavo.model.refusal import DocumentMalformed, TooManyFiles
+from octavo.model.refusal import TooManyFiles
 from octavo.store.compression import text_of
 from octavo.store.scripts.documents import (
     IS_CURRENT,

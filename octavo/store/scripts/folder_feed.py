@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from octavo_rules.identity import Cursor, FileId, Position, WorkspaceId
+
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.feed import page_end
 from octavo.model.files.revision import Revision
-from octavo.model.identity import Cursor, FileId, Position, WorkspaceId
 from octavo.store.scripts.contents import texts_of
 from octavo.store.scripts.feed import FeedSlice, Since, heads_between, read_cursor_since
 from octavo.store.scripts.files import StoredFile

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from octavo_rules.identity import FileId, WorkspaceId
+
 from octavo.model.files.changeset import MAX_OPERATIONS, AttachImage, RestoreFile, UpdateFile
 from octavo.model.files.path import range_below
 from octavo.model.files.plan import Plan
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.publishing.folder_move import holds_only_moved, moved_folder
 from octavo.model.publishing.link import is_below
 from octavo.store.scripts.select_in import execute_each, select_in

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from octavo_rules.identity import FileId, Position, WorkspaceId
+
 from octavo.model.files.confinement import Confinement
-from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.scripts.select_in import execute_each, select_in
 from octavo.store.transaction import Transaction

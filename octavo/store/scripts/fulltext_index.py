@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from octavo_rules.identity import FileId, WorkspaceId
+
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.search.portions import overlapping, portions_of
 from octavo.store.compression import undamaged
 from octavo.store.scripts.contents import texts_of

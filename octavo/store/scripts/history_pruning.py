@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from octavo.model.documents.document import MergeUpdates
+from octavo_rules.documents.document import MergeUpdates
+from octavo_rules.identity import Position
+
 from octavo.model.files.feed import page_end
 from octavo.model.files.retention import Aged, Retention, prunable
-from octavo.model.identity import Position
 from octavo.store.scripts.contents import delete_contents
 from octavo.store.scripts.documents import delete_document_of, merge_updates
 from octavo.store.scripts.marks import remember_marks

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from octavo_rules.identity import FileId, RevisionId, WorkspaceId
+
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.store.blobs import BlobKey
 from octavo.store.scripts.blobs import check_soon, mark_stored
 from octavo.store.scripts.revision_rows import (

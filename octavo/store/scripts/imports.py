@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from octavo_rules.identity import AccountId, Digest, WorkspaceId
+
 from octavo.model.files.imported import archive_of, derived_id
-from octavo.model.identity import AccountId, Digest, WorkspaceId
 from octavo.store.blobs import BlobKey
 from octavo.store.blobs.blob_store import digest_of_key
 from octavo.store.scripts.blobs import check_soon, mark_stored

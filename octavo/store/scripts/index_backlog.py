@@ -20,9 +20,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
+from octavo_rules.identity import FileId, WorkspaceId
+
 from octavo.model.files.feed import page_end
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, WorkspaceId
 from octavo.store.scripts.fulltext_index import index_words
 from octavo.store.scripts.link_index import LinkKeys, index_links, keys_of
 from octavo.store.scripts.revision_rows import COLUMNS, WORKSPACE, revision_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from octavo.model.identity import FileId, WorkspaceId
+from octavo_rules.identity import FileId, WorkspaceId
+
 from octavo.store.scripts.fulltext_index import remove_notes, remove_some_notes, request_erasure
 from octavo.store.scripts.link_index import remove_links, remove_some_links
 from octavo.store.transaction import Transaction

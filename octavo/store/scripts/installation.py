@@ -1,10 +1,11 @@
 """Read and change the settings of the installation, and register accounts by its policy."""
 
+from octavo_rules.identity import AccountId
+
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
 from octavo.model.accounts.refusal import AddressTaken, InvitationUnusable
 from octavo.model.accounts.session import Session
-from octavo.model.identity import AccountId
 from octavo.store.scripts import accounts, sessions
 from octavo.store.transaction import Script, Transaction
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from octavo_rules.identity import AccountId, WorkspaceId
+
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.invitation import (
@@ -21,7 +23,6 @@ from octavo.model.accounts.refusal import (
     TooManyInvitations,
 )
 from octavo.model.accounts.session import Session
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.workspace import AlreadyMember, Role
 from octavo.store.identifiers import LAST
 from octavo.store.scripts import accounts, members, sessions

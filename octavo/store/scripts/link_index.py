@@ -18,8 +18,9 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from octavo_rules.identity import FileId, WorkspaceId
+
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.links import keys_of_link, keys_of_path, links_of
 from octavo.model.links.extraction import LinkKind
 from octavo.model.links.resolution import LONGEST_TARGET

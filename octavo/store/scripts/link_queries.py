@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from octavo_rules.identity import FileId, RevisionId, WorkspaceId
+
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.feed import page_end
 from octavo.model.files.path import NOTE_SUFFIX
-from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.model.links import has_heading, headings_of, keys_of_path
 from octavo.model.links.extraction import LinkKind
 from octavo.store.compression import text_of, undamaged

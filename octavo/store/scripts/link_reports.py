@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from octavo.model.identity import AccountId, WorkspaceId
+from octavo_rules.identity import AccountId, WorkspaceId
+
 from octavo.model.mail import MailKind, queued
 from octavo.model.publishing.link import PublicationId
 from octavo.model.publishing.report import LinkReport, Reason, ReportId, ReportMissing

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from octavo.model.identity import Cursor, FileId, WorkspaceId
+from octavo_rules.identity import Cursor, FileId, WorkspaceId
+
 from octavo.model.refusal import TooManyFiles
 from octavo.store.scripts.files import StoredFile, file, files
 from octavo.store.scripts.link_queries import linking_to

@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from octavo_rules.identity import FileId, WorkspaceId
+
 from octavo.model.files.confinement import Confinement
-from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.links import place_rank
 from octavo.store.scripts.index_backlog import LINKS, live_heads, unindexed_files
 from octavo.store.scripts.link_index import (

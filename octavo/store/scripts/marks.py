@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from octavo.model.identity import START, Cursor, Position, RevisionId, WorkspaceId
+from octavo_rules.identity import START, Cursor, Position, RevisionId, WorkspaceId
+
 from octavo.store.transaction import Row, Script, Transaction, Value, single_statement
 
 _MARKS = (("files", "revision_id"), ("revisions", "revision_id"), ("removed_marks", "mark_id"))

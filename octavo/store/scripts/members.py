@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from octavo.model.identity import AccountId, WorkspaceId
+from octavo_rules.identity import AccountId, WorkspaceId
+
 from octavo.model.workspace import (
     LastOwner,
     MemberMissing,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from octavo.model.identity import AccountId
+from octavo_rules.identity import AccountId
+
 from octavo.model.oauth.client import ClientId, ClientMetadata, OAuthClient
 from octavo.model.oauth.grant import GrantId
 from octavo.store.scripts.expiry import MAX_ROWS

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from octavo.model.accounts.access_limits import AccessLimits, Scope, parse_scopes
+from octavo_rules.identity import AccountId, ProgramNumber, WorkspaceId
+from octavo_rules.scopes import Scope
+
+from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.refusal import AccountGone
-from octavo.model.identity import AccountId, ProgramNumber, WorkspaceId
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import MAX_GRANTS, MAX_TOKENS, Grant, GrantId, TokenKind
 from octavo.store.scripts import accounts, oauth_programs

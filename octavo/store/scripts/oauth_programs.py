@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from octavo.model.identity import AccountId, ProgramNumber, WorkspaceId
+from octavo_rules.identity import AccountId, ProgramNumber, WorkspaceId
+
 from octavo.model.oauth.client import ClientId, is_document_address
 from octavo.store.scripts.expiry import MAX_ROWS
 from octavo.store.scripts.revision_rows import WORKSPACE

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from octavo_rules.identity import AccountId
+
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.attempts import Rate
 from octavo.model.accounts.refusal import InvalidResetToken
-from octavo.model.identity import AccountId
 from octavo.model.mail import QueuedMail
 from octavo.store.scripts import accounts, api_keys, oauth_grants, outbox, sessions
 from octavo.store.transaction import Script, Transaction

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from octavo_rules.identity import FileId, Position, WorkspaceId
+
 from octavo.model.files.restoration import DivergedFile
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.store.scripts.revision_rows import (
     COLUMNS,
     WORKSPACE,

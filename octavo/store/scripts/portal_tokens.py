@@ -1,8 +1,9 @@
 """Create, redeem and expire the tokens that hand a person to the operator's portal."""
 
+from octavo_rules.identity import AccountId
+
 from octavo.model.accounts.portal import PortalTokenUnusable
 from octavo.model.accounts.refusal import AccountGone
-from octavo.model.identity import AccountId
 from octavo.model.usage import month_of
 from octavo.store.scripts.accounts import AccountSummary, is_open, summary_of
 from octavo.store.scripts.expiry import MAX_ROWS

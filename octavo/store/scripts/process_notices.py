@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from octavo.model.identity import AccountId, Cursor, Position, RevisionId, WorkspaceId
+from octavo_rules.identity import AccountId, Cursor, Position, RevisionId, WorkspaceId
+
 from octavo.store.transaction import Transaction
 
 CHANNEL = "octavo_notices"

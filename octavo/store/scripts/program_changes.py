@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
+from octavo_rules.identity import AccountId, FileId, Position, WorkspaceId
+
 from octavo.model.files.reversion import FileEnds, is_undone
 from octavo.model.files.revision import Revision
-from octavo.model.identity import AccountId, FileId, Position, WorkspaceId
 from octavo.model.refusal import TooManyFiles
 from octavo.store.scripts.revision_rows import (
     COUNT,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from octavo_rules.identity import AccountId, Cursor, FileId, WorkspaceId
+
 from octavo.model.accounts.account import State
 from octavo.model.files.path import range_below
-from octavo.model.identity import AccountId, Cursor, FileId, WorkspaceId
 from octavo.model.publishing.link import (
     LinkMissing,
     LinkTarget,

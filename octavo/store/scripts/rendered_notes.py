@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from octavo.model.identity import FileId
+from octavo_rules.identity import FileId
+
 from octavo.store.compression import decompressed
 from octavo.store.transaction import Script, Transaction
 

@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, cast
 
+from octavo_rules.identity import AccountId, FileId, MutationId, Position, WorkspaceId
+
 from octavo.model.files.restoration import LeftFile, LeftReason
-from octavo.model.identity import AccountId, FileId, MutationId, Position, WorkspaceId
 from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.transaction import Row, Script, Transaction
 

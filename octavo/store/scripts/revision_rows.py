@@ -7,9 +7,10 @@ kind of a file are in ``files`` only.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from octavo.model.files.content import MARKDOWN
+from octavo_rules.content import MARKDOWN
+from octavo_rules.identity import ContentId, Digest
+
 from octavo.model.files.revision import Revision
-from octavo.model.identity import ContentId, Digest
 from octavo.store.transaction import Row, Value
 
 NAMES = (

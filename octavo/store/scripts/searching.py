@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from octavo_rules.identity import AccountId, FileId, RevisionId, WorkspaceId
+
 from octavo.model.files.confinement import Confinement, both_in
 from octavo.model.files.path import range_below
-from octavo.model.identity import AccountId, FileId, RevisionId, WorkspaceId
 from octavo.model.search import ANY_HEAD, Candidate, HeadFilter, Query, SearchedText
 from octavo.store.scripts.contents import texts_of
 from octavo.store.scripts.files import live_paths

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from octavo_rules.identity import AccountId
+
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.api_key import KeyId
 from octavo.model.accounts.refusal import InvalidCredentials
 from octavo.model.accounts.session import Session, SessionId
-from octavo.model.identity import AccountId
 from octavo.store.identifiers import LAST
 from octavo.store.scripts import accounts
 from octavo.store.scripts.process_notices import notify_access

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from octavo_rules.identity import START, Cursor, FileId, RevisionId, WorkspaceId
+
 from octavo.model.files.path import Kind
-from octavo.model.identity import START, Cursor, FileId, RevisionId, WorkspaceId
 from octavo.store.scripts.marks import CURSOR, cursor_of_row, is_known
 from octavo.store.transaction import Row, Script, Transaction
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from octavo_rules.identity import WorkspaceId
+
 from octavo.model.files.feed import page_end
-from octavo.model.identity import WorkspaceId
 from octavo.store.scripts.contents import delete_contents
 from octavo.store.scripts.fulltext_index import remove_some_words, request_erasure, words_are_left
 from octavo.store.scripts.index_removal import unindex_some

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from octavo_rules.identity import AccountId, Digest, WorkspaceId
+
 from octavo.model.files.image import ObjectId, UploadedImage
-from octavo.model.identity import AccountId, Digest, WorkspaceId
 from octavo.store.blobs import BlobKey
 from octavo.store.scripts.blobs import BlobCollected, check_soon, mark_stored, stored_with
 from octavo.store.scripts.select_in import select_in

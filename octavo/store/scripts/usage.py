@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from octavo_rules.identity import AccountId, WorkspaceId
+
 from octavo.model.accounts.administration import strictest
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.usage import Amount, DownloadLimits, Month
 from octavo.store.scripts.select_in import execute_each, select_in
 from octavo.store.transaction import Row, Script, Transaction, single_statement

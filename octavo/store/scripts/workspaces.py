@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
+from octavo_rules.identity import AccountId, Cursor, WorkspaceId
+
 from octavo.model.accounts.refusal import AccountGone
-from octavo.model.identity import AccountId, Cursor, WorkspaceId
 from octavo.model.workspace import MAX_OWNED, Role, TooManyWorkspaces, Workspace
 from octavo.store.scripts import accounts, imports, uploads
 from octavo.store.scripts.marks import CURSOR, cursor_of_row

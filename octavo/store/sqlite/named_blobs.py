@@ -7,7 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from octavo.model.identity import Digest
+from octavo_rules.identity import Digest
+
 from octavo.store.blobs import BlobKey
 from octavo.store.blobs.blob_store import digest_of_key, is_blob_key
 from octavo.store.errors import StoreUnusable

@@ -20,38 +20,38 @@ from greenroom import (
 
 
 @dataclass(frozen=True, slots=True)
-class Add(Message["Counter", int]):
+class Add(Message[int]):
     """Add to the total; the result is the new total."""
 
     amount: int = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Note(Message["Counter", None]):
+class Note(Message[None]):
     """Record a word; without a result."""
 
     word: str
 
 
 @dataclass(frozen=True, slots=True)
-class Words(Message["Counter", tuple[str, ...]]):
+class Words(Message[tuple[str, ...]]):
     """Return the words recorded so far by this incarnation."""
 
 
 @dataclass(frozen=True, slots=True)
-class Nap(Message["Counter", str]):
+class Nap(Message[str]):
     """Sleep, then reply "rested"."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Refuse(Message["Counter", None]):
+class Refuse(Message[None]):
     """Refuse this message."""
 
 
 @dataclass(frozen=True, slots=True)
-class Crash(Message["Counter", None]):
+class Crash(Message[None]):
     """Make the handler fail, after a while."""
 
     after: float = 0.0
@@ -59,11 +59,11 @@ class Crash(Message["Counter", None]):
 
 
 @dataclass(frozen=True, slots=True)
-class Relay(Message["Counter", int]):
+class Relay(Message[int]):
     """Ask another counter to add."""
 
     to: ActorRef[Any]
-    message: Message[Any, int]
+    message: Message[int]
 
 
 CounterMessage = Add | Note | Words | Nap | Refuse | Crash | Relay
@@ -112,14 +112,14 @@ class Counter(Actor[CounterMessage]):
 
 
 @dataclass(frozen=True, slots=True)
-class Put(Message["Ledger", int]):
+class Put(Message[int]):
     """Write a line; the result is the number of lines in its batch."""
 
     line: str
 
 
 @dataclass(frozen=True, slots=True)
-class FailBatch(Message["Ledger", int]):
+class FailBatch(Message[int]):
     """Make the whole batch fail: crash, refuse, or leave an ask without a reply."""
 
     how: str

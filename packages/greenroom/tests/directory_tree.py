@@ -11,7 +11,7 @@ from greenroom import (
     Supervisor,
 )
 
-from .actors import Counter, Recorder
+from .actors import Counter, CounterMessage, Recorder
 
 
 class Tree:
@@ -28,7 +28,7 @@ class Tree:
         self.recorder = Recorder()
         self.log: list[str] = []
         self.root = Supervisor("root", runtime=Runtime(observer=self.recorder))
-        self.keys: Directory[str, Counter] = self.root.add(
+        self.keys: Directory[str, CounterMessage] = self.root.add(
             DirectorySpec(
                 "keys",
                 self.make,

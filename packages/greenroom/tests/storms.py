@@ -48,7 +48,7 @@ AT_ONCE = Backoff(first=0, jitter=0)
 
 
 @dataclass(frozen=True, slots=True)
-class Do(Message["Doer", int]):
+class Do(Message[int]):
     """Take effect once, after a while; or crash first."""
 
     number: int
@@ -57,7 +57,7 @@ class Do(Message["Doer", int]):
 
 
 @dataclass(frozen=True, slots=True)
-class Quiet(Message["Doer", None]):
+class Quiet(Message[None]):
     """The same as `Do`, without a result."""
 
     number: int
@@ -95,7 +95,9 @@ class Outcomes:
         self.done: list[int] = []
         self.learnt: dict[int, str] = {}
 
-    async def ask(self, ref: ActorRef[Doer], message: Do, timeout: float | None = None) -> str:
+    async def ask(
+        self, ref: ActorRef[Do | Quiet], message: Do, timeout: float | None = None
+    ) -> str:
         self.learnt[message.number] = "open"
         try:
             if timeout is None:
@@ -183,7 +185,7 @@ async def activation_storm() -> None:
             live[self.name] -= 1
 
     root = tree()
-    keys: Directory[str, Keyed] = root.add(
+    keys: Directory[str, Do | Quiet] = root.add(
         DirectorySpec(
             "keys",
             lambda key: Keyed(done[key], name=key),
@@ -315,7 +317,7 @@ async def rest_for_one_storm() -> None:
         for name in "abc"
     ]
 
-    async def crash(ref: ActorRef[Doer]) -> None:
+    async def crash(ref: ActorRef[Do | Quiet]) -> None:
         await trio.sleep(random.choice([0, 0.5, 0.5, 1, 2]))
         await ref.tell(Quiet(0, random.choice([0, 0.5]), crash=True))
 
@@ -348,7 +350,7 @@ async def drain_storm() -> None:
     root = tree()
     options = {"drain_timeout": math.inf, "admission_timeout": math.inf}
     one = root.add(ActorSpec("one", lambda: Doer(outcomes.done), mailbox_capacity=2, **options))  # type: ignore[arg-type]
-    keys: Directory[int, Doer] = root.add(
+    keys: Directory[int, Do | Quiet] = root.add(
         DirectorySpec("keys", lambda key: Doer(outcomes.done), max_awake=2, **options)  # type: ignore[arg-type]
     )
     admitted: list[int] = []
@@ -431,7 +433,7 @@ async def quarantine_storm() -> None:
 
     recorder = Recorder()
     root = Supervisor("root", runtime=Runtime(observer=recorder))
-    keys: Directory[str, Moody] = root.add(
+    keys: Directory[str, Do | Quiet] = root.add(
         DirectorySpec(
             "keys",
             lambda key: Moody(done[key], name=key),
@@ -481,7 +483,7 @@ async def children_storm() -> None:
     random = scenario_random()
     root = tree(strategy=random.choice(["one_for_one", "rest_for_one", "all_for_one"]))
 
-    def spec(name: str) -> ActorSpec[Doer]:
+    def spec(name: str) -> ActorSpec[Do | Quiet]:
         return ActorSpec(
             name,
             lambda: Doer([]),
@@ -495,7 +497,7 @@ async def children_storm() -> None:
     )
     lasting = [root.add(spec("a")), branch.add(spec("b")), root.add(spec("c"))]
 
-    async def crash(ref: ActorRef[Doer]) -> None:
+    async def crash(ref: ActorRef[Do | Quiet]) -> None:
         await trio.sleep(random.choice([0, 0.5, 1]))
         with contextlib.suppress(NotExecuted):
             await ref.tell(Quiet(0, random.choice([0, 0.5]), crash=True))

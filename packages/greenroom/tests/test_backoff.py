@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from greenroom.backoff import Backoff
+from greenroom.restart import Backoff
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -117,7 +117,7 @@ async def test_a_message_during_a_passivation_reaches_the_next_incarnation() -> 
 
     root = Supervisor("root")
     log: list[str] = []
-    keys: Directory[str, Slow] = root.add(
+    keys: Directory[str, CounterMessage] = root.add(
         DirectorySpec("keys", lambda key: Slow(log, key), idle_timeout=10)
     )
     async with root.running():
@@ -237,7 +237,7 @@ async def test_a_failing_factory_or_start_affects_only_its_key() -> None:
                 raise OSError("unreadable")
 
     root = Supervisor("root", runtime=Runtime(observer=Recorder()))
-    keys: Directory[str, Choosy] = root.add(
+    keys: Directory[str, CounterMessage] = root.add(
         DirectorySpec(
             "keys",
             lambda key: Choosy(None, key),
@@ -287,7 +287,7 @@ async def test_shutdown_drains_every_key_and_refuses_new_ones() -> None:
 
 async def test_what_the_drain_timeout_cancels_fails_with_an_error() -> None:
     root = Supervisor("root")
-    keys: Directory[str, Counter] = root.add(
+    keys: Directory[str, CounterMessage] = root.add(
         DirectorySpec("keys", lambda key: Counter(None, key), max_awake=1, drain_timeout=2)
     )
     outcomes: dict[str, str] = {}
@@ -313,7 +313,9 @@ async def test_a_directory_restarted_with_a_sibling_keeps_its_messages() -> None
     root = Supervisor("root", strategy="all_for_one", runtime=Runtime(observer=Recorder()))
     other = root.add(ActorSpec("other", Counter, backoff=Backoff(first=1, jitter=0)))
     log: list[str] = []
-    keys: Directory[str, Counter] = root.add(DirectorySpec("keys", lambda key: Counter(log, key)))
+    keys: Directory[str, CounterMessage] = root.add(
+        DirectorySpec("keys", lambda key: Counter(log, key))
+    )
     async with root.running(), trio.open_nursery() as nursery:
         nursery.start_soon(keys.ask, "a", Nap(2))
         await wait_all_tasks_blocked()
@@ -340,7 +342,7 @@ async def test_a_directory_that_is_not_running_refuses_messages() -> None:
 )
 async def test_invalid_limits_are_refused_clearly(options: dict[str, int], text: str) -> None:
     with pytest.raises(ValueError, match=text):
-        DirectorySpec[str, Counter]("keys", lambda key: Counter(), **options)  # type: ignore[arg-type]
+        DirectorySpec[str, CounterMessage]("keys", lambda key: Counter(), **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("options", [{"crashes": 0}, {"first": 5, "maximum": 1}, {"period": 0}])
@@ -358,7 +360,7 @@ async def test_an_actor_that_stops_itself_leaves_its_messages_to_the_next_one() 
 
     log: list[str] = []
     root = Supervisor("root")
-    keys = root.add(DirectorySpec[str, Leaving]("keys", lambda key: Leaving(log, key)))
+    keys = root.add(DirectorySpec[str, CounterMessage]("keys", lambda key: Leaving(log, key)))
     async with root.running():
         ref = keys.ref("a")
         for word in ("one", "leave", "two"):
@@ -384,7 +386,7 @@ async def test_a_key_backing_off_during_a_sibling_restart_still_replies() -> Non
     root = Supervisor("root", strategy="all_for_one", runtime=Runtime(observer=Recorder()))
     other = root.add(ActorSpec("other", Counter, backoff=Backoff(first=1, jitter=0)))
     keys = root.add(
-        DirectorySpec[str, Counter](
+        DirectorySpec[str, CounterMessage](
             "keys", lambda key: Counter(), backoff=Backoff(first=50, maximum=50, jitter=0)
         )
     )
@@ -447,7 +449,9 @@ async def test_an_actor_that_stops_itself_and_then_crashes_does_not_block_its_ke
             return await super().handle(message)
 
     root = Supervisor("root", runtime=Runtime(observer=Recorder()))
-    keys = root.add(DirectorySpec[str, Leaving]("keys", lambda key: Leaving(), idle_timeout=600))
+    keys = root.add(
+        DirectorySpec[str, CounterMessage]("keys", lambda key: Leaving(), idle_timeout=600)
+    )
     async with root.running():
         with pytest.raises(ActorCrashed):
             await keys.ask("a", Crash())
@@ -461,7 +465,9 @@ async def test_a_message_that_came_during_the_last_passivation_is_drained_immedi
 
     root = Supervisor("root")
     keys = root.add(
-        DirectorySpec[str, Slow]("keys", lambda key: Slow(), idle_timeout=1000, max_awake=1)
+        DirectorySpec[str, CounterMessage](
+            "keys", lambda key: Slow(), idle_timeout=1000, max_awake=1
+        )
     )
     async with trio.open_nursery() as nursery:
         async with root.running():

@@ -28,7 +28,7 @@ from greenroom import (
 )
 from greenroom.factories import actor_class_of
 
-from .actors import Add, Counter, Recorder
+from .actors import Add, Counter, CounterMessage, Recorder
 
 explored = pytest.mark.explore(schedules=20)
 
@@ -171,7 +171,7 @@ async def test_a_child_added_while_running_reports_the_error_to_its_caller_only(
     good = root.add(ActorSpec("good", Counter))
     async with root.running():
         with pytest.raises(InvalidActor, match="root/bad returned None"):
-            await root.start_child(ActorSpec("bad", lambda: None))  # type: ignore[type-var]
+            await root.start_child(ActorSpec("bad", lambda: None))  # type: ignore[arg-type, return-value]
         assert await good.ask(Add(1)) == 1
         assert [child.name for child in root.tree().children] == ["good"]
 
@@ -179,7 +179,7 @@ async def test_a_child_added_while_running_reports_the_error_to_its_caller_only(
 @explored
 async def test_a_coroutine_in_place_of_an_actor_is_closed() -> None:
     root = Supervisor("root", runtime=Runtime(observer=Recorder()))
-    root.add(ActorSpec("bad", made_later_by_call))  # type: ignore[type-var]
+    root.add(ActorSpec("bad", made_later_by_call))  # type: ignore[arg-type]
     with pytest.raises(InvalidActor, match="returned <coroutine object made_later"):
         await root.run()
 
@@ -235,9 +235,9 @@ async def test_a_factory_that_raises_is_tried_again() -> None:
 @explored
 async def test_the_siblings_in_a_tree_that_ends_are_refused() -> None:
     root = Supervisor("root", runtime=Runtime(observer=Recorder()))
-    good: ActorRef[Counter] = root.add(ActorSpec("good", Counter))
-    keys: Directory[str, Keyed] = root.add(DirectorySpec("keys", Keyed))
-    root.add(ActorSpec("bad", lambda: None))  # type: ignore[type-var]
+    good: ActorRef[CounterMessage] = root.add(ActorSpec("good", Counter))
+    keys: Directory[str, CounterMessage] = root.add(DirectorySpec("keys", Keyed))
+    root.add(ActorSpec("bad", lambda: None))  # type: ignore[arg-type, return-value]
     with pytest.raises(InvalidActor):
         await root.run()
     with pytest.raises(ActorStopped):

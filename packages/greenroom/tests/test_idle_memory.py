@@ -21,7 +21,7 @@ class Refused(Refusal):
 
 
 @dataclass(frozen=True, slots=True)
-class Carry(Message["Carrier", Payload]):
+class Carry(Message[Payload]):
     """Carries something in both directions."""
 
     payload: Payload
@@ -60,7 +60,7 @@ class Several(Carrier):
                 envelope.reply(envelope.message.reply(self.reply()))
 
 
-async def carried_by(ref: ActorRef[Carrier]) -> weakref.ref[Payload]:
+async def carried_by(ref: ActorRef[Carry]) -> weakref.ref[Payload]:
     """Send a message that carries something, and return a reference that does not keep it."""
     payload = Payload()
     try:

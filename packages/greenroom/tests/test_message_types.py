@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, Union
 
 import pytest
@@ -18,11 +17,9 @@ from greenroom import (
     Envelope,
     Message,
     MessageTypeError,
-    Reply,
     Runtime,
     Supervisor,
 )
-from greenroom.message_types import MessageTypes
 
 from .actors import Add, Counter, Ledger, Note, Put, Recorder, Words
 
@@ -168,7 +165,7 @@ async def test_a_notice_of_the_wrong_type_is_logged_and_dropped(
         async def started(self) -> None:
             self.context.monitor(watched, notice)
 
-    def notice(down: Down) -> Message[Any, None]:
+    def notice(down: Down) -> Message[None]:
         return Put("down")  # type: ignore[return-value]
 
     root = Supervisor("root", runtime=Runtime(observer=Recorder()))
@@ -180,31 +177,11 @@ async def test_a_notice_of_the_wrong_type_is_logged_and_dropped(
     assert "root/watching is an actor of class Watching and does not handle Put" in caplog.text
 
 
-@dataclass(frozen=True)
-class Twice(Message["Doubling", int]):
-    """A message for a class derived from the one that declares its messages."""
-
-
 class Doubling(Counter):
-    async def handle(self, message: object) -> Reply:
-        if isinstance(message, Twice):
-            self.total *= 2
-            return message.reply(self.total)
-        return await super().handle(message)  # type: ignore[arg-type]
+    pass
 
 
-@explored
-async def test_a_derived_actor_handles_the_messages_that_name_it() -> None:
-    root = Supervisor("root")
-    derived, base = root.add(ActorSpec("d", Doubling)), root.add(ActorSpec("b", Counter))
-    async with root.running():
-        await derived.ask(Add(2))
-        assert await derived.ask(Twice()) == 4
-        with pytest.raises(MessageTypeError, match="root/b is an actor of class Counter"):
-            await untyped(base).ask(Twice())
-
-
-class Plain(Message["Plainly", None]):
+class Plain(Message[None]):
     pass
 
 
@@ -212,7 +189,7 @@ class Derived(Plain):
     pass
 
 
-class Box(Message[Any, int], Generic[T]):
+class Box(Message[int], Generic[T]):
     pass
 
 
@@ -305,26 +282,26 @@ class Structural(Actor[Shape]):
 def test_the_parameter_of_actor_declares_its_messages(
     actor: type[Actor[Any]], handled: set[str] | None
 ) -> None:
-    types = MessageTypes.of(actor).handled
+    types = actor.message_types().handled
     assert (None if types is None else {cls.__name__ for cls in types}) == handled
 
 
 @pytest.mark.parametrize("message", [Plain(), Derived()])
 def test_messages_of_a_derived_class_are_handled(message: object) -> None:
-    MessageTypes.of(Plainly).require(message, "root/plainly")
+    Plainly.message_types().require(message, "root/plainly")
 
 
 def test_an_actor_without_a_declaration_accepts_everything() -> None:
-    MessageTypes.of(Anything).require("whatever", "root/anything")
+    Anything.message_types().require("whatever", "root/anything")
 
 
 def test_the_declaration_is_read_once_for_each_class() -> None:
-    assert MessageTypes.of(Counter) is MessageTypes.of(Counter)
-    assert MessageTypes.of(Counter) is not MessageTypes.of(Doubling)
+    assert Counter.message_types() is Counter.message_types()
+    assert Counter.message_types() is not Doubling.message_types()
 
 
-def test_a_message_for_another_class_is_refused_though_it_names_a_receiver() -> None:
+def test_a_message_of_another_class_is_refused() -> None:
     with pytest.raises(MessageTypeError, match="does not handle Note, only Plain"):
-        MessageTypes.of(Plainly).require(Note("x"), "root/plainly")
+        Plainly.message_types().require(Note("x"), "root/plainly")
     with pytest.raises(MessageTypeError, match="does not handle Words"):
-        MessageTypes.of(Filled).require(Words(), "root/filled")
+        Filled.message_types().require(Words(), "root/filled")

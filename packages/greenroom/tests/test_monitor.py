@@ -21,7 +21,7 @@ from greenroom import (
 )
 from trio.testing import wait_all_tasks_blocked
 
-from .actors import Add, Counter, Crash, Recorder
+from .actors import Add, Counter, CounterMessage, Crash, Recorder
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
@@ -30,7 +30,7 @@ def supervisor() -> Supervisor:
     return Supervisor("root", runtime=Runtime(observer=Recorder()))
 
 
-def counter(name: str = "a") -> ActorSpec[Counter]:
+def counter(name: str = "a") -> ActorSpec[CounterMessage]:
     return ActorSpec(name, Counter, backoff=Backoff(first=1, jitter=0))
 
 
@@ -80,7 +80,9 @@ async def test_a_closed_monitor_receives_nothing_more() -> None:
 
 async def test_a_slow_reader_learns_how_many_notices_it_missed() -> None:
     root = supervisor()
-    keys = root.add(DirectorySpec[str, Counter]("keys", lambda key: Counter(), idle_timeout=1))
+    keys = root.add(
+        DirectorySpec[str, CounterMessage]("keys", lambda key: Counter(), idle_timeout=1)
+    )
     async with root.running():
         with keys.ref("a").monitor() as downs:
             for _ in range(downs.CAPACITY + 6):
@@ -106,7 +108,7 @@ async def test_children_of_any_kind_can_be_watched_by_name() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost(Message["Watcher", None]):
+class Lost(Message[None]):
     """A watched actor went down."""
 
     down: Down
@@ -115,7 +117,7 @@ class Lost(Message["Watcher", None]):
 class Watcher(Actor[Lost]):
     """Watches another actor from inside."""
 
-    def __init__(self, watched: ActorRef[Counter], seen: list[str]) -> None:
+    def __init__(self, watched: ActorRef[CounterMessage], seen: list[str]) -> None:
         self.watched = watched
         self.seen = seen
 
@@ -163,7 +165,9 @@ async def test_a_notice_that_cannot_be_created_breaks_nothing(
 
 async def test_a_key_that_is_watched_no_more_is_forgotten() -> None:
     root = supervisor()
-    keys = root.add(DirectorySpec[str, Counter]("keys", lambda key: Counter(), idle_timeout=1))
+    keys = root.add(
+        DirectorySpec[str, CounterMessage]("keys", lambda key: Counter(), idle_timeout=1)
+    )
     async with root.running():
         with keys.ref("a").monitor():
             await keys.ask("a", Add(1))

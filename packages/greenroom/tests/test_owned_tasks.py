@@ -34,7 +34,7 @@ SOON = Backoff(first=1, jitter=0)
 
 
 @dataclass(frozen=True)
-class Run(Message["Owner", trio.CancelScope]):
+class Run(Message[trio.CancelScope]):
     """Start a task; reply with its scope."""
 
     function: Callable[..., Any]
@@ -42,12 +42,12 @@ class Run(Message["Owner", trio.CancelScope]):
 
 
 @dataclass(frozen=True)
-class Tick(Message["Owner", int]):
+class Tick(Message[int]):
     """Count; reply with the count."""
 
 
 @dataclass(frozen=True)
-class Hang(Message["Owner", None]):
+class Hang(Message[None]):
     """Wait forever in the handler."""
 
 
@@ -323,7 +323,7 @@ async def test_a_restart_with_a_sibling_ends_the_tasks() -> None:
 async def test_tasks_do_not_keep_a_virtual_actor_awake() -> None:
     log: list[str] = []
     root = supervisor()
-    keys: Directory[str, Owner] = root.add(
+    keys: Directory[str, Run | Tick | Hang] = root.add(
         DirectorySpec("keys", lambda key: Owner(log), idle_timeout=10)
     )
     async with root.running():
@@ -335,7 +335,7 @@ async def test_tasks_do_not_keep_a_virtual_actor_awake() -> None:
 
 async def test_a_crash_of_a_virtual_actors_task_is_a_crash_of_its_key() -> None:
     root = supervisor()
-    keys: Directory[str, Owner] = root.add(
+    keys: Directory[str, Run | Tick | Hang] = root.add(
         DirectorySpec("keys", lambda key: Owner([]), backoff=SOON)
     )
     async with root.running():

@@ -45,7 +45,7 @@ pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 @asynccontextmanager
 async def counter(
     *, capacity: int = 100, admission: float = 1.0, recorder: Recorder | None = None
-) -> AsyncIterator[ActorRef[Counter]]:
+) -> AsyncIterator[ActorRef[CounterMessage]]:
     root = Supervisor("root", runtime=Runtime(observer=recorder or Recorder()))
     spec = ActorSpec(
         "counter",

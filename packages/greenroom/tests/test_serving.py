@@ -21,7 +21,7 @@ from .actors import Declined, FailBatch, Ledger, Put, Recorder
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
 
-def tree(limit: int = 64) -> tuple[Supervisor, ActorRef[Ledger], list[Ledger]]:
+def tree(limit: int = 64) -> tuple[Supervisor, ActorRef[Put | FailBatch], list[Ledger]]:
     made: list[Ledger] = []
 
     def make() -> Ledger:
@@ -33,7 +33,9 @@ def tree(limit: int = 64) -> tuple[Supervisor, ActorRef[Ledger], list[Ledger]]:
     return root, root.add(spec), made
 
 
-async def outcomes_of(ref: ActorRef[Ledger], messages: list[Put | FailBatch]) -> list[object]:
+async def outcomes_of(
+    ref: ActorRef[Put | FailBatch], messages: list[Put | FailBatch]
+) -> list[object]:
     """Ask all concurrently, after one message that keeps the actor busy; return the outcomes."""
     got: list[object] = [None] * len(messages)
 

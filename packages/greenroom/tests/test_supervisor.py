@@ -31,7 +31,7 @@ from greenroom import (
 from greenroom.testing import scenario_random
 from trio.testing import wait_all_tasks_blocked
 
-from .actors import Add, Counter, Crash, Nap, Note, Recorder, Relay, Words
+from .actors import Add, Counter, CounterMessage, Crash, Nap, Note, Recorder, Relay, Words
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
@@ -40,7 +40,7 @@ QUICK = Backoff(first=1, factor=2, maximum=60, jitter=0)
 
 def spec(
     name: str, log: list[str] | None = None, *, restart: Restart = "permanent", drain: float = 5.0
-) -> ActorSpec[Counter]:
+) -> ActorSpec[CounterMessage]:
     return ActorSpec(
         name, partial(Counter, log, name), restart=restart, backoff=QUICK, drain_timeout=drain
     )

@@ -25,14 +25,14 @@ pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Tick(Message["Clockwork", None]):
+class Tick(Message[None]):
     """What the timers send."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Work(Message["Clockwork", None]):
+class Work(Message[None]):
     """Keep the actor busy, or make it crash."""
 
     seconds: float = 0.0
@@ -140,7 +140,7 @@ async def test_a_timer_does_not_keep_a_virtual_actor_awake() -> None:
     log: list[tuple[str, float]] = []
     root = Supervisor("root")
     keys = root.add(
-        DirectorySpec[str, Clockwork](
+        DirectorySpec[str, Tick | Work](
             "keys",
             lambda key: Clockwork(log, lambda context: context.schedule_every(3, Tick(key))),
             idle_timeout=10,

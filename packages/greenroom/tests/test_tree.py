@@ -19,7 +19,7 @@ from greenroom import (
 )
 from trio.testing import wait_all_tasks_blocked
 
-from .actors import Add, Counter, Crash, Declined, Nap, Recorder, Refuse
+from .actors import Add, Counter, CounterMessage, Crash, Declined, Nap, Recorder, Refuse
 
 pytestmark = pytest.mark.explore(schedules=20, early_time=False)
 
@@ -32,7 +32,7 @@ async def test_the_tree_shows_names_states_restarts_queues_and_times() -> None:
     root = Supervisor("root", runtime=Runtime(observer=Recorder()))
     a = root.add(ActorSpec("a", Counter, backoff=Backoff(first=5, jitter=0)))
     keys = root.add(
-        DirectorySpec[str, Counter](
+        DirectorySpec[str, CounterMessage](
             "keys", lambda key: Counter(), quarantine=QuarantineRule(crashes=1)
         )
     )

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.explore(schedules=50, early_time=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Via(Message["Node", str]):
+class Via(Message[str]):
     """Ask along a path of actors; the result is the names on the way."""
 
     path: tuple[ActorRef[Any], ...] = ()
@@ -39,7 +39,7 @@ class Via(Message["Node", str]):
 
 
 @dataclass(frozen=True, slots=True)
-class Hint(Message["Node", None]):
+class Hint(Message[None]):
     """Tell the actor itself, or another one, from the handler."""
 
     to: ActorRef[Any] | None = None
@@ -75,7 +75,7 @@ class Node(Actor[Via | Hint]):
         return self.name + replies[0]
 
 
-def tree(*names: str, capacity: int = 10) -> tuple[Supervisor, list[ActorRef[Node]]]:
+def tree(*names: str, capacity: int = 10) -> tuple[Supervisor, list[ActorRef[Via | Hint]]]:
     root = Supervisor("root", runtime=Runtime(observer=Recorder()))
     refs = [
         root.add(
@@ -125,7 +125,7 @@ async def test_mutual_concurrent_asks_do_not_deadlock() -> None:
     root, [a, b] = tree("a", "b")
     outcomes: list[str] = []
 
-    async def ask(first: ActorRef[Node], then: ActorRef[Node]) -> None:
+    async def ask(first: ActorRef[Via | Hint], then: ActorRef[Via | Hint]) -> None:
         try:
             outcomes.append(await first.ask(Via((then,), pause=1)))
         except ActorCrashed as error:
@@ -141,7 +141,7 @@ async def test_mutual_concurrent_asks_do_not_deadlock() -> None:
 
 async def test_a_circle_through_a_directory_is_refused() -> None:
     root = Supervisor("root", runtime=Runtime(observer=Recorder()))
-    keys = root.add(DirectorySpec[str, Node]("keys", Node))
+    keys = root.add(DirectorySpec[str, Via | Hint]("keys", Node))
     async with root.running():
         a, b = keys.ref("a"), keys.ref("b")
         assert await a.ask(Via((b,))) == "ab"
@@ -208,7 +208,7 @@ async def test_a_reply_before_the_ask_back_prevents_a_cycle() -> None:
 
 async def test_a_key_that_an_active_one_waits_for_is_activated_over_the_limit() -> None:
     root = Supervisor("root", runtime=Runtime(observer=Recorder()))
-    keys = root.add(DirectorySpec[str, Node]("keys", Node, max_awake=1))
+    keys = root.add(DirectorySpec[str, Via | Hint]("keys", Node, max_awake=1))
     between = root.add(ActorSpec("between", lambda: Node("between")))
     async with root.running():
         a, b, c = keys.ref("a"), keys.ref("b"), keys.ref("c")
@@ -221,7 +221,7 @@ async def test_a_key_that_an_active_one_waits_for_is_activated_over_the_limit() 
 
 async def test_a_queued_key_is_activated_when_an_active_one_asks_for_it() -> None:
     root = Supervisor("root", runtime=Runtime(observer=Recorder()))
-    keys = root.add(DirectorySpec[str, Node]("keys", Node, max_awake=1))
+    keys = root.add(DirectorySpec[str, Via | Hint]("keys", Node, max_awake=1))
     replies: list[str] = []
 
     async def ask(first: str, *path: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 import trio
 import trio.testing
+from octavo_rules.identity import AccountId
 from trio.testing import MockClock
 
 from octavo.actors.jobs.archive_jobs import (
@@ -15,7 +16,6 @@ from octavo.actors.jobs.archive_jobs import (
     JobStopped,
     free_slots_left,
 )
-from octavo.model.identity import AccountId
 from octavo.store.scripts.archive_jobs import take_slot
 from octavo.store.sqlite import open_inline
 from tests.fakes.faulty_store import FaultyStore

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 import trio
+from octavo_rules.identity import Digest
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS, BlobCollectionJob
 from octavo.actors.jobs.step_loop import POLL_SECONDS
 from octavo.model.files.image import ObjectId, UploadedImage
-from octavo.model.identity import Digest
 from octavo.store.blobs import BlobKey, BlobsUnavailable, blob_key
 from octavo.store.scripts import blobs, imports, uploads
 from octavo.store.sqlite import InlineStore, open_inline

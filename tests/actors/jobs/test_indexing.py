@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import trio
+from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.actors.jobs import indexing
 from octavo.actors.jobs.indexing import (
@@ -22,7 +23,6 @@ from octavo.actors.jobs.indexing import (
     index_some,
     read_links,
 )
-from octavo.model.identity import FileId, WorkspaceId
 from octavo.store import Script, Store, StoreUnavailable, Transaction
 from octavo.store.scripts import link_view
 from octavo.store.scripts.index_backlog import (

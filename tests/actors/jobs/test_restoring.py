@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 import trio
+from octavo_rules.identity import MutationId, WorkspaceId
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from octavo.actors.jobs.restoring import FIRST_PAUSE, LONGEST_PAUSE, RestoringJob
-from octavo.model.identity import MutationId, WorkspaceId
 from octavo.store import StoreUnavailable
 from octavo.store.scripts.restorations import RestorationKey
 from octavo.store.sqlite import InlineStore, open_inline

@@ -7,12 +7,13 @@ import pytest
 import trio
 from greenroom import OutcomeUnknown
 from greenroom.testing import Fault, FaultPlan
+from octavo_rules.changes import PurgeFile
+from octavo_rules.identity import FileId, Position, WorkspaceId
 
 from octavo.actors.workspace.messages import CommitFailed, HeadOf, NoWorkspace
 from octavo.actors.workspace.planning import INLINE_TEXT_BYTES
-from octavo.model.files.changeset import DeleteFile, PurgeFile, RestoreFile
+from octavo.model.files.changeset import DeleteFile, RestoreFile
 from octavo.model.files.receipt import Receipt
-from octavo.model.identity import FileId, Position, WorkspaceId
 from octavo.model.refusal import FileMissing, FilePurged, HeadMoved, MutationReused, PathConflict
 from octavo.store import Script, StoreUnavailable
 from octavo.store.compression import compressed

@@ -8,10 +8,11 @@ import pytest
 import trio
 import trio.testing
 from greenroom.testing import Fault, FaultPlan
+from octavo_rules.changes import PurgeFile
+from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.actors.workspace.current_files import LONGEST_CACHED, MAX_BYTES, CurrentFiles
-from octavo.model.files.changeset import DeleteFile, PurgeFile
-from octavo.model.identity import FileId, WorkspaceId
+from octavo.model.files.changeset import DeleteFile
 from octavo.store import Script
 from octavo.store.scripts.files import StoredFile
 from octavo.store.sqlite import InlineStore, open_inline

@@ -8,6 +8,8 @@ from typing import TypeVar
 
 import pytest
 import trio
+from octavo_rules.documents.document import MergeUpdates
+from octavo_rules.identity import Epoch, FileId, WorkspaceId
 
 from octavo.actors.workspace.document_services import (
     FOLLOWED_AT_ONCE,
@@ -17,8 +19,6 @@ from octavo.actors.workspace.document_services import (
 )
 from octavo.actors.workspace.messages import FollowTexts, MissingUpdate
 from octavo.actors.workspace.planning import INLINE_BYTES, Planner
-from octavo.model.documents.document import MergeUpdates
-from octavo.model.identity import Epoch, FileId, WorkspaceId
 from octavo.store import Script
 from octavo.store.fair_turns import working_for
 from octavo.store.scripts.files import StoredFile, WholeFile

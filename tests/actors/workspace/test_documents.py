@@ -6,23 +6,18 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 import trio
+from octavo_rules.changes import SaveNote
+from octavo_rules.documents.document import DocumentUpdate, initial
+from octavo_rules.documents.state_vector import read_state_vector
+from octavo_rules.identity import Epoch, FileId
+from octavo_rules.refusal import DocumentMalformed, DocumentTooLarge, EpochMismatch
 
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, MissingUpdate
 from octavo.model.documents import limits
-from octavo.model.documents.document import DocumentUpdate
-from octavo.model.documents.initial_document import initial
 from octavo.model.documents.integration import Loading
 from octavo.model.documents.limits import DocumentLimits
-from octavo.model.documents.state_vector import read_state_vector
-from octavo.model.files.changeset import SaveNote, UpdateFile
-from octavo.model.identity import Epoch, FileId
-from octavo.model.refusal import (
-    DocumentMalformed,
-    DocumentTooLarge,
-    EpochMismatch,
-    TooManyFiles,
-    UnrenderableNote,
-)
+from octavo.model.files.changeset import UpdateFile
+from octavo.model.refusal import TooManyFiles, UnrenderableNote
 from octavo.store import StoreUnavailable, Transaction
 from octavo.store.scripts import link_rewrite, link_view
 from octavo.store.sqlite import open_inline

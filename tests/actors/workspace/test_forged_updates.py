@@ -10,17 +10,17 @@ from random import Random
 from typing import TypeVar
 
 import pytest
+from octavo_rules.changes import SaveNote
+from octavo_rules.documents.document import initial
+from octavo_rules.documents.state_vector import LONG_BYTES
+from octavo_rules.identity import ContentId, Epoch, FileId
+from octavo_rules.refusal import EpochMismatch
 
 from octavo.actors.workspace.messages import ChangesetRefused, FollowTexts
 from octavo.actors.workspace.planning import INLINE_BYTES
 from octavo.documents import LiveDocument, document_batch, merged
 from octavo.documents.batch_document import BatchDocument
-from octavo.model.documents.initial_document import initial
 from octavo.model.documents.limits import DocumentLimits
-from octavo.model.documents.state_vector import LONG_BYTES
-from octavo.model.files.changeset import SaveNote
-from octavo.model.identity import ContentId, Epoch, FileId
-from octavo.model.refusal import EpochMismatch
 from octavo.store import Store, Transaction
 from octavo.store.scripts.documents import documents_of, merge_updates
 from octavo.store.sqlite import open_inline

@@ -15,16 +15,13 @@ from typing import Protocol
 
 import pytest
 import trio
+from octavo_rules.changes import PurgeFile
+from octavo_rules.identity import FileId, Position
+from octavo_rules.refusal import EpochMismatch
 
 from octavo.actors.workspace.messages import NoWorkspace
-from octavo.model.files.changeset import DeleteFile, PurgeFile
-from octavo.model.identity import FileId, Position
-from octavo.model.refusal import (
-    EpochMismatch,
-    FileMissing,
-    HeadMoved,
-    PathConflict,
-)
+from octavo.model.files.changeset import DeleteFile
+from octavo.model.refusal import FileMissing, HeadMoved, PathConflict
 from octavo.store import Store, StoreUnavailable
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts.feed import Since, feed

@@ -4,18 +4,19 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 import trio
+from octavo_rules.changes import PurgeFile
+from octavo_rules.content import note_text
+from octavo_rules.documents.document import MergeUpdates
+from octavo_rules.identity import FileId, Position, RevisionId
 
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import FollowTexts
 from octavo.documents import merged
 from octavo.model.documents import limits, update_log
-from octavo.model.documents.document import MergeUpdates
 from octavo.model.documents.integration import UNITS_A_STEP, Loading
 from octavo.model.documents.limits import DocumentLimits
-from octavo.model.files.changeset import DeleteFile, PurgeFile, RestoreFile
-from octavo.model.files.content import note_text
+from octavo.model.files.changeset import DeleteFile, RestoreFile
 from octavo.model.files.retention import Retention
-from octavo.model.identity import FileId, Position, RevisionId
 from octavo.store import Store, Transaction
 from octavo.store.scripts.documents import documents_of
 from octavo.store.scripts.files import WholeFile, whole_file

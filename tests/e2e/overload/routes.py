@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 from uuid import uuid4
 
+from octavo_rules.scopes import READ
+
 from octavo.http.api.registry import contract_document
-from octavo.model.accounts.access_limits import READ
 from tests.e2e.operations.common import Documented, operations
 from tests.e2e.overload.target import Request
 from tests.fakes.page_reader import installation

@@ -2,12 +2,12 @@
 
 import pytest
 import trio
+from octavo_rules.identity import AccountId
 from trio.testing import MockClock
 
 from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
 from octavo.model.accounts.administration import DecisionsChange
 from octavo.model.accounts.refusal import NotAdministrator
-from octavo.model.identity import AccountId
 from octavo.store.scripts import workspaces
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import PASSWORD

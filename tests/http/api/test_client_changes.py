@@ -7,11 +7,11 @@ from urllib.parse import urlencode
 
 import pytest
 import trio
+from octavo_rules.identity import WorkspaceId
 
 from octavo.http.api.metering import memory_of
 from octavo.http.contract.memory_budget import COUNTED
 from octavo.model.files.changeset import ChangeOperation
-from octavo.model.identity import WorkspaceId
 from octavo.restoration import undo as undo_rules
 from octavo.restoration.undo import ProgramUndo, UndoOutlook
 from octavo.store.scripts import program_changes

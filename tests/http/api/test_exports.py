@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 import trio
+from octavo_rules.export_report import REPORT, lacked_by_export
+from octavo_rules.identity import Cursor, WorkspaceId
 
 from octavo.http.contract.prepared_response import BrokenContent
-from octavo.model.files.archive import REPORT, lacked_by_export
-from octavo.model.identity import Cursor, WorkspaceId
 from octavo.store import Script, Transaction
 from octavo.store.blobs import BlobKey, BlobsUnavailable
 from octavo.store.scripts import feed, marks

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from itertools import product
 
 import pytest
+from octavo_rules.scopes import READ, WRITE
 
-from octavo.model.accounts.access_limits import READ, WRITE
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import NOBODYS, Client, Json, Note, NotesApi, refusal, tag_of

@@ -6,10 +6,10 @@ from inspect import GEN_CLOSED, getgeneratorstate
 
 import pytest
 import trio
+from octavo_rules.identity import Digest
 
 from octavo.archives.checked_files import CheckedNote, checked_notes
 from octavo.model.files.imported import archive_of, derived_id
-from octavo.model.identity import Digest
 from octavo.store import StoreUnavailable
 from octavo.transfers import import_run
 from octavo.transfers.import_commits import NOTES_AT_ONCE, ImportCommits

@@ -1,6 +1,7 @@
 """Invitations to the installation and into workspaces."""
 
 import pytest
+from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.model.accounts.invitation import (
     MAX_OPEN,
@@ -8,7 +9,6 @@ from octavo.model.accounts.invitation import (
     Invitation,
     InvitationId,
 )
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.store.scripts import invitations
 from octavo.store.scripts.expiry import MAX_ROWS
 from octavo.store.transaction import Transaction

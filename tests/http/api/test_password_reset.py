@@ -2,12 +2,12 @@
 
 import pytest
 import trio
+from octavo_rules.identity import AccountId
 
 from octavo.accounts.attempts import RATES
 from octavo.accounts.sign_in import SignedIn
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.password_reset import RESET_SECONDS
-from octavo.model.identity import AccountId
 from octavo.store import StoreUnavailable
 from octavo.store.scripts import api_keys
 from tests.fakes.asgi_client import Response

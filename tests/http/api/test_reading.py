@@ -3,14 +3,8 @@
 import tracemalloc
 
 import pytest
-
-from octavo.http.api import reading
-from octavo.http.api.file_schemas import WorkspaceFile
-from octavo.http.contract.paging import cursor
-from octavo.http.contract.reply import encoded_json
-from octavo.model.files.content import note_text
-from octavo.model.files.revision import Revision
-from octavo.model.identity import (
+from octavo_rules.content import note_text
+from octavo_rules.identity import (
     AccountId,
     ContentId,
     FileId,
@@ -19,6 +13,12 @@ from octavo.model.identity import (
     RevisionId,
     WorkspaceId,
 )
+
+from octavo.http.api import reading
+from octavo.http.api.file_schemas import WorkspaceFile
+from octavo.http.contract.paging import cursor
+from octavo.http.contract.reply import encoded_json
+from octavo.model.files.revision import Revision
 from octavo.service.entropy import new_id
 from octavo.store.scripts.files import StoredFile
 from tests.fakes.notes_api import NOBODYS, Json, NotesApi, refusal

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 import pytest
+from octavo_rules.documents.document import NOTHING
 
 from octavo.http.api.registry import CONTRACT
 from octavo.http.contract.assembly import contract_of
-from octavo.model.documents.initial_document import NOTHING
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import NotesApi

@@ -6,15 +6,15 @@ from urllib.parse import urlencode
 
 import pytest
 import trio
+from octavo_rules.content import NoteText
+from octavo_rules.identity import ContentId, FileId
+from octavo_rules.refusal import DocumentTooLarge
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.documents.document_batch import DocumentBatch
-from octavo.model.files.content import NoteText
 from octavo.model.files.restoration import Begun, Restoration
 from octavo.model.files.reversion import Reversion
 from octavo.model.files.revision import Revision
-from octavo.model.identity import ContentId, FileId
-from octavo.model.refusal import DocumentTooLarge
 from octavo.restoration import runner
 from octavo.store.scripts.past_states import StatesSince
 from octavo.store.scripts.restorations import MAX_LEFT, RestorationKey

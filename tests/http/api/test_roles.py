@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 import trio
+from octavo_rules.identity import AccountId, WorkspaceId
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from octavo.http.api.access import Access
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.store import Transaction
 from octavo.store.scripts import workspaces
 from octavo.store.sqlite import InlineStore, open_inline

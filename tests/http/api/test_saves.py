@@ -3,13 +3,13 @@
 from base64 import b64decode, b64encode
 
 import pytest
+from octavo_rules.scopes import READ, WRITE
 from pycrdt import Doc, Map, Text
 
 from octavo.http.api import reading
 from octavo.http.api.metering import memory_of
 from octavo.http.contract.memory_budget import COUNTED, Hold, MemoryBudget
 from octavo.http.contract.problems import ServerBusy
-from octavo.model.accounts.access_limits import READ, WRITE
 from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import NOBODYS, Json, Note, NotesApi, refusal
 from tests.fakes.refused_memory import refuse_first

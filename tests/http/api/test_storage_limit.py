@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import trio
+from octavo_rules.identity import WorkspaceId
 
-from octavo.model.identity import WorkspaceId
 from octavo.store.blobs import BlobKey
 from octavo.transfers import import_commits, import_run
 from tests.fakes.asgi_client import Response

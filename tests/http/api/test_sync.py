@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from octavo_rules.identity import NO_MARK
 
 from octavo.http.api import sync
-from octavo.model.identity import NO_MARK
 from octavo.store import Transaction
 from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import NOBODYS, Json, Note, NotesApi, opened, refusal

@@ -1,8 +1,8 @@
 """Creating, listing, renaming and deleting workspaces."""
 
 import pytest
+from octavo_rules.scopes import WRITE
 
-from octavo.model.accounts.access_limits import WRITE
 from octavo.store import Transaction
 from octavo.store.scripts.sweeping import sweep
 from tests.fakes.notes_api import NOBODYS, ROLES, NotesApi, refusal

@@ -4,9 +4,9 @@ import re
 from html import unescape
 
 import pytest
+from octavo_rules.identity import WorkspaceId
 
 from octavo.http.pages.keys import ACCESS, EXPLAINED
-from octavo.model.identity import WorkspaceId
 from tests.fakes.page_reader import Installation, PageReader
 from tests.fakes.users_api import ADDRESS
 

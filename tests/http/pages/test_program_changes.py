@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 from urllib.parse import urlencode
 
 import pytest
+from octavo_rules.content import note_text
+from octavo_rules.identity import FileId, ProgramNumber, WorkspaceId
 
 from octavo.model.files.changeset import CreateFile, UpdateFile
-from octavo.model.files.content import note_text
-from octavo.model.identity import FileId, ProgramNumber, WorkspaceId
 from octavo.store import Transaction
 from octavo.store.scripts.files import list_of
 from tests.fakes.page_reader import Installation, PageReader, installation

@@ -5,9 +5,9 @@ from typing import Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import AccountId
 
 from octavo.http.pages.usage import UsedShare, advised, first_day, next_month
-from octavo.model.identity import AccountId
 from octavo.model.usage import Amount, DownloadLimits, InstallationLimits, InstallationUsage, Month
 from octavo.store.scripts.usage import InstallationAmount, UsageBatch, add
 from tests.fakes.page_reader import Installation, PageReader

@@ -1,9 +1,10 @@
 """The limits of keys and tokens."""
 
 import pytest
+from octavo_rules.identity import WorkspaceId
+from octavo_rules.scopes import READ, WRITE, Scope
 
-from octavo.model.accounts.access_limits import READ, WRITE, AccessLimits, Scope, parse_scopes
-from octavo.model.identity import WorkspaceId
+from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
 
 ONE, TWO = WorkspaceId("one"), WorkspaceId("two")
 

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import AccountId
 
 from octavo.model.accounts.audit import (
     KINDS,
@@ -14,7 +15,6 @@ from octavo.model.accounts.audit import (
     account_of,
     service_of,
 )
-from octavo.model.identity import AccountId
 
 ANN = AccountId("01900000-0000-7000-8000-000000000001")
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import AccountId
 
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.device_token import (
@@ -15,7 +16,6 @@ from octavo.model.accounts.device_token import (
     with_token,
     without_address,
 )
-from octavo.model.identity import AccountId
 
 DEVICES = st.binary(min_size=DEVICE_BYTES, max_size=DEVICE_BYTES)
 ADDRESSES = st.sampled_from([Address(f"{name}@example.org") for name in "abcdef"])

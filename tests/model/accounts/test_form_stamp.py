@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.model.accounts.form_stamp import (
     AFTER_SESSION_SECONDS,
@@ -13,7 +14,6 @@ from octavo.model.accounts.form_stamp import (
     signed_stamp,
     valid_stamp,
 )
-from octavo.model.identity import AccountId, WorkspaceId
 
 SECRET = b"s" * 32
 SESSION = 1000.0

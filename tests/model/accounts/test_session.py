@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import AccountId
 
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.invitation import Invitation, InvitationId
 from octavo.model.accounts.session import Session, SessionId, SessionLife
-from octavo.model.identity import AccountId
 
 SESSION = Session(SessionId("s"), AccountId("a"), "", "", created_at=0, active_at=0)
 times = st.integers(0, 10**13)

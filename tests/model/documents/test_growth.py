@@ -1,9 +1,10 @@
 """When the cost of loading a document is estimated, and the consequences."""
 
-from octavo.model.documents.initial_document import initial
+from octavo_rules.documents.document import initial
+from octavo_rules.identity import ContentId
+
 from octavo.model.documents.integration import MAX_STEPS
 from octavo.model.documents.limits import Growth
-from octavo.model.identity import ContentId
 
 
 def test_few_updates_are_not_counted_and_many_are() -> None:

@@ -1,12 +1,12 @@
 """Updates that take pycrdt too long are refused; those of editors are accepted."""
 
 import pytest
+from octavo_rules.documents.state_vector import read_state_vector
+from octavo_rules.refusal import DocumentTooLarge
 from pycrdt import Doc, Text
 
 from octavo.model.documents.integration import MAX_STEPS, integration_steps, loading
-from octavo.model.documents.state_vector import read_state_vector
 from octavo.model.documents.update_check import MAX_RANGES, MAX_STRUCTS
-from octavo.model.refusal import DocumentTooLarge
 from tests.yjs.checking import decided
 from tests.yjs.wire import Id, Section, Struct, Update, deleted, text, written
 

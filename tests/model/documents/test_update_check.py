@@ -4,12 +4,12 @@ from functools import partial
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
+from octavo_rules.documents.facts import DocumentFacts, facts_at_sight
+from octavo_rules.documents.state_vector import read_state_vector
+from octavo_rules.refusal import DocumentDependencyMissing, DomainError, InvalidContent
 
-from octavo.model.documents.facts import DocumentFacts, facts_at_sight
-from octavo.model.documents.state_vector import read_state_vector
 from octavo.model.documents.update_check import check_update
 from octavo.model.documents.update_reader import UpdateReading
-from octavo.model.refusal import DocumentDependencyMissing, DomainError, InvalidContent
 from tests.yjs.checking import decided
 from tests.yjs.devices import PycrdtDevice, Saved, check, history
 from tests.yjs.wire import Section, Update, deleted, parsed, skip, text, written

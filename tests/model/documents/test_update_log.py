@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.refusal import DocumentMalformed
 
 from octavo.model.documents.update_log import (
     FREE_BYTES,
@@ -12,7 +13,6 @@ from octavo.model.documents.update_log import (
     splits_at_most,
     unpacked,
 )
-from octavo.model.refusal import DocumentMalformed
 from tests.yjs.wire import Section, Update, text
 
 UPDATES = st.lists(st.binary(max_size=200), max_size=10)

@@ -1,13 +1,13 @@
 import pytest
-from pycrdt import Array, Doc, Map, Text
-
-from octavo.model.documents.update_check import CheckedUpdate
-from octavo.model.refusal import (
+from octavo_rules.refusal import (
     DocumentDependencyMissing,
     DocumentMalformed,
     DocumentUnsupported,
     InvalidContent,
 )
+from pycrdt import Array, Doc, Map, Text
+
+from octavo.model.documents.update_check import CheckedUpdate
 from tests.yjs.checking import decided
 from tests.yjs.wire import SKIP, STRING, Section, Struct, Update, deleted, gc, skip, text, written
 

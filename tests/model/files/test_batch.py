@@ -6,6 +6,10 @@ from itertools import count, pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.changes import SaveNote
+from octavo_rules.content import note_text
+from octavo_rules.identity import START, Epoch, FileId, MutationId
+from octavo_rules.refusal import DomainError
 
 from octavo.model.files.batch import Batch, portions
 from octavo.model.files.changeset import (
@@ -13,15 +17,12 @@ from octavo.model.files.changeset import (
     Changeset,
     DeleteFile,
     RestoreFile,
-    SaveNote,
     fingerprint,
     first_repeated,
 )
-from octavo.model.files.content import note_text
 from octavo.model.files.path import path_key
 from octavo.model.files.tree import Tree
-from octavo.model.identity import START, Epoch, FileId, MutationId
-from octavo.model.refusal import DomainError, PathConflict
+from octavo.model.refusal import PathConflict
 from tests.fakes.planned_workspace import AUTHOR, PlannedWorkspace
 
 FILES = ["a", "b", "c"]

@@ -3,11 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from octavo.model.files.confinement import Confinement, both_in
-from octavo.model.files.path import path_key
-from octavo.model.files.revision import Revision
-from octavo.model.identity import (
+from octavo_rules.identity import (
     AccountId,
     ContentId,
     Digest,
@@ -16,6 +12,10 @@ from octavo.model.identity import (
     Position,
     RevisionId,
 )
+
+from octavo.model.files.confinement import Confinement, both_in
+from octavo.model.files.path import path_key
+from octavo.model.files.revision import Revision
 
 NAMES = st.sampled_from(["tea", "Tea", "TEA", "teapot", "Größe", "GRÖSSE", "a.md", "x"])
 PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.merge import merge
 
 from octavo.model.files.conflict_view import (
     LONGEST_AROUND,
@@ -14,7 +15,6 @@ from octavo.model.files.conflict_view import (
     text_after,
     text_before,
 )
-from octavo.model.merge import merge
 
 TEXTS = st.text("ab# \n", max_size=24)
 

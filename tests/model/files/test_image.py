@@ -1,6 +1,8 @@
 """Images as contents: their paths, and how they become files."""
 
 import pytest
+from octavo_rules.identity import ContentId, Digest, FileId
+from octavo_rules.refusal import InvalidContent
 
 from octavo.model.files.changeset import AttachImage, fingerprint
 from octavo.model.files.image import (
@@ -10,13 +12,11 @@ from octavo.model.files.image import (
     check_image_path,
     media_type_of_name,
 )
-from octavo.model.identity import ContentId, Digest, FileId
 from octavo.model.refusal import (
     FileMissing,
     FilePurged,
     HeadMoved,
     HeadNotNamed,
-    InvalidContent,
     InvalidPath,
     PathConflict,
 )

@@ -5,10 +5,10 @@ from unicodedata import normalize
 
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import Digest, uuid7
 
 from octavo.model.files.imported import UsedPaths, archive_of, derived_id, free_path, taken_paths
 from octavo.model.files.path import check_path, folders_of, path_key
-from octavo.model.identity import Digest, uuid7
 
 IMPORTS = st.builds(uuid7, st.integers(0, (1 << 48) - 1), st.binary(min_size=10, max_size=10))
 ARCHIVE = archive_of([Digest("1" * 64)])

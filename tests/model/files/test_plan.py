@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import Digest, FileId
+from octavo_rules.refusal import DomainError
 
 from octavo.model.files.changeset import AttachImage, ChangeOperation
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.files.path import folders_of, path_key
 from octavo.model.files.tree import Tree
-from octavo.model.identity import Digest, FileId
 from octavo.model.refusal import (
-    DomainError,
     FileExists,
     FileLive,
     FileMissing,

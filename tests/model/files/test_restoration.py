@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import FileId, Position
 
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.path import folders_of, path_key
@@ -17,7 +18,6 @@ from octavo.model.files.restoration import (
 )
 from octavo.model.files.restoration_order import BatchSizes, batches
 from octavo.model.files.revision import Revision
-from octavo.model.identity import FileId, Position
 from tests.fakes.restored_workspace import (
     OURS,
     SMALL,

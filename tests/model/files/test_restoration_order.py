@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import FileId
 
 from octavo.model.files.restoration_order import STEP_BYTES, BatchSizes, batches
 from octavo.model.files.restoration_pace import RestorationPace
 from octavo.model.files.reversion import Reversion
-from octavo.model.identity import FileId
 from tests.fakes.restored_workspace import SMALL, Workspace, needed, revision, run, workspaces
 
 SIZES = (SMALL, BatchSizes(1, 1), BatchSizes(4, 1), BatchSizes(5, 3))

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import FileId, Position
 
 from octavo.model.files.changeset import MAX_OPERATIONS
 from octavo.model.files.restoration import Begun
 from octavo.model.files.restoration_order import BatchSizes, batches
 from octavo.model.files.restoration_pace import RestorationPace
 from octavo.model.files.reversion import Reversion
-from octavo.model.identity import FileId, Position
 from tests.fakes.restored_workspace import OURS, SMALL, Workspace, needed, revision, workspaces
 
 FILES = tuple(map(FileId, "abcdef"))

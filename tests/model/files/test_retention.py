@@ -5,9 +5,9 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import ContentId, RevisionId
 
 from octavo.model.files.retention import DAY, HOUR, Aged, Retention, prunable
-from octavo.model.identity import ContentId, RevisionId
 
 NOW = 1000 * DAY
 RULE = Retention(all_of=2 * DAY, hourly=10 * DAY, least=1)

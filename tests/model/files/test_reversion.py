@@ -5,9 +5,18 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.content import MARKDOWN, note_text
+from octavo_rules.identity import (
+    AccountId,
+    ContentId,
+    FileId,
+    MutationId,
+    Position,
+    ProgramNumber,
+    RevisionId,
+)
 
 from octavo.model.files.changeset import DeleteFile, RestoreFile, UpdateFile
-from octavo.model.files.content import MARKDOWN, note_text
 from octavo.model.files.reversion import (
     FileEnds,
     KeptFile,
@@ -17,15 +26,6 @@ from octavo.model.files.reversion import (
     undo,
 )
 from octavo.model.files.revision import Revision
-from octavo.model.identity import (
-    AccountId,
-    ContentId,
-    FileId,
-    MutationId,
-    Position,
-    ProgramNumber,
-    RevisionId,
-)
 
 ASSISTANT = ProgramNumber(1)
 

@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from octavo_rules import difference
+from octavo_rules.difference import words_of
 
-from octavo.model import difference
-from octavo.model.difference import words_of
 from octavo.model.files import revision_diff
 from octavo.model.files.revision_diff import (
     ChangedHunk,

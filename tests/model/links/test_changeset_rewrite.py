@@ -3,14 +3,15 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from octavo_rules.content import note_text
+from octavo_rules.identity import Digest, FileId, MutationId
+from octavo_rules.refusal import DomainError
 
 from octavo.model.files.changeset import ChangeOperation, Changeset, RestoreFile, UpdateFile
 from octavo.model.files.confinement import Confinement
-from octavo.model.files.content import note_text
-from octavo.model.identity import Digest, FileId, MutationId
 from octavo.model.links import links_of, paths_by_key, resolve
 from octavo.model.links.link_rewrite import relinked, relinked_within
-from octavo.model.refusal import DomainError, OutsideFolder
+from octavo.model.refusal import OutsideFolder
 from tests.fakes.planned_workspace import AUTHOR, PlannedWorkspace
 
 

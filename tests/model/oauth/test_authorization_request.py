@@ -5,8 +5,8 @@ from urllib.parse import parse_qs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.scopes import READ, WRITE, Scope
 
-from octavo.model.accounts.access_limits import READ, WRITE, Scope
 from octavo.model.oauth.authorization_request import (
     AuthorizationRequest,
     check_resource,

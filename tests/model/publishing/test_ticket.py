@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import WorkspaceId
 
-from octavo.model.identity import WorkspaceId
 from octavo.model.publishing.link import LinkTarget, PublicationId, PublishedLink
 from octavo.model.publishing.ticket import read_ticket, sign_ticket, verify_ticket
 

@@ -5,8 +5,8 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 
-from octavo.model.identity import FileId, RevisionId, WorkspaceId
 from octavo.model.search import (
     Candidate,
     InvalidQuery,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import trio
+from octavo_rules.identity import Digest
 
-from octavo.model.identity import Digest
 from octavo.store.blobs import BlobKey, BlobMissing, BlobStore, blob_key
 from octavo.store.blobs.blob_store import CHUNK
 

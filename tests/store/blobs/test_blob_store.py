@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import Digest
 
-from octavo.model.identity import Digest
 from octavo.store.blobs import blob_key
 from octavo.store.blobs.blob_store import digest_of_key, path_of_key
 

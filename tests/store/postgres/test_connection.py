@@ -8,10 +8,10 @@ import asyncpg  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.model.accounts.administration import DecisionsChange
 from octavo.model.accounts.refusal import LastAdministrator
-from octavo.model.identity import AccountId, WorkspaceId
 from octavo.model.workspace import LastOwner
 from octavo.store import Script, StoreUnavailable, StoreUnusable
 from octavo.store.postgres import PostgresStore, open_postgres, store

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
+from octavo_rules.identity import AccountId
 
 from octavo.model.accounts.audit import Actor, AuditEntry, AuditId, AuditKind
-from octavo.model.identity import AccountId
 from octavo.store import Store
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import audit

@@ -10,23 +10,9 @@ import pytest
 import trio
 from hypothesis import given
 from hypothesis import strategies as st
-
-from octavo.actors.jobs.indexing import index_some
-from octavo.model.files.changeset import (
-    ChangeOperation,
-    Changeset,
-    CreateFile,
-    DeleteFile,
-    PurgeFile,
-    UpdateFile,
-    fingerprint,
-)
-from octavo.model.files.content import note_text
-from octavo.model.files.plan import Plan, plan
-from octavo.model.files.receipt import Receipt
-from octavo.model.files.revision import Revision
-from octavo.model.files.tree import Tree
-from octavo.model.identity import (
+from octavo_rules.changes import PurgeFile
+from octavo_rules.content import note_text
+from octavo_rules.identity import (
     START,
     Cursor,
     FileId,
@@ -35,6 +21,20 @@ from octavo.model.identity import (
     RevisionId,
     WorkspaceId,
 )
+
+from octavo.actors.jobs.indexing import index_some
+from octavo.model.files.changeset import (
+    ChangeOperation,
+    Changeset,
+    CreateFile,
+    DeleteFile,
+    UpdateFile,
+    fingerprint,
+)
+from octavo.model.files.plan import Plan, plan
+from octavo.model.files.receipt import Receipt
+from octavo.model.files.revision import Revision
+from octavo.model.files.tree import Tree
 from octavo.model.refusal import TooManyFiles
 from octavo.store import Row, Script, Store, StoreUnavailable, Transaction, Value
 from octavo.store.compression import compressed

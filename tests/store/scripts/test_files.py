@@ -4,11 +4,11 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
+from octavo_rules.identity import WorkspaceId
 
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision
-from octavo.model.identity import WorkspaceId
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import files
 from octavo.store.scripts.files import newest_above

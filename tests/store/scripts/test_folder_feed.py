@@ -4,12 +4,13 @@ import random
 from collections.abc import AsyncIterator
 
 import pytest
+from octavo_rules.identity import START, AccountId, FileId, Position, RevisionId, WorkspaceId
+from octavo_rules.scopes import READ
 
 from octavo.documents import merged
-from octavo.model.accounts.access_limits import READ, AccessLimits, parse_scopes
+from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
 from octavo.model.accounts.api_key import ApiKey, KeyId
 from octavo.model.files.confinement import Confinement
-from octavo.model.identity import START, AccountId, FileId, Position, RevisionId, WorkspaceId
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import api_keys, files, folder_feed
 from octavo.store.scripts.feed import FeedSlice, Since, live_at

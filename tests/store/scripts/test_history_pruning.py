@@ -7,29 +7,28 @@ from itertools import count
 
 import pytest
 import trio
+from octavo_rules.changes import PurgeFile
+from octavo_rules.content import note_text
+from octavo_rules.documents.document import ChangedDocument, TextDocument, initial
+from octavo_rules.identity import START, Epoch, FileId, MutationId, Position, RevisionId
 from trio.testing import MockClock
 
 from octavo.actors.jobs.indexing import index_some
 from octavo.actors.jobs.retention import PERIOD_SECONDS, RetentionJob
 from octavo.documents import merged
-from octavo.model.documents.document import ChangedDocument, TextDocument
-from octavo.model.documents.initial_document import initial
 from octavo.model.documents.update_log import packed
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
     CreateFile,
     DeleteFile,
-    PurgeFile,
     UpdateFile,
     fingerprint,
 )
-from octavo.model.files.content import note_text
 from octavo.model.files.plan import plan
 from octavo.model.files.retention import DAY, HOUR, Retention
 from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
-from octavo.model.identity import START, Epoch, FileId, MutationId, Position, RevisionId
 from octavo.store import Store
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import history_pruning

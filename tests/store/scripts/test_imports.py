@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 
 import pytest
+from octavo_rules.identity import AccountId, Digest
 
-from octavo.model.identity import AccountId, Digest
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, blob_key
 from octavo.store.blobs.blob_store import digest_of_key

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 import trio
+from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.jobs.indexing import index_some
-from octavo.model.identity import WorkspaceId
 from octavo.store import Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts.fulltext_index import (

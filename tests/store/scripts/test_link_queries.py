@@ -7,10 +7,10 @@ from contextlib import AbstractAsyncContextManager
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.actors.jobs.indexing import read_links
 from octavo.model.files.confinement import Confinement
-from octavo.model.identity import FileId, WorkspaceId
 from octavo.model.links import links_of, paths_by_key, resolve
 from octavo.store import Script, Store, TextDamaged, Transaction
 from octavo.store.compression import decompressed

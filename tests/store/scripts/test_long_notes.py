@@ -7,8 +7,8 @@ from sqlite3 import Connection
 from typing import Any
 
 import pytest
+from octavo_rules.identity import WorkspaceId
 
-from octavo.model.identity import WorkspaceId
 from octavo.model.search import parse_query
 from octavo.model.search.portions import PORTION
 from octavo.store import Script, Transaction, Value

@@ -5,24 +5,9 @@ from collections.abc import AsyncIterator
 from itertools import count
 
 import pytest
-
-from octavo.documents import merged
-from octavo.model.files.changeset import (
-    ChangeOperation,
-    Changeset,
-    CreateFile,
-    DeleteFile,
-    PurgeFile,
-    RestoreFile,
-    UpdateFile,
-    fingerprint,
-)
-from octavo.model.files.confinement import Confinement
-from octavo.model.files.content import NoteText, note_text
-from octavo.model.files.plan import Plan, plan
-from octavo.model.files.retention import Retention
-from octavo.model.files.tree import Tree
-from octavo.model.identity import (
+from octavo_rules.changes import PurgeFile
+from octavo_rules.content import NoteText, note_text
+from octavo_rules.identity import (
     NO_MARK,
     START,
     Cursor,
@@ -32,6 +17,21 @@ from octavo.model.identity import (
     RevisionId,
     WorkspaceId,
 )
+
+from octavo.documents import merged
+from octavo.model.files.changeset import (
+    ChangeOperation,
+    Changeset,
+    CreateFile,
+    DeleteFile,
+    RestoreFile,
+    UpdateFile,
+    fingerprint,
+)
+from octavo.model.files.confinement import Confinement
+from octavo.model.files.plan import Plan, plan
+from octavo.model.files.retention import Retention
+from octavo.model.files.tree import Tree
 from octavo.store import Script, Store, Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.scripts import expiry

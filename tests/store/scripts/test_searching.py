@@ -6,9 +6,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from octavo_rules.identity import AccountId, FileId, WorkspaceId
 
 from octavo.model.files.confinement import Confinement
-from octavo.model.identity import AccountId, FileId, WorkspaceId
 from octavo.model.search import MAX_TOKENS, HeadFilter, parse_query
 from octavo.model.search.portions import PORTION
 from octavo.store import TextDamaged, Transaction

@@ -5,20 +5,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
-
-from octavo.model.files.changeset import (
-    AttachImage,
-    ChangeOperation,
-    Changeset,
-    DeleteFile,
-    PurgeFile,
-    fingerprint,
-)
-from octavo.model.files.image import ObjectId, UploadedImage
-from octavo.model.files.plan import plan
-from octavo.model.files.revision import Revision
-from octavo.model.files.tree import Tree
-from octavo.model.identity import (
+from octavo_rules.changes import PurgeFile
+from octavo_rules.identity import (
     START,
     AccountId,
     Digest,
@@ -27,6 +15,18 @@ from octavo.model.identity import (
     Position,
     WorkspaceId,
 )
+
+from octavo.model.files.changeset import (
+    AttachImage,
+    ChangeOperation,
+    Changeset,
+    DeleteFile,
+    fingerprint,
+)
+from octavo.model.files.image import ObjectId, UploadedImage
+from octavo.model.files.plan import plan
+from octavo.model.files.revision import Revision
+from octavo.model.files.tree import Tree
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, blob_key
 from octavo.store.postgres import open_postgres

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
+from octavo_rules.identity import Digest
 
 from octavo.model.files.image import ObjectId, UploadedImage
-from octavo.model.identity import Digest
 from octavo.model.usage import NOTHING, Amount, DownloadLimits, Month
 from octavo.store import Store
 from octavo.store.blobs import blob_key

@@ -9,11 +9,11 @@ import pytest
 import trio
 from hypothesis import given
 from hypothesis import strategies as st
+from octavo_rules.identity import WorkspaceId
 from outcome import Error, Value
 from trio.testing import MockClock
 
 from octavo.actors.jobs.sweeping import SweepingJob
-from octavo.model.identity import WorkspaceId
 from octavo.model.search import parse_query
 from octavo.search.note_search import NoteSearch, Where
 from octavo.search.searched_texts import SearchedTexts

@@ -2,6 +2,7 @@
 
 from urllib.parse import quote
 
+from octavo_rules.identity import RevisionId
 from quart import Response
 
 from octavo.http.api.file_schemas import FileChangeSchema
@@ -25,7 +26,6 @@ from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import LIST, path_of, workspace_of
 from octavo.model.etag import entity_tag
 from octavo.model.files.naming import written_path
-from octavo.model.identity import RevisionId
 from octavo.publishing.composition import name_of
 
 _NOTE = f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>"

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from octavo_rules.merge import merge, shared
+
 from octavo.http.api.file_schemas import WorkspaceFile
 from octavo.http.api.history import DiffHunkSchema, DiffLineSchema
 from octavo.model.files.conflict_view import ConflictView, conflict_views
 from octavo.model.files.revision_diff import ChangedLine, ChangedPiece, ended_alike, words
-from octavo.model.merge import merge, shared
 
 _LONGEST_SHOWN = 160
 """Characters of unchanged text that are shown around a change."""

@@ -7,6 +7,7 @@ from sys import getsizeof
 from typing import NamedTuple
 from urllib.parse import quote
 
+from octavo_rules.identity import RevisionId
 from quart import Response
 
 from octavo.http.api.file_schemas import (
@@ -46,7 +47,6 @@ from octavo.http.pages.workspaces import LIST, path_of
 from octavo.model.etag import entity_tag
 from octavo.model.files.naming import written_path
 from octavo.model.files.path import NOTE_SUFFIX, check_path
-from octavo.model.identity import RevisionId
 from octavo.publishing.composition import name_of
 from octavo.publishing.member_notes import NoteBody
 from octavo.store.fair_turns import FairThreads

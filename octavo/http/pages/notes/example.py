@@ -4,6 +4,7 @@ from functools import cache
 from hashlib import sha256
 from uuid import UUID
 
+from octavo_rules.identity import RANDOM_BYTES, uuid7
 from quart import Response
 
 from octavo.http.api.file_schemas import ChangesetResultSchema
@@ -12,7 +13,6 @@ from octavo.http.pages.notes.frame import NotePages, writable
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.workspaces import LIST, path_of
-from octavo.model.identity import RANDOM_BYTES, uuid7
 from octavo.templates import FOLDER
 
 _NOTES = FOLDER / "notes" / "example"

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from octavo_rules.identity import RANDOM_BYTES, FileId, WorkspaceId, uuid7
 from quart import Response
 
 from octavo.accounts.ports import Clock, NewEntropy, milliseconds
@@ -18,7 +19,6 @@ from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble
 from octavo.http.pages.workspaces import LIST, path_of, workspace_of
 from octavo.model.files.path import Kind
-from octavo.model.identity import RANDOM_BYTES, FileId, WorkspaceId, uuid7
 from octavo.model.refusal import FilePurged
 from octavo.model.workspace import grants
 from octavo.publishing.composition import name_of

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from octavo_rules.identity import RevisionId
 from quart import Response
 
 from octavo.http.api.file_schemas import WorkspaceFile
@@ -33,7 +34,6 @@ from octavo.http.pages.trouble import trouble_of
 from octavo.http.pages.workspaces import path_of, workspace_of
 from octavo.model.etag import entity_tag
 from octavo.model.files.revision_diff import ChangedPiece
-from octavo.model.identity import RevisionId
 from octavo.publishing.composition import name_of
 
 VIEWS: Mapping[str, str] = {"words": "By words", "lines": "By lines", "sides": "Side by side"}

@@ -1,5 +1,6 @@
 """Move and rename a note or an image, with the links that lead to it."""
 
+from octavo_rules.identity import RevisionId
 from quart import Response
 
 from octavo.http.api.file_schemas import FileChangeSchema
@@ -20,7 +21,6 @@ from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import path_of
 from octavo.model.etag import entity_tag
 from octavo.model.files.naming import written_path
-from octavo.model.identity import RevisionId
 from octavo.publishing.composition import name_of
 
 _RULE = f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>/move"

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
 
+from octavo_rules.identity import Position
 from quart import Response
 
 from octavo.http.api.restorations import (
@@ -21,7 +22,6 @@ from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import LIST, path_of
 from octavo.model.files.restoration import RestorationSpan, undoes
-from octavo.model.identity import Position
 
 REFRESH_SECONDS = 3
 """Seconds after which the page of a restoration that runs is loaded again."""

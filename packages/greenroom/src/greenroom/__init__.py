@@ -4,9 +4,7 @@ The testing kit is `greenroom.testing`.
 """
 
 from greenroom.actor import Actor, ActorContext
-from greenroom.backoff import Backoff
 from greenroom.branch import Branch
-from greenroom.child import WorkerContext
 from greenroom.directory import Directory
 from greenroom.envelope import Envelope, EnvelopeState
 from greenroom.errors import (
@@ -29,13 +27,13 @@ from greenroom.errors import (
     unwrap,
 )
 from greenroom.mailbox import Mailbox
-from greenroom.message import UNANSWERED, Message, Reply
+from greenroom.message import UNANSWERED, Message, MessageFor, Reply
 from greenroom.monitor import Down, Monitor, StopReason
 from greenroom.quarantine import QuarantineRule
 from greenroom.ref import ActorRef
-from greenroom.restart import Intensity, Restart, Strategy
+from greenroom.restart import Backoff, Intensity, Restart, Strategy
 from greenroom.runtime import Faults, Observer, Runtime
-from greenroom.specs import ActorSpec, DirectorySpec, SupervisorSpec, WorkerSpec
+from greenroom.specs import ActorSpec, DirectorySpec, SupervisorSpec, WorkerContext, WorkerSpec
 from greenroom.statistics import DirectoryStatistics, HistogramSnapshot, MailboxStatistics
 from greenroom.supervisor import Supervisor
 from greenroom.timers import Timer
@@ -72,6 +70,7 @@ __all__ = [
     "MailboxFull",
     "MailboxStatistics",
     "Message",
+    "MessageFor",
     "MessageTypeError",
     "Monitor",
     "NotExecuted",

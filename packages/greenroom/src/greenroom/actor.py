@@ -8,24 +8,86 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, TypeVarTuple
+from typing import Any, ClassVar, Generic, TypeVar, TypeVarTuple
 
 import trio
 
+from greenroom.cell import Cell
 from greenroom.envelope import Envelope
-from greenroom.message import UNANSWERED, Message, Reply
+from greenroom.errors import is_crash, unwrap
+from greenroom.message import UNANSWERED, Message, MessageTypes, Reply
 from greenroom.monitor import Down, StopReason, Watchers
 from greenroom.options import require_seconds
-from greenroom.owned_tasks import OwnedTasks
+from greenroom.ref import ActorRef
 from greenroom.timers import Timer, Timers
+from greenroom.waiting import leave_actor
 
-if TYPE_CHECKING:
-    from greenroom.cell import Cell
-    from greenroom.message_types import MessageTypes
-    from greenroom.ref import ActorRef
+
+class OwnedTasks:
+    """Starts tasks for one incarnation, reports the crash of one, and ends them all.
+
+    They run in the nursery in which the actor's own task runs, each in a cancel scope. A nursery
+    for each incarnation would cost every activation a third of its time, with or without tasks.
+
+    Attributes:
+        error: what the first task that crashed raised; the incarnation is then being cancelled.
+    """
+
+    __slots__ = ("_changed", "_incarnation", "_nursery", "_path", "_scopes", "error")
+
+    def __init__(self, nursery: trio.Nursery, incarnation: trio.CancelScope, path: str) -> None:
+        """Start tasks in ``nursery``; a crash of one cancels ``incarnation``."""
+        self._nursery = nursery
+        self._incarnation = incarnation
+        self._path = path
+        self._scopes: dict[trio.CancelScope, None] = {}
+        self._changed = trio.Event()
+        self.error: BaseException | None = None
+
+    def start(
+        self, function: Callable[[*Ts], Awaitable[object]], *arguments: *Ts, name: object
+    ) -> trio.CancelScope:
+        """Start a task; see `ActorContext.start_task`."""
+        scope = trio.CancelScope()
+        label = getattr(function, "__name__", "task") if name is None else name
+        self._nursery.start_soon(
+            self._run, scope, function, arguments, name=f"{self._path} {label}"
+        )
+        self._scopes[scope] = None
+        return scope
+
+    async def _run(
+        self,
+        scope: trio.CancelScope,
+        function: Callable[[*Ts], Awaitable[object]],
+        arguments: tuple[*Ts],
+    ) -> None:
+        leave_actor()
+        try:
+            with scope:
+                await function(*arguments)
+        except BaseException as error:
+            if not is_crash(error):
+                raise
+            if self.error is None:
+                self.error = unwrap(error)
+            self._incarnation.cancel(reason=f"a task of {self._path} crashed")
+        finally:
+            del self._scopes[scope]
+            self._changed.set()
+
+    async def end(self, reason: str) -> None:
+        """Cancel all tasks and wait until they have ended."""
+        for scope in self._scopes:
+            scope.cancel(reason=reason)
+        # As at the end of a nursery, there is no deadline: a cancelled task decides when it ends.
+        with trio.CancelScope(shield=True):
+            while self._scopes:
+                self._changed = trio.Event()
+                await self._changed.wait()
+
 
 M = TypeVar("M")
-A = TypeVar("A", bound="Actor[Any]")
 Ts = TypeVarTuple("Ts")
 
 
@@ -36,12 +98,19 @@ class Actor(Generic[M]):
     `started` is called, and not yet in ``__init__``.
 
     ``M`` is checked at run time too: sending a message of another class raises `MessageTypeError`.
-    A derived class may handle further messages that name it as their receiver. ``Actor[Any]``
-    turns the check off.
+    ``Actor[Any]`` turns the check off.
     """
 
     context: ActorContext
     _message_types: ClassVar[MessageTypes | None] = None
+
+    @classmethod
+    def message_types(cls) -> MessageTypes:
+        """Return the messages that this class handles, read from its bases at the first call."""
+        found = cls.__dict__.get("_message_types")
+        if not isinstance(found, MessageTypes):
+            found = cls._message_types = MessageTypes(cls, Actor)
+        return found
 
     async def started(self) -> None:
         """Load state before the first message; raising is a crash.
@@ -123,10 +192,8 @@ class ActorContext:
         """The actor's path in the tree, such as ``"root/storage"``."""
         return self._cell.path
 
-    def ref(self, actor: A) -> ActorRef[A]:
+    def ref(self, actor: Actor[M]) -> ActorRef[M]:
         """Return a reference to this actor, to pass to others: ``self.context.ref(self)``."""
-        from greenroom.ref import ActorRef  # noqa: PLC0415 - that module needs this one
-
         return ActorRef(self._cell)
 
     def start_task(
@@ -164,7 +231,7 @@ class ActorContext:
             self.tasks = OwnedTasks(self._cell.nursery, self.scope, self.path)
         return self.tasks.start(function, *arguments, name=name)
 
-    def schedule_once(self, delay: float, message: Message[Any, None]) -> Timer:
+    def schedule_once(self, delay: float, message: Message[None]) -> Timer:
         """Send ``message`` to this actor in ``delay`` seconds.
 
         It is added at the end of the mailbox. The timer is cancelled when this incarnation ends;
@@ -178,7 +245,7 @@ class ActorContext:
         return self._schedule(message, delay, None)
 
     def schedule_every(
-        self, period: float, message: Message[Any, None], *, delay: float | None = None
+        self, period: float, message: Message[None], *, delay: float | None = None
     ) -> Timer:
         """Send ``message`` to this actor every ``period`` seconds, first after ``delay``.
 
@@ -192,7 +259,7 @@ class ActorContext:
         require_seconds("a timer's period", period)
         return self._schedule(message, period if delay is None else delay, period)
 
-    def _schedule(self, message: Message[Any, None], delay: float, period: float | None) -> Timer:
+    def _schedule(self, message: Message[None], delay: float, period: float | None) -> Timer:
         self._require_alive()
         self._cell.require_accepted(message)
         if self.timers is None:
@@ -207,7 +274,7 @@ class ActorContext:
                 f"this incarnation of {self.path} has ended; its context can't be used any more"
             )
 
-    def monitor(self, ref: ActorRef[Any], notice: Callable[[Down], Message[Any, None]]) -> None:
+    def monitor(self, ref: ActorRef[Any], notice: Callable[[Down], Message[None]]) -> None:
         """Send ``notice(down)`` to this actor whenever the actor of ``ref`` goes down.
 
         Ends with this incarnation, or after the final notice. Notices may exceed the capacity of
@@ -239,22 +306,6 @@ class ActorContext:
         """
         self._require_alive()
         self._cell.finish()
-
-    async def end_tasks(self) -> BaseException | None:
-        """Cancel the actor's tasks and wait for their end; return the error of a crashed one."""
-        self._stopping = True
-        if self.tasks is None:
-            return None
-        await self.tasks.end(f"{self.path} has handled its last message")
-        return self.tasks.error
-
-    def close(self) -> None:
-        """Drop timers and watches; called by the core when the incarnation ends."""
-        self._ended = True
-        self.timers = None
-        for watchers, callback in self._watched or ():
-            watchers.remove(callback)
-        self._watched = None
 
     async def fault_point(self, name: str) -> None:
         """Pass a named point at which a test may inject a fault.

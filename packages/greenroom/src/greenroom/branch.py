@@ -16,7 +16,7 @@ from greenroom.ref import ActorRef
 from greenroom.specs import ActorSpec, DirectorySpec, SupervisorSpec, WorkerSpec
 from greenroom.supervision import Supervision
 
-A = TypeVar("A", bound=Actor[Any])
+M = TypeVar("M")
 K = TypeVar("K", bound=Hashable)
 
 _Spec = ActorSpec[Any] | DirectorySpec[Any, Any] | SupervisorSpec | WorkerSpec
@@ -39,9 +39,9 @@ class Branch:
         return self._supervision.path
 
     @overload
-    def add(self, spec: ActorSpec[A]) -> ActorRef[A]: ...
+    def add(self, spec: ActorSpec[M]) -> ActorRef[M]: ...
     @overload
-    def add(self, spec: DirectorySpec[K, A]) -> Directory[K, A]: ...
+    def add(self, spec: DirectorySpec[K, M]) -> Directory[K, M]: ...
     @overload
     def add(self, spec: SupervisorSpec) -> Branch: ...
     @overload
@@ -63,9 +63,9 @@ class Branch:
         return self._adopt(spec)[1]
 
     @overload
-    async def start_child(self, spec: ActorSpec[A]) -> ActorRef[A]: ...
+    async def start_child(self, spec: ActorSpec[M]) -> ActorRef[M]: ...
     @overload
-    async def start_child(self, spec: DirectorySpec[K, A]) -> Directory[K, A]: ...
+    async def start_child(self, spec: DirectorySpec[K, M]) -> Directory[K, M]: ...
     @overload
     async def start_child(self, spec: SupervisorSpec) -> Branch: ...
     @overload
@@ -106,7 +106,7 @@ class Branch:
         """
         return Monitor(self._supervision.child(name).watchers)
 
-    def find(self, path: str, actor_class: type[A]) -> ActorRef[A]:
+    def find(self, path: str, actor_class: type[Actor[M]]) -> ActorRef[M]:
         """Return a reference to the actor at ``path``, such as ``"root/a/b"``.
 
         The path is written as `ActorRef.path` gives it: absolute, and with the text of the key for

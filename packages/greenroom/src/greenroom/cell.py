@@ -14,24 +14,13 @@ from typing import Any, Literal
 
 import trio
 
-from greenroom.actor import Actor, ActorContext
 from greenroom.envelope import Envelope, EnvelopeState
-from greenroom.errors import (
-    MessageTypeError,
-    NotExecuted,
-    StartTimeout,
-    is_crash,
-    stopped,
-    unwrap,
-)
-from greenroom.factories import require_actor
+from greenroom.errors import MessageTypeError, NotExecuted, is_crash, stopped, unwrap
 from greenroom.mailbox import Mailbox, ParkObserver
-from greenroom.message import UNANSWERED, Reply
-from greenroom.message_types import MessageTypes
+from greenroom.message import UNANSWERED, MessageTypes, Reply
 from greenroom.monitor import Down, StopReason, Watchers
 from greenroom.options import ActorOptions
 from greenroom.runtime import Runtime
-from greenroom.serving import Serving
 from greenroom.statistics import ActorStatistics, MailboxStatistics
 from greenroom.waiting import Waiter
 
@@ -67,7 +56,6 @@ class Cell(Waiter):
     """
 
     __slots__ = (
-        "_factory",
         "_mode",
         "_name",
         "_parent",
@@ -76,6 +64,7 @@ class Cell(Waiter):
         "answer",
         "answered",
         "batch",
+        "factory",
         "last_error",
         "mailbox",
         "message_types",
@@ -90,7 +79,7 @@ class Cell(Waiter):
         self,
         parent: str,
         name: object,
-        factory: Callable[[], Actor[Any]],
+        factory: Callable[[], object],
         options: ActorOptions,
         runtime: Runtime,
         statistics: ActorStatistics,
@@ -101,7 +90,7 @@ class Cell(Waiter):
         super().__init__()
         self._parent = parent
         self._name = name
-        self._factory = factory
+        self.factory = factory
         self.options = options
         self.runtime = runtime
         self.statistics = statistics
@@ -251,86 +240,33 @@ class Cell(Waiter):
 
     # One incarnation
 
-    async def run(self, ready: Callable[[], None]) -> None:
-        """Run one incarnation, from a new actor object to its end.
-
-        Returns when the actor was retired, drained or finished; raises the error of a crash,
-        unwrapped if its group contains no other. If cancelled, the message being handled fails
-        with `OutcomeUnknown`. However it ends, the messages not taken are back in the mailbox.
-
-        Raises:
-            InvalidActor: the factory returned no usable actor.
-        """
+    def begin(self) -> None:
+        """Handle that an incarnation starts."""
         self.enter()
         self.mailbox.now = trio.lowlevel.current_clock().current_time
         self.mailbox.lends = True
         self.served = False
         self.last_error = None
         self.state = "starting"
-        try:
-            await self._live(ready)
-        except BaseException as error:
-            if not is_crash(error):
-                self._reason = "cancelled"
-                raise
-            self._reason = "crashed"
-            self.last_error = single = unwrap(error)
-            try:
-                raise single from single.__cause__
-            finally:
-                del single
-        finally:
-            self._mode = _Mode.SERVE
-            self.mailbox.now = trio.current_time
-            self.batch = ()
-            self.state = "down"
-            self.leave()
 
-    async def _live(self, ready: Callable[[], None]) -> None:
-        actor = require_actor(self._factory(), self.path)
-        self._learn_message_types(MessageTypes.of(type(actor)))
-        context = actor.context = ActorContext(self)
-        serving = Serving(self, actor, context)
-        try:
-            try:
-                # From `Actor.started` to the last message; no function of its own, since each
-                # message passes all of them again.
-                try:
-                    with context.scope:
-                        await self._start(actor, context)
-                        self.state = "running"
-                        if type(actor).answer is not Actor.answer:
-                            self.answer = actor.answer
-                        ready()
-                        await serving.run()
-                except BaseException as error:
-                    await self._end_tasks(context, error)
-                    raise
-                await self._end_tasks(context, None)
-            except BaseException as error:
-                if self.state == "running":
-                    await self._stop(actor, "crashed" if is_crash(error) else "cancelled", error)
-                raise
-            await self._stop(actor, self._reason, None)
-        finally:
-            context.close()
+    def fail(self, error: BaseException) -> BaseException | None:
+        """Note why an incarnation ends; return the error of a crash, None for a cancellation."""
+        if not is_crash(error):
+            self._reason = "cancelled"
+            return None
+        self._reason = "crashed"
+        self.last_error = unwrap(error)
+        return self.last_error
 
-    async def _end_tasks(self, context: ActorContext, error: BaseException | None) -> None:
-        """End the tasks of an actor that has handled its last message; raise what they raised."""
-        self.answer = None
-        task_error = await context.end_tasks()
-        if task_error is None:
-            return
-        try:
-            if error is None:
-                raise task_error
-            if is_crash(error):
-                group = "the actor crashed, and one of its tasks did"
-                raise BaseExceptionGroup(group, [unwrap(error), task_error]) from None
-        finally:
-            del task_error, error
+    def end(self) -> None:
+        """Handle that an incarnation has ended."""
+        self._mode = _Mode.SERVE
+        self.mailbox.now = trio.current_time
+        self.batch = ()
+        self.state = "down"
+        self.leave()
 
-    def _learn_message_types(self, types: MessageTypes) -> None:
+    def learn_message_types(self, types: MessageTypes) -> None:
         """Note what the actor accepts; refuse what was sent while that was not known."""
         if self.message_types is types:
             return
@@ -343,28 +279,3 @@ class Cell(Waiter):
                     observer = self.runtime.observer
                     self.runtime.notify(observer.tell_refused, self.path, envelope.message, error)
                 self.mailbox.refuse(envelope, error)
-
-    async def _start(self, actor: Actor[Any], context: ActorContext) -> None:
-        await context.fault_point("actor.starting")
-        if type(actor).started is Actor.started:
-            return
-        limit = self.options.start_timeout
-        with trio.move_on_after(limit) as scope:
-            await actor.started()
-        if scope.cancelled_caught:
-            raise StartTimeout(f"{self} did not start within {limit:g} s")
-
-    async def _stop(
-        self, actor: Actor[Any], reason: StopReason, error: BaseException | None
-    ) -> None:
-        self.state = "stopping"
-        if type(actor).stopping is Actor.stopping:
-            return
-        with trio.move_on_after(self.options.stopping_timeout, shield=True):
-            try:
-                await actor.stopping(reason)
-            except BaseException as second:
-                if error is not None and is_crash(error) and is_crash(second):
-                    group = "the handler crashed, and then stopping did"
-                    raise BaseExceptionGroup(group, [unwrap(error), second]) from None
-                raise

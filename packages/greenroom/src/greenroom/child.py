@@ -8,16 +8,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-import trio
-
-from greenroom.backoff import Backoff
 from greenroom.cell import Cell
 from greenroom.errors import NotExecuted
-from greenroom.message_types import MessageTypes
+from greenroom.factories import message_types_of
 from greenroom.monitor import Down, StopReason, Watchers
-from greenroom.restart import Restart
+from greenroom.restart import Backoff, Restart
 from greenroom.runtime import Runtime
-from greenroom.specs import ActorSpec, SupervisorSpec, WorkerSpec
+from greenroom.serving import run_incarnation
+from greenroom.specs import ActorSpec, SupervisorSpec, WorkerContext, WorkerSpec
 from greenroom.statistics import ActorStatistics
 from greenroom.tree import TreeNode
 from greenroom.waiting import Group
@@ -126,7 +124,7 @@ class ActorChild(Child):
         # The cell applies the start timeout itself.
         rules = ChildRules(spec.restart, spec.backoff, math.inf, spec.drain_timeout)
         super().__init__(spec.name, rules)
-        types = MessageTypes.of_factory(spec.factory)
+        types = message_types_of(spec.factory)
         self.cell = Cell(parent, spec.name, spec.factory, spec, runtime, ActorStatistics(), types)
 
     @property
@@ -141,7 +139,7 @@ class ActorChild(Child):
 
     async def run_once(self, ready: Callable[[], None]) -> None:
         """Run one incarnation of the actor."""
-        await self.cell.run(ready)
+        await run_incarnation(self.cell, ready)
 
     def open(self) -> None:
         """Accept messages."""
@@ -221,28 +219,6 @@ class WatchedChild(Child):
     def close(self, refusal: Callable[[], NotExecuted] | None = None) -> None:
         """Notify the watchers."""
         self._watchers.notify(Down(self._path, self.reason, self.error, final=True))
-
-
-class WorkerContext:
-    """The argument of a worker: it reports readiness and receives the request to stop.
-
-    It can be passed as the ``task_status`` of a function written for ``nursery.start``.
-
-    Attributes:
-        path: the worker's path in the tree.
-        stopping: set when the worker should finish its current work. It is cancelled
-            ``drain_timeout`` seconds later.
-    """
-
-    def __init__(self, path: str, ready: Callable[[], None]) -> None:
-        """Serve one incarnation."""
-        self.path = path
-        self.stopping = trio.Event()
-        self._ready = ready
-
-    def started(self, value: object = None) -> None:
-        """Report readiness: the supervisor starts the next child."""
-        self._ready()
 
 
 class WorkerChild(WatchedChild):

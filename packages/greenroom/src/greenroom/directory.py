@@ -6,21 +6,21 @@ import math
 from collections.abc import Coroutine, Hashable
 from typing import Any, Generic, TypeVar
 
-from greenroom.actor import Actor
 from greenroom.cell import Cell
 from greenroom.directory_child import DirectoryChild
-from greenroom.message import Message
+from greenroom.message import MessageFor
 from greenroom.monitor import Watchers
 from greenroom.ref import ActorRef
 from greenroom.statistics import DirectoryStatistics
 
 K = TypeVar("K", bound=Hashable)
-A = TypeVar("A", bound=Actor[Any])
+M = TypeVar("M")
+M_contra = TypeVar("M_contra", contravariant=True)
 Result = TypeVar("Result")
 Default = TypeVar("Default")
 
 
-class KeyRef(ActorRef[A]):
+class KeyRef(ActorRef[M_contra]):
     """A reference to the actor of one key; each message activates it if need be."""
 
     __slots__ = ("_directory", "_key")
@@ -44,7 +44,7 @@ class KeyRef(ActorRef[A]):
         return self._directory.cell(self._key).watchers
 
 
-class Directory(Generic[K, A]):
+class Directory(Generic[K, M_contra]):
     """Virtual actors of one kind, by key; created by ``supervisor.add(DirectorySpec(...))``."""
 
     def __init__(self, child: DirectoryChild) -> None:
@@ -60,15 +60,15 @@ class Directory(Generic[K, A]):
         """The directory's path in the tree."""
         return self._child.path
 
-    def ref(self, key: K) -> ActorRef[A]:
+    def ref(self, key: K) -> ActorRef[M_contra]:
         """Return a reference to the actor of ``key`` without activating it."""
         return KeyRef(self._child, key)
 
     # Not an async function: that saves every ask one coroutine.
     def ask(
-        self,
+        self: Directory[K, M],
         key: K,
-        message: Message[A, Result],
+        message: MessageFor[M, Result],
         *,
         timeout: float = math.inf,
         admission: float | None = None,
@@ -80,10 +80,12 @@ class Directory(Generic[K, A]):
         Raises:
             ActorQuarantined: the key crashed too often; the message was not executed.
         """
-        ref: KeyRef[A] = KeyRef(self._child, key)
+        ref: KeyRef[M] = KeyRef(self._child, key)
         return ref.ask(message, timeout=timeout, admission=admission)
 
-    def answer(self, key: K, message: Message[A, Result], default: Default) -> Result | Default:
+    def answer(
+        self: Directory[K, M], key: K, message: MessageFor[M, Result], default: Default
+    ) -> Result | Default:
         """Return the answer that the actor of ``key`` has at once, or ``default``.
 
         An actor that is awake and waits for messages answers if its `Actor.answer` does. In every
@@ -94,12 +96,17 @@ class Directory(Generic[K, A]):
         return answer
 
     async def tell(
-        self, key: K, message: Message[A, None], *, admission: float | None = None
+        self: Directory[K, M],
+        key: K,
+        message: MessageFor[M, None],
+        *,
+        admission: float | None = None,
     ) -> None:
         """Tell the actor of ``key``; see `ActorRef.tell`."""
-        await KeyRef(self._child, key).tell(message, admission=admission)
+        ref: KeyRef[M] = KeyRef(self._child, key)
+        await ref.tell(message, admission=admission)
 
-    def tell_nowait(self, key: K, message: Message[A, None]) -> None:
+    def tell_nowait(self: Directory[K, M], key: K, message: MessageFor[M, None]) -> None:
         """Do the same as `tell` without waiting: a full mailbox raises `MailboxFull`."""
         self.ref(key).tell_nowait(message)
 

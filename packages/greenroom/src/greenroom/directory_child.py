@@ -20,7 +20,6 @@ from typing import Any, Literal
 import trio
 
 from greenroom.activation_limit import ActivationLimit
-from greenroom.backoff import Backoff
 from greenroom.child import ChildRules, WatchedChild
 from greenroom.errors import (
     ActorNotFound,
@@ -31,10 +30,12 @@ from greenroom.errors import (
     stopped,
     unwrap,
 )
+from greenroom.factories import message_types_of
 from greenroom.message import UNANSWERED
-from greenroom.message_types import MessageTypes
 from greenroom.quarantine import CrashRecord
+from greenroom.restart import Backoff
 from greenroom.runtime import Runtime
+from greenroom.serving import run_incarnation
 from greenroom.specs import DirectorySpec
 from greenroom.statistics import ActorStatistics, DirectoryStatistics
 from greenroom.tree import TreeNode
@@ -66,7 +67,7 @@ class DirectoryChild(WatchedChild):
         self._changed = trio.Event()
         self._dozing = False
         self._activations = self._passivations = self._crashes = 0
-        self._message_types = MessageTypes.of_factory(spec.factory)
+        self._message_types = message_types_of(spec.factory)
 
     def statistics(self) -> DirectoryStatistics:
         """Return counts for operators; takes time linear in the number of tracked keys."""
@@ -229,7 +230,7 @@ class DirectoryChild(WatchedChild):
         observer, path = self.runtime.observer, cell.path
         error: BaseException | None = None
         try:
-            await cell.run(partial(self.runtime.notify, observer.started, path))
+            await run_incarnation(cell, partial(self.runtime.notify, observer.started, path))
         except BaseException as caught:
             if not is_crash(caught):
                 raise

@@ -13,6 +13,7 @@ from typing import Any
 
 from greenroom.actor import Actor, handles_batches
 from greenroom.errors import InvalidActor
+from greenroom.message import MessageTypes
 from greenroom.options import require_callable
 
 
@@ -21,6 +22,12 @@ def actor_class_of(factory: Callable[..., object]) -> type[Actor[Any]] | None:
     while isinstance(factory, partial):
         factory = factory.func
     return factory if isinstance(factory, type) and issubclass(factory, Actor) else None
+
+
+def message_types_of(factory: Callable[..., object]) -> MessageTypes | None:
+    """Return the messages of the actors that ``factory`` creates, if it is a class; or None."""
+    actor_class = actor_class_of(factory)
+    return None if actor_class is None else actor_class.message_types()
 
 
 def require_factory(what: str, factory: Callable[..., object], *arguments: str) -> None:

@@ -16,12 +16,13 @@ from greenroom.cell import Cell
 from greenroom.envelope import Envelope, EnvelopeState
 from greenroom.errors import MailboxFull, NotExecuted, OutcomeUnknown
 from greenroom.mailbox import Loan
-from greenroom.message import UNANSWERED, Message
+from greenroom.message import UNANSWERED, MessageFor
 from greenroom.monitor import Monitor, Watchers
 from greenroom.runtime import Faults
 from greenroom.waiting import current_waiter
 
-A = TypeVar("A")
+M = TypeVar("M")
+M_contra = TypeVar("M_contra", contravariant=True)
 R = TypeVar("R")
 
 
@@ -58,8 +59,8 @@ class Turn:
         runtime.notify(runtime.observer.crashed, self._cell.path, error)
 
 
-class ActorRef(Generic[A]):
-    """Sends messages to one actor, of class ``A``."""
+class ActorRef(Generic[M_contra]):
+    """Sends messages of the classes ``M`` to one actor."""
 
     __slots__ = ("_cell",)
 
@@ -94,7 +95,11 @@ class ActorRef(Generic[A]):
 
     # Not an async function: that saves every ask one coroutine.
     def ask(
-        self, message: Message[A, R], *, timeout: float = math.inf, admission: float | None = None
+        self: ActorRef[M],
+        message: MessageFor[M, R],
+        *,
+        timeout: float = math.inf,
+        admission: float | None = None,
     ) -> Coroutine[Any, Any, R]:
         """Send ``message`` and return the handler's reply, when it is awaited.
 
@@ -122,7 +127,9 @@ class ActorRef(Generic[A]):
             return _exchange(self, message, None, admission)
         return _exchange_within(timeout, self, message, admission)
 
-    async def tell(self, message: Message[A, None], *, admission: float | None = None) -> None:
+    async def tell(
+        self: ActorRef[M], message: MessageFor[M, None], *, admission: float | None = None
+    ) -> None:
         """Send ``message`` and return as soon as it is in the mailbox.
 
         A checkpoint. If cancelled while waiting for a slot, the message was not sent; once it is
@@ -134,7 +141,7 @@ class ActorRef(Generic[A]):
         """
         await _tell(self, message, admission)
 
-    def tell_nowait(self, message: Message[A, None]) -> None:
+    def tell_nowait(self: ActorRef[M], message: MessageFor[M, None]) -> None:
         """Do the same as `tell` without waiting: a full mailbox raises `MailboxFull`."""
         self.resolve(message).mailbox.put_nowait(Envelope(message, is_ask=False))
 
@@ -212,7 +219,7 @@ def _patience(cell: Cell, admission: float | None) -> float:
 
 
 @trio.lowlevel.enable_ki_protection
-async def _tell(ref: ActorRef[Any], message: Message[Any, None], admission: float | None) -> None:
+async def _tell(ref: ActorRef[Any], message: object, admission: float | None) -> None:
     await trio.lowlevel.checkpoint_if_cancelled()
     cell = ref.resolve(message)
     envelope = Envelope(message, is_ask=False)

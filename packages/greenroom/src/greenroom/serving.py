@@ -1,4 +1,4 @@
-"""The message loop of an incarnation: receive, handle, reply, count.
+"""One incarnation of an actor: create it, `started`, receive, handle, reply, count, `stopping`.
 
 This is the error boundary of an actor: whatever a handler raises becomes a reply, and only a crash
 or a cancellation propagates.
@@ -7,45 +7,146 @@ or a cancellation propagates.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import trio
 
 from greenroom.actor import Actor, ActorContext, handles_batches
+from greenroom.cell import Cell
 from greenroom.envelope import Envelope, EnvelopeState
 from greenroom.errors import (
     ActorCrashed,
     BadReply,
     OutcomeUnknown,
     Refusal,
+    StartTimeout,
     is_crash,
     unwrap,
 )
+from greenroom.factories import require_actor
+from greenroom.monitor import StopReason
 from greenroom.runtime import Observer
 from greenroom.timers import Timers
-
-if TYPE_CHECKING:
-    from greenroom.cell import Cell
 
 _NOTHING: list[Envelope[Any]] = []
 
 
-class Serving:
-    """Handles the messages of ``cell`` with ``actor`` until the cell is done."""
+async def run_incarnation(cell: Cell, ready: Callable[[], None]) -> None:
+    """Run one incarnation of the actor of ``cell``, from a new actor object to its end.
 
-    def __init__(self, cell: Cell, actor: Actor[Any], context: ActorContext) -> None:
+    Returns when the actor was retired, drained or finished; raises the error of a crash,
+    unwrapped if its group contains no other. If cancelled, the message being handled fails
+    with `OutcomeUnknown`. However it ends, the messages not taken are back in the mailbox.
+
+    Raises:
+        InvalidActor: the factory returned no usable actor.
+    """
+    cell.begin()
+    try:
+        actor = require_actor(cell.factory(), cell.path)
+        cell.learn_message_types(actor.message_types())
+        await Serving(cell, actor).run(ready)
+    except BaseException as error:
+        crash = cell.fail(error)
+        if crash is None:
+            raise
+        try:
+            raise crash from crash.__cause__
+        finally:
+            del crash
+    finally:
+        cell.end()
+
+
+class Serving(ActorContext):
+    """Handles the messages of ``cell`` with ``actor`` until the cell is done; is its context."""
+
+    __slots__ = ("_actor", "_serve")
+
+    def __init__(self, cell: Cell, actor: Actor[Any]) -> None:
         """Select the loop: single messages, or batches."""
-        self._cell = cell
+        super().__init__(cell)
         self._actor = actor
-        self._context = context
         self._serve: Callable[[], Awaitable[None]] = (
             self._serve_batches if handles_batches(type(actor)) else self._serve_each
         )
+        actor.context = self
 
-    # Not an async function: each message passes all of an actor's coroutines again.
-    def run(self) -> Awaitable[None]:
-        """Handle messages; raise the error of a crash, with untaken messages in the mailbox."""
-        return self._serve()
+    async def run(self, ready: Callable[[], None]) -> None:
+        """Run from `Actor.started` to `Actor.stopping`; ``ready`` is called between them."""
+        cell, actor = self._cell, self._actor
+        try:
+            try:
+                # Each message passes all of an actor's coroutines: so this one has no parts.
+                try:
+                    with self.scope:
+                        await self._start()
+                        cell.state = "running"
+                        if type(actor).answer is not Actor.answer:
+                            cell.answer = actor.answer
+                        ready()
+                        await self._serve()
+                except BaseException as error:
+                    await self._end_tasks(error)
+                    raise
+                await self._end_tasks(None)
+            except BaseException as error:
+                if cell.state == "running":
+                    await self._stop("crashed" if is_crash(error) else "cancelled", error)
+                raise
+            await self._stop(cell.reason, None)
+        finally:
+            self._close()
+
+    async def _start(self) -> None:
+        await self.fault_point("actor.starting")
+        if type(self._actor).started is Actor.started:
+            return
+        limit = self._cell.options.start_timeout
+        with trio.move_on_after(limit) as scope:
+            await self._actor.started()
+        if scope.cancelled_caught:
+            raise StartTimeout(f"{self._cell} did not start within {limit:g} s")
+
+    async def _stop(self, reason: StopReason, error: BaseException | None) -> None:
+        self._cell.state = "stopping"
+        if type(self._actor).stopping is Actor.stopping:
+            return
+        with trio.move_on_after(self._cell.options.stopping_timeout, shield=True):
+            try:
+                await self._actor.stopping(reason)
+            except BaseException as second:
+                if error is not None and is_crash(error) and is_crash(second):
+                    group = "the handler crashed, and then stopping did"
+                    raise BaseExceptionGroup(group, [unwrap(error), second]) from None
+                raise
+
+    async def _end_tasks(self, error: BaseException | None) -> None:
+        """End the tasks of an actor that has handled its last message; raise what they raised."""
+        self._cell.answer = None
+        self._stopping = True
+        if self.tasks is None:
+            return
+        await self.tasks.end(f"{self.path} has handled its last message")
+        task_error = self.tasks.error
+        if task_error is None:
+            return
+        try:
+            if error is None:
+                raise task_error
+            if is_crash(error):
+                group = "the actor crashed, and one of its tasks did"
+                raise BaseExceptionGroup(group, [unwrap(error), task_error]) from None
+        finally:
+            del task_error, error
+
+    def _close(self) -> None:
+        """Drop timers and watches."""
+        self._ended = True
+        self.timers = None
+        for watchers, callback in self._watched or ():
+            watchers.remove(callback)
+        self._watched = None
 
     async def _receive_until_due(self, timers: Timers) -> list[Envelope[Any]]:
         """Return the next messages, including those of timers that are due."""
@@ -61,7 +162,7 @@ class Serving:
 
     def _receive(self) -> Awaitable[list[Envelope[Any]]]:
         """Wait for messages; the caller must await the result immediately. It may be empty."""
-        timers = self._context.timers
+        timers = self.timers
         if timers is None:
             return self._cell.mailbox.receive(self._cell.options.batch_limit)
         return self._receive_until_due(timers)
@@ -130,7 +231,7 @@ class Serving:
 
     def _cancelled(self, what: str) -> OutcomeUnknown:
         """Return the error for a message whose handler was cancelled."""
-        tasks = self._context.tasks
+        tasks = self.tasks
         if tasks is not None and tasks.error is not None:
             crash = ActorCrashed(
                 f"a task of {self._cell} crashed while the actor handled {what}: {tasks.error!r}"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Generic, TypeVar
+
+import trio
 
 from greenroom.actor import Actor
-from greenroom.backoff import Backoff
 from greenroom.factories import require_factory, require_signature
 from greenroom.options import (
     ActorOptions,
@@ -19,6 +20,7 @@ from greenroom.options import (
 )
 from greenroom.quarantine import QuarantineRule
 from greenroom.restart import (
+    Backoff,
     Intensity,
     Restart,
     Strategy,
@@ -26,15 +28,12 @@ from greenroom.restart import (
     require_strategy,
 )
 
-if TYPE_CHECKING:
-    from greenroom.child import WorkerContext
-
-A = TypeVar("A", bound=Actor[Any])
+M = TypeVar("M")
 K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True)
-class ActorSpec(ActorOptions, Generic[A]):
+class ActorSpec(ActorOptions, Generic[M]):
     """An actor under supervision.
 
     Args:
@@ -53,7 +52,7 @@ class ActorSpec(ActorOptions, Generic[A]):
     """
 
     name: str
-    factory: Callable[[], A]
+    factory: Callable[[], Actor[M]]
     restart: Restart = field(default="permanent", kw_only=True)
     backoff: Backoff = field(default_factory=Backoff, kw_only=True)
 
@@ -64,6 +63,28 @@ class ActorSpec(ActorOptions, Generic[A]):
         require_factory("ActorSpec.factory", self.factory)
         require_restart(self.restart)
         require_instance("ActorSpec.backoff", self.backoff, Backoff)
+
+
+class WorkerContext:
+    """The argument of a worker: it reports readiness and receives the request to stop.
+
+    It can be passed as the ``task_status`` of a function written for ``nursery.start``.
+
+    Attributes:
+        path: the worker's path in the tree.
+        stopping: set when the worker should finish its current work. It is cancelled
+            ``drain_timeout`` seconds later.
+    """
+
+    def __init__(self, path: str, ready: Callable[[], None]) -> None:
+        """Serve one incarnation."""
+        self.path = path
+        self.stopping = trio.Event()
+        self._ready = ready
+
+    def started(self, value: object = None) -> None:
+        """Report readiness: the supervisor starts the next child."""
+        self._ready()
 
 
 @dataclass(frozen=True)
@@ -144,7 +165,7 @@ class SupervisorSpec:
 
 
 @dataclass(frozen=True)
-class DirectorySpec(ActorOptions, Generic[K, A]):
+class DirectorySpec(ActorOptions, Generic[K, M]):
     """A directory of virtual actors: one actor for each key, active only while it is needed.
 
     Args:
@@ -167,7 +188,7 @@ class DirectorySpec(ActorOptions, Generic[K, A]):
     """
 
     name: str
-    factory: Callable[[K], A]
+    factory: Callable[[K], Actor[M]]
     idle_timeout: float = field(default=60.0, kw_only=True)
     max_awake: int = field(default=10_000, kw_only=True)
     backoff: Backoff = field(default_factory=Backoff, kw_only=True)

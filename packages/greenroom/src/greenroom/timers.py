@@ -8,7 +8,6 @@ incarnation that set them.
 from __future__ import annotations
 
 import heapq
-from typing import Any
 
 import trio
 
@@ -23,7 +22,7 @@ class Timer:
 
     __slots__ = ("_cancelled", "due", "message", "period")
 
-    def __init__(self, message: Message[Any, None], due: float, period: float | None) -> None:
+    def __init__(self, message: Message[None], due: float, period: float | None) -> None:
         """Create a timer for ``due`` (trio's clock, seconds)."""
         self.message = message
         self.due = due
@@ -50,7 +49,7 @@ class Timers:
         self._heap: list[tuple[float, int, Timer]] = []
         self._set = 0
 
-    def add(self, message: Message[Any, None], delay: float, period: float | None) -> Timer:
+    def add(self, message: Message[None], delay: float, period: float | None) -> Timer:
         """Schedule ``message`` in ``delay`` seconds, then every ``period`` if given.
 
         Raises:

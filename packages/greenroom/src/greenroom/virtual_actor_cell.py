@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
-from greenroom.actor import Actor
 from greenroom.cell import Cell
-from greenroom.message_types import MessageTypes
+from greenroom.message import MessageTypes
 from greenroom.options import ActorOptions
 from greenroom.quarantine import CrashRecord
 from greenroom.runtime import Runtime
@@ -52,7 +51,7 @@ class VirtualActorCell(Cell):
         directory: DirectoryCallbacks,
         parent: str,
         key: Hashable,
-        factory: Callable[[], Actor[Any]],
+        factory: Callable[[], object],
         options: ActorOptions,
         runtime: Runtime,
         statistics: ActorStatistics,

@@ -42,7 +42,7 @@ def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Append(Message["Log", int]):
+class Append(Message[int]):
     number: int
 
 
@@ -133,8 +133,8 @@ def test_every_point_of_the_actors_crashes_in_turn() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class ToRelay(Message["Relay", int]):
-    log: ActorRef[Log]
+class ToRelay(Message[int]):
+    log: ActorRef[Append]
 
 
 class Relay(Actor[ToRelay]):

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.explore(schedules=10, early_time=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Write(Message["Disk", int]):
+class Write(Message[int]):
     """Write a line; the result is the number of lines."""
 
 
@@ -59,7 +59,7 @@ class Quiet(Observer):
         pass
 
 
-def disk(*faults: Fault, seed: int = 0) -> tuple[Supervisor, ActorRef[Disk], list[str], FaultPlan]:
+def disk(*faults: Fault, seed: int = 0) -> tuple[Supervisor, ActorRef[Write], list[str], FaultPlan]:
     plan = FaultPlan(seed, faults)
     lines: list[str] = []
     root = Supervisor(

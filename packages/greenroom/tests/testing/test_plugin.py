@@ -284,7 +284,7 @@ import pytest, trio
 from greenroom import Actor, ActorSpec, Message, Supervisor
 
 
-class Put(Message["Store", None]):
+class Put(Message[None]):
     pass
 
 

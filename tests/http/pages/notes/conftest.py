@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 import pytest
+from octavo_rules.content import note_text
+from octavo_rules.identity import AccountId, FileId, WorkspaceId
 
 from octavo.model.files.changeset import CreateFile, UpdateFile
-from octavo.model.files.content import note_text
-from octavo.model.identity import AccountId, FileId, WorkspaceId
 from octavo.store import Transaction
 from octavo.store.compression import decompressed
 from octavo.store.scripts.files import file

@@ -1,8 +1,9 @@
 """The tree of a workspace."""
 
+from octavo_rules.identity import FileId, Position, RevisionId
+
 from octavo.http.api.workspaces import WorkspaceSchema
 from octavo.http.pages.notes.frame import MOST_IN_TREE, crumbs_of, tree_of
-from octavo.model.identity import FileId, Position, RevisionId
 from octavo.publishing.member_notes import Level
 from octavo.publishing.site_map import FolderContents, Subfolder
 from octavo.store.scripts.site_changes import ChangedFile

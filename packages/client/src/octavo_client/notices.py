@@ -1,0 +1,172 @@
+"""Notifications of changes over one WebSocket, which is reopened when it breaks."""
+
+import json
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import trio
+from octavo_rules.identity import Position, RevisionId, WorkspaceId
+from trio_websocket import (
+    ConnectionClosed,
+    ConnectionRejected,
+    HandshakeError,
+    WebSocketConnection,
+)
+
+from octavo_client.connection import ApiConnection
+from octavo_client.errors import (
+    ClientError,
+    ListeningEnded,
+    ProblemError,
+    UnexpectedResponse,
+    problem_error,
+)
+from octavo_client.response_model import parse_response
+from octavo_client.responses import Notice
+from octavo_client.websocket import websocket
+
+PATH = "/api/sync/notices"
+SUBPROTOCOL = "octavo.notices.v1"
+QUIET = 30.0
+"""Seconds without a message after which the client sends a ping."""
+PONG_TIMEOUT = 20.0
+"""Seconds to wait for the pong."""
+_POLICY = 1008
+_REFUSING = frozenset((401, 403))
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The workspace has another position, or mark of it: read the feed after your own."""
+
+    workspace_id: WorkspaceId
+    position: Position
+    mark: RevisionId
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The workspace has no further notifications.
+
+    Attributes:
+        reason: ``deleted``, or ``not_found`` if the account can't see it.
+    """
+
+    workspace_id: WorkspaceId
+    reason: str
+
+
+class Notices:
+    """An async iterator over notifications."""
+
+    def __init__(self, received: trio.abc.ReceiveChannel[Changed | Gone | ClientError]) -> None:
+        self._received = received
+
+    def __aiter__(self) -> AsyncIterator[Changed | Gone]:
+        return self
+
+    async def __anext__(self) -> Changed | Gone:
+        """Wait for the next notification; cancellation loses none."""
+        try:
+            received = await self._received.receive()
+        except trio.EndOfChannel:
+            raise StopAsyncIteration from None
+        if isinstance(received, ClientError):
+            raise received
+        return received
+
+
+@asynccontextmanager
+async def listen(
+    connection: ApiConnection, workspace_ids: Collection[WorkspaceId], tls: ssl.SSLContext
+) -> AsyncIterator[Notices]:
+    """Receive notifications of ``workspace_ids``, reconnecting as needed.
+
+    ::
+
+        async with client.notices([workspace.id]) as notices:
+            async for notice in notices:
+                ...
+
+    After each (re)connection, the position of every workspace is received first; a caller that
+    reads the feed up to it has missed nothing. Positions that are superseded before they are
+    consumed may be skipped; the newest is always delivered. A server that is unavailable, or
+    refuses the stream temporarily, is retried with growing pauses; one without notifications is
+    retried occasionally.
+
+    The iterator ends when all workspaces are gone. It raises `ListeningEnded` or `ProblemError`
+    when the account may no longer listen. Leaving the block closes the stream.
+    """
+    async with _received(connection, workspace_ids, tls) as received:
+        yield Notices(received)
+
+
+@trio.as_safe_channel
+async def _received(
+    connection: ApiConnection, workspace_ids: Collection[WorkspaceId], tls: ssl.SSLContext
+) -> AsyncGenerator[Changed | Gone | ClientError, None]:
+    """Yield the notifications, and finally an error, if any.
+
+    The error is a value: raised here, it would surface at the end of the block, not in the
+    iterator.
+    """
+    wanted = dict.fromkeys(workspace_ids)
+    failures = 0
+    retrying, entropy = connection.retrying, connection.entropy
+    url = connection.url.copy_with(path=connection.url.path.rstrip("/") + PATH)
+    while wanted:
+        rest: float | None = None
+        expelled = False
+        opened = trio.current_time()
+        try:
+            async with websocket(url, SUBPROTOCOL, connection.credential, tls) as socket:
+                for workspace_id in tuple(wanted):
+                    request = {"type": "subscribe", "workspaceId": workspace_id}
+                    await socket.send_message(json.dumps(request))
+                while wanted:
+                    notice = await _next(socket)
+                    if notice.type == "hello" or notice.workspace_id not in wanted:
+                        continue
+                    if notice.type == "gone":
+                        del wanted[notice.workspace_id]
+                        expelled = notice.reason != "deleted"
+                        yield Gone(notice.workspace_id, notice.reason)
+                    elif notice.position is not None and notice.mark is not None:
+                        yield Changed(notice.workspace_id, notice.position, notice.mark)
+        except ConnectionClosed as closed:
+            # The end of a membership closes the stream, too; other workspaces go on.
+            if closed.reason is not None and closed.reason.code == _POLICY and not expelled:
+                yield ListeningEnded(closed.reason.reason or "the server ended it")
+                return
+        except ConnectionRejected as rejected:
+            problem = _problem(rejected)
+            if problem.status in _REFUSING:
+                yield problem
+                return
+            rest = problem.retry_after or retrying.stay_away(entropy)
+        except (HandshakeError, OSError, trio.TooSlowError, UnexpectedResponse):
+            # The server is unreachable, or its messages are not understood.
+            rest = None
+        if wanted:
+            lasted = trio.current_time() - opened > retrying.longest
+            failures = 1 if lasted else failures + 1
+            await trio.sleep(retrying.wait(failures, entropy, rest))
+
+
+async def _next(socket: WebSocketConnection) -> Notice:
+    while True:
+        with trio.move_on_after(QUIET):
+            return parse_response(Notice, await socket.get_message())
+        with trio.move_on_after(PONG_TIMEOUT) as waiting:
+            await socket.ping()
+        if waiting.cancelled_caught:
+            # The pong may be queued after messages that were not consumed yet.
+            with trio.fail_after(1):
+                return parse_response(Notice, await socket.get_message())
+
+
+def _problem(rejected: ConnectionRejected) -> ProblemError:
+    headers = {name.decode().lower(): value.decode() for name, value in rejected.headers}
+    return problem_error(rejected.status_code, headers, rejected.body or b"", in_doubt=False)

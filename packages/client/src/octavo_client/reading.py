@@ -1,0 +1,240 @@
+"""Read the files of a workspace."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from octavo_rules.identity import FileId, RevisionId, WorkspaceId
+
+from octavo_client.changes import present_members
+from octavo_client.connection import ApiConnection, Request
+from octavo_client.exporting import ExportedFiles, export_archive
+from octavo_client.findings import BackLink, Hits, LinkPage, LinksOfFile, search_query
+from octavo_client.images import FileContent, read_content
+from octavo_client.paging import Page, Pages
+from octavo_client.partial_download import partial_download
+from octavo_client.responses import (
+    Difference,
+    FilePage,
+    ListedFile,
+    ReadFiles,
+    RevisionInfo,
+    RevisionPage,
+    WorkspaceFileInfo,
+)
+
+T = TypeVar("T")
+Query = Mapping[str, str | int]
+_PAGE = 500
+
+
+class WorkspaceReader:
+    """Read access to the files of one workspace.
+
+    Every method raises `ClientError`. Iterators read a page at a time; concurrent changes may or
+    may not be included.
+
+    Attributes:
+        id: the id of the workspace.
+        connection: sends the requests.
+    """
+
+    def __init__(self, connection: ApiConnection, workspace_id: WorkspaceId) -> None:
+        self.id = workspace_id
+        self.connection = connection
+
+    @property
+    def path(self) -> str:
+        """The path of the workspace's operations."""
+        return f"/api/workspaces/{self.id}"
+
+    async def file(self, file_id: FileId, *, document: bool = False) -> WorkspaceFileInfo:
+        """Return a file at its head with its text, and optionally its document (getFile).
+
+        Raises `NotFoundError` for a deleted one, too.
+        """
+        query = {"content": "full" if document else "text"}
+        return await self._get(WorkspaceFileInfo, f"/files/{file_id}", query)
+
+    def files(
+        self, prefix: str = "", *, state: Literal["live", "deleted"] = "live"
+    ) -> AsyncIterator[ListedFile]:
+        """Iterate over the files whose paths begin with ``prefix``, by path (listFiles)."""
+        return self._pages(FilePage, "/files", prefix=prefix or None, state=state)
+
+    async def read(
+        self,
+        file_ids: Sequence[FileId] = (),
+        revision_ids: Sequence[RevisionId] = (),
+        *,
+        document: bool = False,
+    ) -> ReadFiles:
+        """Return those of the given files and revisions that exist (readFiles).
+
+        With ``document``, the files have their documents, for `NoteDocument`. The limits are 500 of
+        each and 8 MiB of text and documents in total; more raises `ProblemError`.
+        """
+        body: dict[str, object] = {"fileIds": list(file_ids), "revisionIds": list(revision_ids)}
+        if document:
+            body["content"] = "full"
+        return await self.connection.ask(
+            ReadFiles, Request("POST", f"{self.path}/files/read", body)
+        )
+
+    async def revision(self, file_id: FileId, revision_id: RevisionId) -> WorkspaceFileInfo:
+        """Return a file at a revision (getRevision)."""
+        return await self._get(WorkspaceFileInfo, f"/files/{file_id}/revisions/{revision_id}")
+
+    def revisions(self, file_id: FileId) -> AsyncIterator[RevisionInfo]:
+        """Iterate over the revisions of a file, the newest first (listRevisions)."""
+        return self._pages(RevisionPage, f"/files/{file_id}/revisions")
+
+    async def difference(
+        self,
+        file_id: FileId,
+        old: RevisionId | None = None,
+        new: RevisionId | None = None,
+        *,
+        by: Literal["lines", "words"] = "lines",
+        context: int | None = None,
+    ) -> Difference:
+        """Return the changes between two revisions of a note (diffRevisions).
+
+        Args:
+            file_id: the note.
+            old: the earlier revision; None for the one before ``new``.
+            new: the later revision; None for the head.
+            by: the unit of comparison.
+            context: the number of unchanged lines around each change.
+        """
+        query = present_members(old=old, new=new, by=by, context=context)
+        return await self._get(Difference, f"/files/{file_id}/diff", query)
+
+    async def search(
+        self,
+        query: str,
+        *,
+        folder: str = "",
+        limit: int = 20,
+        changed_since: datetime | None = None,
+        changed_before: datetime | None = None,
+        author: str | None = None,
+    ) -> Hits:
+        """Return up to ``limit`` notes below ``folder`` that match ``query`` (searchWorkspace).
+
+        All words are required. The last word, and each that ends with ``*``, matches as a prefix. A
+        quoted text is a phrase. The maximum ``limit`` is 100. ``changed_since``, ``changed_before``
+        and ``author`` restrict the search to notes by their last changes; times have a zone.
+        """
+        asked = search_query(query, folder, limit, changed_since, changed_before, author)
+        return await self._get(Hits, "/search", asked)
+
+    async def links(self, file_id: FileId) -> LinksOfFile:
+        """Return the links of a file and the links to it (getLinks).
+
+        All pages are read; ``next`` is None.
+        """
+        links = await self._get(LinksOfFile, f"/files/{file_id}/links", {"limit": _PAGE})
+        incoming = [*links.incoming]
+        after = links.next
+        while after is not None:
+            query = present_members(limit=_PAGE, after=after)
+            page = await self._get(LinksOfFile, f"/files/{file_id}/links", query)
+            incoming += page.incoming
+            after = page.next
+        return replace(links, incoming=tuple(incoming), next=None)
+
+    def unresolved_links(self) -> AsyncIterator[BackLink]:
+        """Iterate over the links that don't resolve to a file (listUnresolvedLinks)."""
+        return self._pages(LinkPage, "/links/unresolved")
+
+    def read_content(
+        self,
+        file_id: FileId,
+        *,
+        revision_id: RevisionId | None = None,
+        width: Literal[160, 480, 1280] | None = None,
+        start: int = 0,
+        stop: int | None = None,
+    ) -> AbstractAsyncContextManager[FileContent]:
+        """Read the bytes of a file as they arrive (getFileContent).
+
+        ::
+
+            async with workspace.read_content(file_id) as content:
+                async for chunk in content:
+                    ...
+
+        A response that has started is not retried: `ConnectionFailed` means that bytes are missing.
+
+        Args:
+            file_id: an image, or a note.
+            revision_id: a revision of the file; None for its head.
+            width: return a thumbnail of an image as WebP, at most as wide in pixels.
+            start: the first byte.
+            stop: the byte after the last one; None for the end.
+
+        Raises `ValueError` for an empty range.
+        """
+        return read_content(
+            self.connection, f"{self.path}/files/{file_id}", revision_id, width, start, stop
+        )
+
+    async def download(
+        self,
+        file_id: FileId,
+        target: Path,
+        *,
+        revision_id: RevisionId | None = None,
+        width: Literal[160, 480, 1280] | None = None,
+    ) -> int:
+        """Write the bytes of a file to ``target``, and return their number; see `read_content`.
+
+        ``target`` appears, or is replaced, when it is complete and durable. Raises OSError.
+        """
+        reading = self.read_content(file_id, revision_id=revision_id, width=width)
+        async with (
+            reading as content,
+            partial_download(target, self.connection.entropy) as file,
+        ):
+            async for chunk in content:
+                await file.write(chunk)
+        return file.size
+
+    async def export_archive(
+        self,
+        target: Path,
+        *,
+        format: ExportedFiles = "all",  # noqa: A002  # the name of the parameter
+        progress: Callable[[int], object] = lambda _: None,
+    ) -> int:
+        """Write the workspace as a zip archive to ``target`` (exportWorkspace).
+
+        ``target`` appears, or is replaced, when it is complete and durable, and only its owner can
+        read it. An export that has started is not retried: `ConnectionFailed`, such as
+        `ArchiveCut`, means that nothing was written. Raises OSError, and `ExportIncomplete` when
+        ``target`` was written without images that are damaged or missing on the server.
+
+        Args:
+            target: the file.
+            format: ``notes`` leaves out images; ``history`` adds the earlier revisions.
+            progress: called with the number of bytes so far; must not raise.
+
+        Returns:
+            The size of the archive in bytes.
+        """
+        return await export_archive(self.connection, self.path, target, format, progress)
+
+    def _pages(self, kind: type[Page[T]], path: str, **query: str | None) -> Pages[T]:
+        async def page(after: str | None) -> Page[T]:
+            return await self._get(kind, path, present_members(limit=_PAGE, after=after, **query))
+
+        return Pages(page)
+
+    async def _get(
+        self, kind: type[T], path: str, query: Mapping[str, str | int] | None = None
+    ) -> T:
+        return await self.connection.ask(kind, Request("GET", self.path + path, query=query or {}))

@@ -1,0 +1,1 @@
+"""Yjs documents of notes: their parts, their edits, and one in memory."""
