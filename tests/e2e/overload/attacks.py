@@ -14,16 +14,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from itertools import cycle, islice
 
 from tests.e2e.overload import (
     costly_requests,
-    frames,
     operation_floods,
     page_floods,
     websocket_floods,
 )
+from tests.e2e.overload.bystander import TRUSTING
 from tests.e2e.overload.target import Request, Target, begun
 from tests.e2e.server import environment
 
@@ -67,22 +66,12 @@ def _connect(target: Target, address: int) -> socket.socket | None:
         plain.bind((f"127.0.0.{address}", 0))
         plain.connect(("127.0.0.1", target.port))
         if target.tls:
-            plain = _trusting("h2").wrap_socket(plain)
+            plain = TRUSTING.wrap_socket(plain)
     except OSError:
         plain.close()
         return None
     plain.setblocking(False)
     return plain
-
-
-@cache
-def _trusting(*protocols: str) -> ssl.SSLContext:
-    """Trust any certificate."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    context.set_alpn_protocols(list(protocols))
-    return context
 
 
 def _send(plain: socket.socket, data: bytes) -> bool:
@@ -132,30 +121,6 @@ def nothing(target: Target) -> None:
     time.sleep(3600)
 
 
-def unread_streams(target: Target) -> None:
-    """HTTP/2 connections full of requests whose responses may have a byte."""
-    data = frames.opening(1) + frames.requests(target.streams, frames.head(target.path))
-    _hold(target, lambda _: data)
-
-
-def resets(target: Target) -> None:
-    """New HTTP/2 connections all the time, full of requests that are reset at once."""
-    data = frames.opening(65_535) + frames.resets(target.streams, frames.head(target.path))
-    addresses = cycle(target.addresses)
-    held: list[socket.socket] = []
-    begun()
-    due = time.monotonic()
-    while True:
-        plain = _connect(target, next(addresses))
-        if plain is not None:
-            _send(plain, data)
-            held.append(plain)
-        if len(held) > target.connections:
-            held.pop(0).close()
-        due += 1 / target.per_second
-        time.sleep(max(0, due - time.monotonic()))
-
-
 def heads(target: Target) -> None:
     """Heads that don't end, begun together."""
     addresses = cycle(target.addresses)
@@ -172,25 +137,12 @@ def heads(target: Target) -> None:
 
 
 def unread_responses(target: Target) -> None:
-    """HTTP/1.1 connections that request a large response and don't read it."""
+    """Connections that request a large response and don't read it."""
 
     def opening(number: int) -> bytes:
         key = target.keys[number % len(target.keys)] if target.keys else ""
         signed = f"authorization: Bearer {key}\r\n" if key else ""
         return f"GET {target.path} HTTP/1.1\r\nhost: a\r\n{signed}\r\n".encode()
-
-    _hold(target, opening)
-
-
-def unread_large_streams(target: Target) -> None:
-    """HTTP/2 connections with open windows that request large responses and don't read."""
-
-    def opening(number: int) -> bytes:
-        key = target.keys[number % len(target.keys)]
-        block = frames.head(target.path, [("authorization", f"Bearer {key}")])
-        return frames.opening(2**31 - 1) + b"".join(
-            (frames.window(2**31 - 65_536), frames.requests(target.streams, block))
-        )
 
     _hold(target, opening)
 
@@ -213,7 +165,7 @@ def dripping_bodies(target: Target) -> None:
 
 
 def repeated_requests(target: Target) -> None:
-    """HTTP/1.1 connections that always have ``streams`` requests in progress, and read."""
+    """Connections that always have ``pipelined`` requests in progress, and read."""
     sent = f"GET {target.path} HTTP/1.1\r\nhost: a\r\n\r\n".encode()
     _repeat(target, lambda _: sent)
 
@@ -240,7 +192,7 @@ def _repeat(target: Target, request: Callable[[int], bytes]) -> None:
         if plain is not None:
             held[plain.fileno()] = plain, sent
             poll.register(plain, select.POLLIN)
-            _send(plain, sent * target.streams)
+            _send(plain, sent * target.pipelined)
 
     for _ in range(target.connections):
         open_one()
@@ -307,11 +259,8 @@ def full_bodies(target: Target) -> None:
 
 ATTACKS = (
     nothing,
-    unread_streams,
-    resets,
     heads,
     unread_responses,
-    unread_large_streams,
     dripping_bodies,
     full_bodies,
     repeated_requests,

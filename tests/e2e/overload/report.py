@@ -47,14 +47,10 @@ def written(page: str, figures: dict[str, dict[str, Any]], machine: str) -> str:
 def _legend() -> str:
     """Return what the attacks are."""
     of = {name: attack.target for name, attack in ATTACKS.items()}
-    sizes, unread, at_once = (
+    sizes, unread, at_once, pipelined = (
         of["sizes of forms"],
         of["unread pages"],
         of["operations at once"],
-    )
-    resets, streams, pipelined = (
-        of["many resets"],
-        of["unread streams"],
         of["pipelined requests"],
     )
     return f"""{_bounds()}
@@ -62,15 +58,9 @@ def _legend() -> str:
 The attacks:
 
 - *nothing*: the bystander alone, whose saves take memory, too.
-- *resets*, *many resets*: HTTP/2 connections that open and reset {resets.streams} streams
-  each, few or {resets.per_second} new ones a second.
-- *unread streams*: {streams.connections} HTTP/2 connections with {streams.streams} streams each,
-  whose responses nobody reads.
-- *streams of eight addresses*, *resets of eight addresses*: the same from eight client networks,
-  with {of["streams of eight addresses"].connections} connections.
 - *700,000 members*, *330,000 operations*: bodies of 8 MB that have so many.
 - *pipelined requests*, *requests of a page*: {pipelined.connections} connections that repeat
-  {pipelined.streams} pipelined requests of `{pipelined.path}`, or one of
+  {pipelined.pipelined} pipelined requests of `{pipelined.path}`, or one of
   `{of["requests of a page"].path}`.
 - *800 networks of one subscriber*: the same page, on connections through a proxy, each from
   another network of one /48.

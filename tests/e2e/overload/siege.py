@@ -72,7 +72,7 @@ def scene(attack: Attack) -> Iterator[Scene]:
     """Run a server with what ``attack`` needs."""
     with ExitStack() as stack:
         folder = stack.enter_context(data_folder())
-        options = ("--http2", "true", *attack.options)
+        options = attack.options
         tls = attack.target.tls
         if tls:
             options = (*options, *_certificate(folder.parent))

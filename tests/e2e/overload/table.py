@@ -11,8 +11,6 @@ LONG_SECONDS = float(os.environ.get("OCTAVO_OVERLOAD_SECONDS", "0"))
 _SHORT_SECONDS = 1.5
 _EIGHT = tuple(range(1, 9))
 _TWENTY = tuple(range(1, 21))
-_STREAMS = Target(connections=250, streams=100)
-_RESETS = Target(connections=50, streams=180, per_second=19)
 # The memory of large requests and responses is a setting: 160 MiB, and what makes them.
 _BUDGET = Bounds(memory=256)
 # Of one address, without an account.
@@ -20,8 +18,6 @@ _PROMISED = Bounds(health=300, saves=300)
 _ROUND = Target(connections=60, size=6_000_000, together=10, seconds=20)
 _SHORT_ROUND = _ROUND._replace(together=1, seconds=5)
 _AT_ONCE = Target(connections=150, seconds=5)
-# Degraded, but never stalled.
-_SLOW = Bounds(health=2_000, saves=2_000)
 # One account that works as hard as it may.
 _BUSY = Bounds(health=300, saves=300, typical=50)
 
@@ -43,30 +39,21 @@ def _of_routes(kind: str, long: Target, short: Target, *, notes: int = FEW) -> A
 
 ATTACKS = {
     "nothing": _chosen(Attack("nothing", Target())),
-    "resets": _chosen(Attack("resets", _RESETS)),
-    "many resets under TLS": _chosen(Attack("resets", _RESETS._replace(tls=True, per_second=100))),
     "700,000 members": _chosen(Attack("unknown_members", Target(connections=4), _BUSY, accounts=1)),
-    "unread streams": _chosen(Attack("unread_streams", _STREAMS)),
-    "many resets": _chosen(Attack("resets", _RESETS._replace(per_second=100))),
-    "streams of eight addresses": _chosen(
-        Attack("unread_streams", _STREAMS._replace(addresses=_EIGHT, connections=400), _SLOW)
-    ),
-    "resets of eight addresses": _chosen(
-        Attack("resets", _RESETS._replace(addresses=_EIGHT, connections=400, per_second=100), _SLOW)
-    ),
-    "unread streams under TLS": _chosen(Attack("unread_streams", _STREAMS._replace(tls=True))),
     "pipelined requests": _chosen(
         Attack(
-            "repeated_requests", Target(connections=250, streams=20, path="/api/health"), _PROMISED
+            "repeated_requests",
+            Target(connections=250, pipelined=20, path="/api/health"),
+            _PROMISED,
         )
     ),
     "requests of a page": _chosen(
-        Attack("repeated_requests", Target(connections=250, streams=1, path="/sign-in"), _PROMISED)
+        Attack("repeated_requests", Target(connections=250, path="/sign-in"), _PROMISED)
     ),
     "800 networks of one subscriber": _chosen(
         Attack(
             "networks_of_a_site",
-            Target(connections=800, streams=1, path="/sign-in"),
+            Target(connections=800, path="/sign-in"),
             _PROMISED,
             options=("--trusted-proxies", "127.0.0.1/32"),
         ),
@@ -97,9 +84,6 @@ ATTACKS = {
         ),
         # The 99th percentile of less would be the one response beside the opening of them all.
         seconds=4,
-    ),
-    "unread notes over HTTP/2": _chosen(
-        Attack("unread_large_streams", Target(connections=20), _BUDGET, accounts=8, address=1)
     ),
     "dripping bodies": _chosen(
         Attack("dripping_bodies", Target(connections=32), accounts=4, address=1)
@@ -158,8 +142,6 @@ ATTACKS = {
 _LONG_ONLY = frozenset(
     {
         "nothing",
-        "resets",
-        "many resets under TLS",
         "700,000 members",
         "24,000 links read",
         "24,000 links read on 64 connections",

@@ -25,8 +25,7 @@ class Target(NamedTuple):
     port: int = 0
     addresses: tuple[int, ...] = (1,)
     connections: int = 1
-    streams: int = 100
-    per_second: float = 0
+    pipelined: int = 1
     keys: tuple[str, ...] = ()
     path: str = DOCUMENT
     tls: bool = False

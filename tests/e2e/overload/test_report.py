@@ -9,15 +9,17 @@ from tests.project.source import ROOT
 def test_figures_replace_those_of_an_earlier_run() -> None:
     page = f"# Before\n\n{BEGIN}\n\nOld.\n\n{END}\n\nAfter.\n"
     figures: dict[str, dict[str, Any]] = {
-        "streams": {"health p50": 1, "health p99": 2, "saves p50": 3, "saves p99": 4_000},
+        "heads": {"health p50": 1, "health p99": 2, "saves p50": 3, "saves p99": 4_000},
         "sign-in flood": {"saves p50": 7, "refused": 0, "memory": 5, "stop": 0.5},
     }
     told = written(page, figures, "On a machine:")
     assert told == written(told, figures, "On a machine:")
     assert told.startswith(f"# Before\n\n{BEGIN}\n\nOn a machine:\n\n| attack |")
-    assert "| streams | 1 / 2 | 3 / 4,000 |  |  |  |  |\n" in told
+    assert "| heads | 1 / 2 | 3 / 4,000 |  |  |  |  |\n" in told
     assert "| sign-in flood |  | 7 |  | 0 | 5 | 0.5 |\n" in told
-    assert "- *resets*, *many resets*: HTTP/2 connections that open and reset 180 streams" in told
+    assert (
+        "- *pipelined requests*, *requests of a page*: 250 connections that repeat\n  20 " in told
+    )
     assert told.endswith(f"\n\n{END}\n\nAfter.\n")
 
 
