@@ -28,8 +28,5 @@ def render_limits(
             f" {settings.requests_per_round_per_client:,} while rounds are short"
         ),
     }
-    if settings.http2:
-        requests = f"{server.http2_requests():,} of {settings.http2_streams:,}"
-        lines["requests in progress over HTTP/2"] = requests
     width = max(map(len, lines)) + 2
     return "\n".join(["limits", *(f"  {name:{width}}{figure}" for name, figure in lines.items())])

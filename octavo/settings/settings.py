@@ -104,11 +104,6 @@ class Settings(BaseSettings):
         "default; if unset, it is derived from bind, with localhost for a loopback or wildcard "
         "address",
     )
-    http2: Annotated[bool, reads(switch)] = Field(
-        default=False,
-        description="true enables HTTP/2 in addition to HTTP/1.1, by ALPN over TLS and for clients "
-        "that start with its preface",
-    )
     trusted_proxies: Annotated[tuple[Network, ...], reads(networks)] = Field(
         default=(),
         description="addresses or networks of proxies trusted to report client addresses",
@@ -312,29 +307,12 @@ class Settings(BaseSettings):
     )
     requests_per_round_per_client: _Positive = Field(
         default=64,
-        description="maximum number of requests over HTTP/1.1, frames of WebSockets and TLS "
+        description="maximum number of requests, frames of WebSockets and TLS "
         "handshakes per address that begin in one round of the event loop; fewer while others are "
         "served as well and rounds are long",
     )
     requests_per_connection: _Positive = Field(
         default=10000, description="requests on one connection before it is closed"
-    )
-    http2_connections_per_client: _Positive = Field(
-        default=32, description="maximum number of open HTTP/2 connections per address"
-    )
-    http2_streams: _Positive = Field(
-        default=1000, description="maximum number of requests in progress over HTTP/2"
-    )
-    http2_streams_per_client: _Positive = Field(
-        default=200, description="maximum number of them per address, on all its connections"
-    )
-    http2_requests_per_second: _Positive = Field(
-        default=400,
-        description="work over HTTP/2 in requests a second, with twice as much at once after a "
-        "pause; more waits. A connection counts as 4, a reset as half of a request",
-    )
-    http2_requests_per_second_per_client: _Positive = Field(
-        default=100, description="the same per address"
     )
     memory: Annotated[int, reads(count(16_777_216))] = Field(
         default=167_772_160,

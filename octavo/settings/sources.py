@@ -4,7 +4,7 @@ All of them give text, which passes through the same check: a wrong value is ref
 text wherever it came from.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from octavo.settings.settings import PASSWORDS, Settings
 
 _NAMES = tuple(Settings.model_fields)
 _SEE = "`octavo serve --help` lists the settings"
+_WITHOUT_HTTP2 = "leave it out: Octavo serves HTTP/1.1, and HTTP/2 is the work of a proxy"
 
 
 class SettingsSource(PydanticBaseSettingsSource):
@@ -110,9 +111,7 @@ class FileSource(SettingsSource):
         for key, value in data.items():
             text = _text(value)
             if key not in _NAMES:
-                near = meant(key, _NAMES)
-                hint = f"did you mean {near}?" if near else _SEE
-                problems.append(f"{path}: {key} is not a setting: {hint}")
+                problems.append(f"{path}: {key} is not a setting: {_hint(key, _NAMES, str)}")
             elif text is None:
                 problems.append(f"{path}: {key} is not a value: give text in quotes, or a number")
             else:
@@ -150,6 +149,13 @@ def _misspelled(environment: Mapping[str, str]) -> Iterator[str]:
     for name, value in sorted(environment.items()):
         if name in known or not name.startswith(PREFIX) or is_of_a_platform(name, value):
             continue
-        near = meant(name.removeprefix(PREFIX), (*_NAMES, "config"))
-        hint = f"did you mean {variable(near)}?" if near else _SEE
+        hint = _hint(name.removeprefix(PREFIX), (*_NAMES, "config"), variable)
         yield f"{name} is not a setting: {hint}"
+
+
+def _hint(name: str, known: Iterable[str], called: Callable[[str], str]) -> str:
+    """Return what to do about ``name``, which is no setting; ``called`` names one that is."""
+    if name.lower().startswith("http2"):
+        return _WITHOUT_HTTP2
+    near = meant(name, known)
+    return f"did you mean {called(near)}?" if near else _SEE

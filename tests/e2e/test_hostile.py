@@ -25,7 +25,7 @@ from tests.e2e.operations.common import operations
 from tests.e2e.people import Person, client, invite, register, settle
 from tests.e2e.server import PATIENCE
 from tests.fakes.request_mutation import mutate
-from tests.fakes.strict_client import check_http2_frames, check_websocket_frames, read_responses
+from tests.fakes.strict_client import check_websocket_frames, read_responses
 from tests.fakes.yjs_device import Device
 
 CASES = int(os.environ.get("OCTAVO_HOSTILE_CASES", "6000"))
@@ -68,9 +68,7 @@ def workspace_with_a_note(http: httpx.Client, name: str, path: str, text: str) -
 def scene() -> Iterator[Scene]:
     with ExitStack() as stack:
         folder = stack.enter_context(data_folder())
-        octavo = stack.enter_context(
-            running(folder, "--connections-per-client", "1000", "--http2", "true")
-        )
+        octavo = stack.enter_context(running(folder, "--connections-per-client", "1000"))
         victim = settle(octavo)
         attacker = register(octavo.url, invite(folder))
         with client(octavo.url, victim) as http:
@@ -158,10 +156,6 @@ async def exchange(port: int, data: bytes) -> bytes:
 def judge(received: bytes) -> list[int]:
     """Return the statuses; the data must be well-formed, without a 500 or the victim's data."""
     assert MARK.encode() not in received
-    if received and not received.startswith(b"HTTP/"):
-        # The server responds first to a client whose bytes start like HTTP/2.
-        check_http2_frames(received)
-        return []
     statuses, frames = read_responses(received)
     check_websocket_frames(frames)
     assert not {status for status in statuses if status >= 500} - UNSERVED

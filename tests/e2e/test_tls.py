@@ -28,7 +28,7 @@ class Files:
         return ("--tls-certificate", self.path(chain), "--tls-key", self.path(key))
 
     def trust(self) -> ssl.SSLContext:
-        """The TLS context of one client; httpx makes it offer HTTP/2 to whoever uses it later."""
+        """The TLS context of one client."""
         return ssl.create_default_context(cafile=self.path("root.pem"))
 
     def path(self, name: str) -> str:
@@ -67,27 +67,15 @@ def server(files: Files) -> Iterator[Server]:
         assert running.stop() == (0, "")
 
 
-@pytest.fixture(scope="module")
-def modern_server(files: Files) -> Iterator[Server]:
-    with serving(*files.options(), "--http2", "true") as running:
-        yield running
-        assert running.stop() == (0, "")
-
-
-@pytest.mark.parametrize(("is_http_1_1", "version"), [(False, "HTTP/1.1"), (True, "HTTP/2")])
-def test_serve_with_a_certificate_serves_https_in_the_negotiated_version(
-    modern_server: Server, files: Files, is_http_1_1: bool, version: str
-) -> None:
-    with httpx.Client(
-        http2=is_http_1_1, verify=files.trust(), trust_env=False, timeout=PATIENCE
-    ) as client:
+def test_serve_with_a_certificate_serves_https(server: Server, files: Files) -> None:
+    with httpx.Client(verify=files.trust(), trust_env=False, timeout=PATIENCE) as client:
         for _ in range(2):
-            response = client.get(f"https://127.0.0.1:{modern_server.port}/health")
-            assert (response.status_code, response.http_version) == (200, version)
+            response = client.get(f"https://127.0.0.1:{server.port}/health")
+            assert (response.status_code, response.http_version) == (200, "HTTP/1.1")
             assert response.json() == {"status": "alive"}
 
 
-def test_serve_without_the_setting_negotiates_only_http_1_1(server: Server, files: Files) -> None:
+def test_serve_negotiates_only_http_1_1(server: Server, files: Files) -> None:
     trust = files.trust()
     trust.set_alpn_protocols(["h2", "http/1.1"])
     with (
@@ -95,9 +83,6 @@ def test_serve_without_the_setting_negotiates_only_http_1_1(server: Server, file
         trust.wrap_socket(plain, server_hostname="127.0.0.1") as stream,
     ):
         assert stream.selected_alpn_protocol() == "http/1.1"
-    with httpx.Client(http2=True, verify=files.trust(), trust_env=False, timeout=PATIENCE) as both:
-        response = both.get(f"https://127.0.0.1:{server.port}/health")
-        assert (response.status_code, response.http_version) == (200, "HTTP/1.1")
 
 
 def test_serve_with_a_certificate_serves_no_plain_http(server: Server) -> None:

@@ -75,24 +75,18 @@ class Way:
         with trio.fail_after(30):
             if self.client == "curl":
                 return await ask_curl(self, server, authority, requests, more)
-            async with httpx_client(self, authority) as client:
+            async with httpx_client(authority) as client:
                 return [await ask_httpx(client, server, request) for request in requests]
 
 
 WAYS = [
     Way("httpx", "1.1", tls=False),
     Way("httpx", "1.1", tls=True),
-    Way("httpx", "2", tls=False),
-    Way("httpx", "2", tls=True),
     Way("curl", "1.0", tls=False),
     Way("curl", "1.0", tls=True),
     Way("curl", "1.1", tls=False),
     Way("curl", "1.1", tls=True),
-    Way("curl", "2", tls=False),
-    Way("curl", "2", tls=True),
 ]
-# With prior knowledge, curl before 8.0 breaks a connection that it reuses (its issue 10634).
-REUSING = [way for way in WAYS if (way.client, way.version, way.tls) != ("curl", "2", False)]
 every_way = pytest.mark.parametrize("way", WAYS, ids=str)
 
 
@@ -100,15 +94,8 @@ def url(server: Server, path: str) -> str:
     return f"{server.scheme}://127.0.0.1:{server.port}{path}"
 
 
-def httpx_client(way: Way, authority: Authority) -> httpx.AsyncClient:
-    is_http_1_1 = way.version == "2"
-    return httpx.AsyncClient(
-        http1=not is_http_1_1,
-        http2=is_http_1_1,
-        verify=authority.context(),
-        trust_env=False,
-        timeout=20,
-    )
+def httpx_client(authority: Authority) -> httpx.AsyncClient:
+    return httpx.AsyncClient(verify=authority.context(), trust_env=False, timeout=20)
 
 
 async def ask_httpx(client: httpx.AsyncClient, server: Server, request: Request) -> Reply:
@@ -129,7 +116,6 @@ def curl(way: Way, authority: Authority) -> list[str]:
     """The command and the options of every request."""
     command = shutil.which("curl")
     assert command is not None, "curl is missing, and these tests need it: apt-get install curl"
-    version = "--http2-prior-knowledge" if way.version == "2" and not way.tls else None
     return [
         command,
         "-qsS",
@@ -137,7 +123,7 @@ def curl(way: Way, authority: Authority) -> list[str]:
         "*",
         "--cacert",
         str(authority.file),
-        version or f"--http{way.version}",
+        f"--http{way.version}",
     ]
 
 
@@ -203,7 +189,7 @@ async def read_parts(
                 take(bytes(part))
         return
     async with (
-        httpx_client(way, authority) as client,
+        httpx_client(authority) as client,
         client.stream("GET", url(server, path)) as reply,
     ):
         async for part in reply.aiter_raw():

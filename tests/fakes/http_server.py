@@ -30,9 +30,6 @@ QUICK = Limits(
     connections=10_000,
     connections_per_client=256,
     requests_per_connection=10_000,
-    http2_connections_per_client=256,
-    http2_requests_per_second=1_000_000,
-    http2_requests_per_second_per_client=1_000_000,
     linger_time=0.4,
     half_close_time=0.3,
     tick=0.05,
@@ -241,8 +238,6 @@ async def serving(
         "now": lambda: 784111777.0,
         "new_id": lambda: f"id-{next(numbers)}",
         "log_rejected": server.refused.append,
-        # Off by default; most tests of it need it on.
-        "http2": True,
     }
     wire = ServerOptions(limits=limits, **(known | options))
 

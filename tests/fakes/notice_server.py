@@ -252,7 +252,7 @@ async def caller_state(
                 application,
                 limits,
                 certificate=None if authority is None else authority.certificate,
-                tls=None if authority is None else authority.context("http/1.1"),
+                tls=None if authority is None else authority.context(),
                 listener=listener,
             ) as server,
         ):

@@ -3,10 +3,6 @@
 import re
 import struct
 
-import hpack
-from hyperframe.exceptions import HyperframeError
-from hyperframe.frame import ContinuationFrame, Frame, HeadersFrame
-
 _STATUS = re.compile(rb"HTTP/1\.1 ([1-5][0-9][0-9]) [\x20-\x7e]*")
 _HEADER = re.compile(rb"([A-Za-z0-9!#$%&'*+.^_`|~-]+): ([\x20-\x7e\x80-\xff]*)")
 #: The header in which the application under test repeats the method of the request.
@@ -18,7 +14,7 @@ class InvalidResponse(Exception):
 
 
 def read_responses(data: bytes, *, heads: bool = False) -> tuple[list[int], bytes]:
-    """Return the statuses of the HTTP/1.1 responses in ``data``, and what follows a 101.
+    """Return the statuses of the responses in ``data``, and what follows a 101.
 
     With ``heads`` the last response may be the server's own to a HEAD, without a body.
     Raises `InvalidResponse` for anything but complete, valid responses in sequence.
@@ -88,25 +84,3 @@ def check_websocket_frames(data: bytes) -> None:
         if data[0] & 0x0F not in (0, 1, 2, 8, 9, 10) or len(data) < at + size:
             raise InvalidResponse(f"no whole frame: {data[:10]!r}")
         data = data[at + size :]
-
-
-def check_http2_frames(data: bytes) -> None:
-    """Raise `InvalidResponse` unless ``data`` is whole frames with valid headers (RFC 9113)."""
-    decoder = hpack.Decoder()
-    # The table is limited by the client's settings, which may be mutated.
-    decoder.max_allowed_table_size = 2**32
-    block = b""
-    while data:
-        try:
-            frame, size = Frame.parse_frame_header(memoryview(data[:9]))
-            if len(data) < 9 + size:
-                raise InvalidResponse("a frame that does not end")
-            frame.parse_body(memoryview(data[9 : 9 + size]))
-        except (HyperframeError, struct.error) as error:
-            raise InvalidResponse(f"no frame: {data[:9]!r}") from error
-        data = data[9 + size :]
-        if isinstance(frame, HeadersFrame | ContinuationFrame):
-            block += frame.data
-            if "END_HEADERS" in frame.flags:
-                decoder.decode(block)
-                block = b""

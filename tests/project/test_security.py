@@ -175,7 +175,7 @@ QUOTED = [
 
 STANDARDS = re.compile(
     r"Linux \d\.\d+|Landlock \d|x86-64|ARM64"
-    r"|SHA-256|HMAC-SHA-256|CRC-32|RFC 9106|argon2(?:id)?|base64url|HTTP/2|nh3|IPv[46]|/64|/48"
+    r"|SHA-256|HMAC-SHA-256|CRC-32|RFC 9106|argon2(?:id)?|base64url|nh3|IPv[46]|/64|/48"
     r"|\b(?:4\d\d|500)(?= `| |,|:|;)"
 )
 """Names and statuses with digits."""

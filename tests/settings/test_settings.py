@@ -471,6 +471,27 @@ def test_read_misspelled_variable_is_named_and_its_value_is_not(name: str, meant
 @pytest.mark.parametrize(
     "name",
     [
+        "HTTP2",
+        "HTTP2_STREAMS",
+        "HTTP2_STREAMS_PER_CLIENT",
+        "HTTP2_CONNECTIONS_PER_CLIENT",
+        "HTTP2_REQUESTS_PER_SECOND",
+        "HTTP2_REQUESTS_PER_SECOND_PER_CLIENT",
+    ],
+)
+def test_read_setting_of_http2_is_refused_with_what_speaks_it_now(name: str) -> None:
+    key = name.lower()
+    write(f"{key} = 1")
+    assert problems_of({f"OCTAVO_{name}": "1"}) == tuple(
+        f"{said} is not a setting: leave it out: Octavo serves HTTP/1.1, and HTTP/2 is the work of"
+        " a proxy"
+        for said in (f"octavo.toml: {key}", f"OCTAVO_{name}")
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
         "OCTAVO_PORT",
         "OCTAVO_SERVICE_HOST",
         "OCTAVO_SERVICE_PORT",

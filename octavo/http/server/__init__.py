@@ -1,4 +1,4 @@
-"""Serve ASGI applications over HTTP/1.1 and HTTP/2, replacing hypercorn's TCP server.
+"""Serve ASGI applications over HTTP/1.1, replacing hypercorn's TCP server.
 
 `serve` runs any ASGI application and does not depend on what the application does. What ASGI does
 not define is passed as `Extension` in ``scope["extensions"]["octavo"]``.

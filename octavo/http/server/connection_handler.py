@@ -4,7 +4,7 @@ import logging
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import trio
 
@@ -12,7 +12,7 @@ from octavo.http.server.admission import ConnectionAdmission
 from octavo.http.server.asgi import Application, SocketAddress
 from octavo.http.server.client_network import client_network
 from octavo.http.server.error_boundary import contained, only
-from octavo.http.server.http1.connection import Http1Connection, Http2Detected
+from octavo.http.server.http1.connection import Http1Connection
 from octavo.http.server.http1.head import Headers
 from octavo.http.server.limits import Limits
 from octavo.http.server.network_turns import NetworkTurns
@@ -23,9 +23,6 @@ from octavo.http.server.response import date_line
 from octavo.http.server.transport import plain_transport, tls_transport
 from octavo.http.server.usage import ServerUsage
 from octavo.http.server.watchdog import CloseReason, Watchdog
-
-if TYPE_CHECKING:
-    from octavo.http.server.http2.connections import Http2Connections
 
 _log = logging.getLogger(__name__)
 
@@ -39,8 +36,7 @@ class ServerOptions:
     ``now`` returns the wall clock in seconds since 1970; ``new_id`` generates request ids. The
     header ``proxy_header`` is trusted from the networks of ``trusted_proxies``. ``problem_base`` is
     the public address that problem types begin with. ``log_rejected`` receives every request
-    that the server itself rejects. Without ``http2`` only HTTP/1 is served. ``usage`` tells what
-    is used of the limits.
+    that the server itself rejects. ``usage`` tells what is used of the limits.
     """
 
     now: Callable[[], float]
@@ -49,7 +45,6 @@ class ServerOptions:
     trusted_proxies: Sequence[Network] = ()
     proxy_header: ForwardedHeader = "x-forwarded"
     problem_base: str = ""
-    http2: bool = False
     log_rejected: Callable[[RejectedRequest], None] = field(default=lambda rejected: None)
     usage: ServerUsage = field(default_factory=ServerUsage)
 
@@ -72,12 +67,9 @@ class ConnectionHandler:
         self._admission = ConnectionAdmission(
             limits.connections, limits.connections_per_client, options.trusted_proxies
         )
-        self.watchdog = Watchdog(limits, self._tick)
-        self.http2 = self._http2_connections() if options.http2 else None
+        self.watchdog = Watchdog(limits, self._update_date)
         options.usage.connections = lambda: self.open
         options.usage.most_connections = limits.connections
-        if self.http2 is not None:
-            options.usage.http2_requests = self.http2.requests
         self.turns = NetworkTurns(limits.requests_per_round_per_client)
         options.usage.requests_per_round = lambda: self.turns.limit
         self._handshakes: set[trio.CancelScope] = set()
@@ -102,8 +94,6 @@ class ConnectionHandler:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self.watchdog.run)
                 nursery.start_soon(self.turns.run)
-                if self.http2 is not None:
-                    nursery.start_soon(self.http2.run)
         finally:
             trio.lowlevel.remove_instrument(self.turns)
 
@@ -141,19 +131,11 @@ class ConnectionHandler:
                         transport = tls_transport(stream)
                     else:
                         transport = plain_transport(stream)
-                    received = b"" if _has_chosen_http2(stream) else None
-                    if received is None:
-                        # Each function between trio and the loop of a connection is passed again
-                        # by each request.
-                        connection = Http1Connection(self, transport, peer)
-                        try:
-                            with self.watchdog.watching(connection):
-                                await connection.run()
-                        except Http2Detected as begins:
-                            received = begins.received
-                        del connection
-                    if received is not None and self.http2 is not None:
-                        await self.http2.serve(transport, peer, received)
+                    # Each function between trio and the loop of a connection is passed again by
+                    # each request.
+                    connection = Http1Connection(self, transport, peer)
+                    with self.watchdog.watching(connection):
+                        await connection.run()
                 finally:
                     self._admission.release(_host(peer))
         except BaseException as error:  # noqa: BLE001  # the border of the connection
@@ -201,12 +183,6 @@ class ConnectionHandler:
             _log.info("TLS failed with %s: handshake timeout", _name(peer))
         return not handshake.cancelled_caught
 
-    def _http2_connections(self) -> "Http2Connections":
-        # Few servers need its modules: proxies speak HTTP/1 to them.
-        from octavo.http.server.http2.connections import Http2Connections  # noqa: PLC0415
-
-        return Http2Connections(self)
-
     def _reject_connection(self, stream: Stream, peer: Peer) -> None:
         """Send the error response for too many connections, without blocking."""
         assert isinstance(stream, trio.SocketStream)
@@ -240,19 +216,8 @@ class ConnectionHandler:
         )
         return (peer.client if address == peer.client[0] else (address, 0)), scheme
 
-    def _tick(self) -> None:
-        self._update_date()
-        if self.http2 is not None:
-            # Deadlines may have been computed from a time one tick earlier.
-            self.http2.check_requests(self.watchdog.now - self.limits.tick)
-
     def _update_date(self) -> None:
         self.date = date_line(int(self._options.now()))
-
-
-def _has_chosen_http2(stream: Stream) -> bool:
-    """Return whether the TLS handshake has agreed on HTTP/2."""
-    return isinstance(stream, trio.SSLStream) and stream.selected_alpn_protocol() == "h2"
 
 
 def _host(peer: Peer) -> str | None:

@@ -33,21 +33,11 @@ class Limits:
     connections_per_client: int = 256
     """Open connections per client address (for IPv6 per /64 network)."""
     requests_per_round_per_client: int = 64
-    """Requests over HTTP/1.1, frames of WebSockets and TLS handshakes per client address that begin
+    """Requests, frames of WebSockets and TLS handshakes per client address that begin
     in one round of the event loop; fewer while its rounds are long.
     """
     requests_per_connection: int = 10_000
     """Requests on one connection; the last response announces the close."""
-    http2_connections_per_client: int = 32
-    """Open HTTP/2 connections per client address."""
-    http2_streams: int = 1_000
-    """Requests in progress over HTTP/2, in total."""
-    http2_streams_per_client: int = 200
-    """Requests in progress over HTTP/2 per client address, on all its connections."""
-    http2_requests_per_second: float = 400.0
-    """Work that HTTP/2 may cause, in requests; more waits. Two seconds of it may come at once."""
-    http2_requests_per_second_per_client: float = 100.0
-    """The same per client address."""
     drain_size: int = 64 * 1024
     """Of an unread body, discarded to keep the connection open."""
     linger_time: float = 2.0

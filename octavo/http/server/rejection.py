@@ -73,8 +73,8 @@ SERVER_PROBLEMS = (
     ServerProblem(
         "http_version_not_supported",
         505,
-        "HTTP/1.1 and 1.0 are supported, and HTTP/2 where it is enabled.",
-        "Use HTTP/1.1, or enable HTTP/2 with the setting http2.",
+        "HTTP/1.1 and 1.0 are supported.",
+        "Use HTTP/1.1. HTTP/2 and HTTP/3 are spoken by a proxy in front of this server.",
     ),
 )
 # The application responds with these codes as well.

@@ -49,7 +49,7 @@ async def serve(
     config.errorlog = _hypercorn_log
     config.include_server_header = False
     config.graceful_timeout = grace
-    config.alpn_protocols = ["h2", "http/1.1"] if options.http2 else ["http/1.1"]
+    config.alpn_protocols = ["http/1.1"]
     if certificate is not None:
         config.certfile, config.keyfile = certificate.chain, certificate.key
 

@@ -18,5 +18,3 @@ class ServerUsage:
     """Returns the number of open connections."""
     requests_per_round: Callable[[], int] = _nothing
     """Returns the number of requests that an address may begin in a round of the event loop now."""
-    http2_requests: Callable[[], int] = _nothing
-    """Returns the number of requests in progress over HTTP/2."""

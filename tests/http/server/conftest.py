@@ -17,11 +17,8 @@ class Authority:
     certificate: Certificate
     file: Path
 
-    def context(self, *protocols: str) -> ssl.SSLContext:
-        context = ssl.create_default_context(cafile=str(self.file))
-        if protocols:
-            context.set_alpn_protocols(list(protocols))
-        return context
+    def context(self) -> ssl.SSLContext:
+        return ssl.create_default_context(cafile=str(self.file))
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,7 @@ async def test_waiting_clients_are_accepted_many_per_round() -> None:
 
 
 async def test_waiting_clients_are_accepted_under_tls(authority: Authority) -> None:
-    context = authority.context("http/1.1")
+    context = authority.context()
     async with serving(limits=LIMITS, certificate=authority.certificate, tls=context) as server:
         with ExitStack() as stack:
             connect_many(server.port, stack)

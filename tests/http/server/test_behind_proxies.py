@@ -10,7 +10,7 @@ from octavo.http.server.asgi import Receive, Scope, Send
 from octavo.http.server.proxies import ForwardedHeader, Network, parse_networks
 from tests.fakes.http_server import QUICK, respond, routed, serving
 from tests.http.server.conftest import Authority
-from tests.http.server.test_error_boundary import UPGRADE, http2_client, read_responses
+from tests.http.server.test_error_boundary import UPGRADE
 
 CLIENT = "203.0.113.7"
 TRUSTED = parse_networks("127.0.0.0/8")
@@ -103,53 +103,25 @@ async def test_websocket_handshake_is_attributed_like_a_request(
 
 
 @pytest.mark.parametrize(
-    ("trusted", "reported"), [(TRUSTED, TOLD), (STRANGERS, "https 127.0.0.1 own")], ids=["", "not"]
+    ("trusted", "reported"),
+    [(TRUSTED, f"http {CLIENT} unknown"), (STRANGERS, "https 127.0.0.1 own")],
+    ids=["", "not"],
 )
-async def test_http2_of_a_proxy_is_attributed_like_http_1_1(
+async def test_tls_terminated_by_a_trusted_proxy_gives_the_scheme_of_its_client(
     trusted: Sequence[Network], reported: str, authority: Authority
-) -> None:
-    async with (
-        serving(
-            APPLICATION,
-            certificate=authority.certificate,
-            tls=authority.context("h2"),
-            trusted_proxies=trusted,
-            proxy_header="forwarded",
-        ) as server,
-        server.client() as client,
-    ):
-        connection = await http2_client(server, client)
-        number = connection.get_next_available_stream_id()
-        connection.send_headers(
-            number,
-            [
-                (":method", "GET"),
-                (":scheme", "https"),
-                (":authority", "a"),
-                (":path", "/who"),
-                ("forwarded", f"for={CLIENT};proto=https"),
-            ],
-            end_stream=True,
-        )
-        await client.send(connection.data_to_send())
-        assert (await read_responses(connection, client, 1))[number] == ("200", reported.encode())
-
-
-async def test_tls_terminated_by_the_proxy_gives_the_scheme_of_its_client(
-    authority: Authority,
 ) -> None:
     plain = f"GET /who HTTP/1.1\r\nhost: a\r\nforwarded: for={CLIENT};proto=http\r\n\r\n"
     async with (
         serving(
             APPLICATION,
             certificate=authority.certificate,
-            tls=authority.context("http/1.1"),
-            trusted_proxies=TRUSTED,
+            tls=authority.context(),
+            trusted_proxies=trusted,
             proxy_header="forwarded",
         ) as server,
         server.client() as client,
     ):
-        assert (await client.ask(plain.encode())).body.decode() == f"http {CLIENT} unknown"
+        assert (await client.ask(plain.encode())).body.decode() == reported
 
 
 @pytest.mark.parametrize(

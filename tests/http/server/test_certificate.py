@@ -8,13 +8,7 @@ import trio
 from octavo.http.server.asgi import Receive, Scope, Send
 from tests.fakes.http_server import QUICK, Client, respond, routed, serving
 from tests.http.server.conftest import Authority
-from tests.http.server.test_error_boundary import (
-    UPGRADE,
-    http2_client,
-    read_responses,
-    refuse_socket,
-    request,
-)
+from tests.http.server.test_error_boundary import UPGRADE, refuse_socket
 
 GET = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
 
@@ -34,9 +28,7 @@ APPLICATION = routed({"/scheme": scheme, "/endless": endless, "/ws": refuse_sock
 
 async def test_requests_get_responses_in_order_under_tls(authority: Authority) -> None:
     async with (
-        serving(
-            APPLICATION, certificate=authority.certificate, tls=authority.context("http/1.1")
-        ) as server,
+        serving(APPLICATION, certificate=authority.certificate, tls=authority.context()) as server,
         server.client() as client,
     ):
         await client.send(b"GET /scheme HTTP/1.1\r\nhost: a\r\n\r\n" + GET)
@@ -44,17 +36,16 @@ async def test_requests_get_responses_in_order_under_tls(authority: Authority) -
         assert (await client.read_response()).body == b"GET / "
 
 
-async def test_http2_is_negotiated_under_tls(authority: Authority) -> None:
+async def test_tls_offers_only_http_1_1(authority: Authority) -> None:
+    tls = authority.context()
+    tls.set_alpn_protocols(["h2", "http/1.1"])
     async with (
-        serving(
-            APPLICATION, certificate=authority.certificate, tls=authority.context("h2")
-        ) as server,
+        serving(APPLICATION, certificate=authority.certificate, tls=tls) as server,
         server.client() as client,
     ):
-        connection = await http2_client(server, client)
-        number = request(connection, "/scheme")
-        await client.send(connection.data_to_send())
-        assert (await read_responses(connection, client, 1))[number] == ("200", b"https")
+        assert isinstance(client.stream, trio.SSLStream)
+        assert (await client.ask(GET)).body == b"GET / "
+        assert client.stream.selected_alpn_protocol() == "http/1.1"
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
-import h2.config
-import h2.connection
-import h2.events
 import pytest
 import trio
 import trio.testing
@@ -19,9 +16,8 @@ import trio.testing
 from octavo.http.server.asgi import Receive, Scope, Send
 from octavo.http.server.error_boundary import contained
 from octavo.http.server.http1.connection import Http1Connection
-from octavo.http.server.http2.connection import Http2Connection
 from octavo.ws import WebSockets
-from tests.fakes.http_server import QUICK, Client, Server, respond, routed, serving
+from tests.fakes.http_server import QUICK, respond, routed, serving
 from tests.fakes.websocket_peer import echo
 
 UPGRADE = (
@@ -128,57 +124,6 @@ async def test_malformed_chunk_in_the_packet_of_its_head_gets_one_response() -> 
         assert await server.is_well()
 
 
-async def http2_client(server: Server, client: Client) -> h2.connection.H2Connection:
-    connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
-    connection.initiate_connection()
-    await client.send(connection.data_to_send())
-    return connection
-
-
-def request(
-    connection: h2.connection.H2Connection, path: str, *, end: bool = True, method: str = "POST"
-) -> int:
-    number = connection.get_next_available_stream_id()
-    headers = [(":method", method), (":path", path), (":scheme", "http"), (":authority", "a")]
-    connection.send_headers(number, headers, end_stream=end)
-    return number
-
-
-async def read_responses(
-    connection: h2.connection.H2Connection, client: Client, wanted: int
-) -> dict[int, tuple[str, bytes]]:
-    found: dict[int, tuple[str, bytes]] = {}
-    ended = 0
-    while ended < wanted:
-        data = await client.stream.receive_some(65536)
-        assert data, "the connection ended before its responses"
-        for event in connection.receive_data(data):
-            if isinstance(event, h2.events.ResponseReceived):
-                found[event.stream_id] = (dict(event.headers)[b":status"].decode(), b"")
-            elif isinstance(event, h2.events.DataReceived):
-                status, body = found[event.stream_id]
-                found[event.stream_id] = status, body + event.data
-            elif isinstance(event, h2.events.StreamEnded):
-                ended += 1
-    return found
-
-
-async def test_http2_data_for_a_finished_stream_keeps_the_connection() -> None:
-    # A KeyError that ends the whole process of a bare server.
-    async with serving(APPLICATION) as server:
-        async with server.client() as client:
-            connection = await http2_client(server, client)
-            number = request(connection, "/early", end=False)
-            await client.send(connection.data_to_send())
-            assert await read_responses(connection, client, 1) == {number: ("404", b"early")}
-            frame = struct.pack(">I", 5)[1:] + b"\0\1" + struct.pack(">I", number) + b"hello"
-            await client.send(frame)
-            other = request(connection, "/next")
-            await client.send(connection.data_to_send())
-            assert (await read_responses(connection, client, 1))[other] == ("200", b"POST /next ")
-        assert await server.is_well()
-
-
 async def test_stalled_reader_blocks_neither_others_nor_shutdown() -> None:
     # A bare server sends under a shield without a deadline: it never ends.
     async with serving(APPLICATION, grace=0.5) as server, server.client() as client:
@@ -218,23 +163,6 @@ async def test_failure_within_a_response_never_looks_complete(
             assert received.endswith(b"4\r\nhalf\r\n")
         assert await server.is_well()
     assert [r for r in caplog.records if r.levelno >= logging.ERROR]
-
-
-@pytest.mark.parametrize(
-    "path", ["/boom", "/panic", "/group", "/split", "/silent", "/long", "/leave"]
-)
-async def test_failure_over_http2_ends_only_its_stream(
-    path: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    async with serving(APPLICATION) as server, server.client() as client:
-        connection = await http2_client(server, client)
-        failing = request(connection, path)
-        well = request(connection, "/next")
-        await client.send(connection.data_to_send())
-        found = await read_responses(connection, client, 2)
-        assert found[failing][0] == "500"
-        assert found[well] == ("200", b"POST /next ")
-    assert len([r for r in caplog.records if r.levelno >= logging.ERROR]) == 1
 
 
 async def test_client_that_resets_midway_leaves_no_trace() -> None:
@@ -335,13 +263,12 @@ async def fail_late(kept: Text, receive: Receive, send: Send) -> None:
 Handler = Callable[[Text, Receive, Send], Awaitable[None]]
 
 
-@pytest.mark.parametrize("http2", [False, True], ids=["http1", "http2"])
 @pytest.mark.parametrize("ends", ["left", "timed out", "stopped"])
 @pytest.mark.parametrize(
     "handler", [hold, hold_in_a_nursery, answer_late, answer_much, fail, fail_late]
 )
 async def test_texts_of_a_request_that_ends_in_any_way_are_freed_at_once(
-    handler: Handler, ends: str, http2: bool
+    handler: Handler, ends: str
 ) -> None:
     references: list[weakref.ref[Text]] = []
     started, freed = trio.Event(), trio.Event()
@@ -362,12 +289,7 @@ async def test_texts_of_a_request_that_ends_in_any_way_are_freed_at_once(
             serving(routed({"/kept": handle}), limits, grace=0.1) as server,
             server.client() as client,
         ):
-            if http2:
-                connection = await http2_client(server, client)
-                request(connection, "/kept")
-                await client.send(connection.data_to_send())
-            else:
-                await client.send(b"GET /kept HTTP/1.1\r\nhost: a\r\n\r\n")
+            await client.send(b"GET /kept HTTP/1.1\r\nhost: a\r\n\r\n")
             await started.wait()
             await trio.testing.wait_all_tasks_blocked()
             if ends == "stopped":
@@ -396,7 +318,7 @@ async def hold_the_request(scope: Scope, receive: Receive, send: Send) -> None:
     await trio.sleep_forever()
 
 
-@pytest.mark.parametrize("kind", ["answered", "left", "timed out", "rejected", "http2", "upgraded"])
+@pytest.mark.parametrize("kind", ["answered", "left", "timed out", "rejected", "upgraded"])
 async def test_connection_that_ended_is_freed_at_once(kind: str) -> None:
     late, held = ("/late", answer_after_a_tick), ("/held", hold_the_request)
     application = routed(dict((late, held, ("/ws", accept_socket))))
@@ -413,12 +335,7 @@ async def test_connection_that_ended_is_freed_at_once(kind: str) -> None:
     try:
         async with serving(application, replace(QUICK, request_time=0.3)) as server:
             async with server.client() as client:
-                if kind == "http2":
-                    connection = await http2_client(server, client)
-                    request(connection, "/late")
-                    await client.send(connection.data_to_send())
-                else:
-                    await client.send(asked[kind])
+                await client.send(asked[kind])
                 await trio.sleep(QUICK.tick)
                 assert connections()
                 # The watchdog sees the request.
@@ -436,5 +353,4 @@ async def test_connection_that_ended_is_freed_at_once(kind: str) -> None:
 
 def connections() -> list[object]:
     """The connections in memory."""
-    kinds = (Http1Connection, Http2Connection)
-    return [each for each in gc.get_objects() if isinstance(each, kinds)]
+    return [each for each in gc.get_objects() if isinstance(each, Http1Connection)]

@@ -11,25 +11,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-import h2.config
-import h2.connection
 import pytest
 import trio
 
 from octavo.http.server.asgi import Receive, Scope, Send
-from octavo.http.server.http2.frames import PREFACE, SETTINGS, frame
 from octavo.ws import ServerWebSocket, WebSockets
 from tests.fakes.http_server import QUICK, Client, Server, lifespan, serving
 from tests.fakes.request_mutation import mutate
 from tests.fakes.strict_client import (
     METHOD,
     InvalidResponse,
-    check_http2_frames,
     check_websocket_frames,
     read_responses,
 )
 from tests.http.server.http1.test_strictness import REFUSED, TAKEN
-from tests.http.server.http2.test_conformance import CASES as CASES_BY_SECTION
 from tests.http.server.test_error_boundary import UPGRADE
 
 CASES = int(os.environ.get("OCTAVO_FUZZ_CASES", "10000"))
@@ -83,7 +78,7 @@ async def respond(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"end"})
 
 
-def http1_seeds() -> list[bytes]:
+def request_seeds() -> list[bytes]:
     seeds = [data for data, _ in (*REFUSED.values(), *TAKEN.values()) if len(data) < 3000]
     for path in (b"/", b"/stream", b"/unread"):
         lines = (b"GET %b HTTP/1.1", b"HEAD %b HTTP/1.1", b"GET %b HTTP/1.0")
@@ -108,34 +103,9 @@ def websocket_seeds() -> list[bytes]:
     return [UPGRADE + session for session in sessions]
 
 
-def http2_seeds() -> list[bytes]:
-    seeds = []
-    for paths in (("/",), ("/stream", "/"), ("/unread", "/", "/stream")):
-        client = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
-        client.initiate_connection()
-        for path in paths:
-            number = client.get_next_available_stream_id()
-            method = "POST" if path == "/unread" else "GET"
-            headers = [(":method", method), (":path", path), (":scheme", "http")]
-            client.send_headers(number, [*headers, (":authority", "a"), ("x-a", "b" * 50)])
-            if method == "POST":
-                client.send_data(number, b"hello")
-            client.end_stream(number)
-        client.ping(b"12345678")
-        client.reset_stream(number)
-        client.increment_flow_control_window(1000)
-        seeds.append(client.data_to_send())
-    begin = PREFACE + frame(SETTINGS, 0, 0, b"")
-    return seeds + [begin + sent for sent, _ in CASES_BY_SECTION.values() if len(sent) < 3_000]
-
-
 def judge(received: bytes, sent: bytes = b"") -> None:
-    if received.startswith(b"HTTP/"):
-        _, behind = read_responses(received, heads=b"HEAD " in sent)
-        check_websocket_frames(behind)
-    else:
-        # The server responds first to a client whose bytes start like HTTP/2.
-        check_http2_frames(received)
+    _, behind = read_responses(received, heads=b"HEAD " in sent)
+    check_websocket_frames(behind)
 
 
 async def talk(client: Client, data: bytes) -> None:
@@ -155,9 +125,8 @@ async def talk(client: Client, data: bytes) -> None:
 
 
 KINDS: dict[str, tuple[Callable[[], list[bytes]], float]] = {
-    "http1": (http1_seeds, 0.6),
+    "request": (request_seeds, 0.8),
     "websocket": (websocket_seeds, 0.2),
-    "http2": (http2_seeds, 0.2),
 }
 
 

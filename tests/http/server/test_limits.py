@@ -10,9 +10,7 @@ import pytest
 import trio
 
 from octavo.http.server.asgi import Receive, Scope, Send
-from tests.fakes.foreign_clients import Way, httpx_client, url
 from tests.fakes.http_server import QUICK, Server, respond, routed, serving
-from tests.http.server.conftest import Authority
 
 GET = b"GET / HTTP/1.1\r\nhost: a\r\n"
 POST = b"POST / HTTP/1.1\r\nhost: a\r\n"
@@ -302,33 +300,6 @@ async def keep_slow(streams: list[trio.SocketStream], opening: bytes, server: Se
             else:
                 await stream.send_all(b"b" if b"chunked" not in opening else b"")
         assert await server.is_well()
-
-
-async def test_http2_connection_ends_cleanly_after_its_last_request(authority: Authority) -> None:
-    way = Way("httpx", "2", tls=False)
-    limits = replace(QUICK, requests_per_connection=3)
-    async with (
-        serving(APPLICATION, limits) as server,
-        httpx_client(way, authority) as client,
-    ):
-        for number in range(10):
-            found = await client.get(url(server, f"/{number}"))
-            assert found.text == f"GET /{number} "
-
-
-async def test_http2_head_is_limited_in_size(authority: Authority) -> None:
-    way = Way("httpx", "2", tls=False)
-    limits = replace(QUICK, head_size=4096)
-    async with (
-        serving(APPLICATION, limits) as server,
-        httpx_client(way, authority) as client,
-    ):
-        assert (await client.get(url(server, "/"), headers={"x": "y" * 3000})).status_code == 200
-        large = await client.get(url(server, "/a"), headers={"x": "y" * 5000})
-        assert (large.status_code, large.json()["code"]) == (431, "head_too_large")
-        assert (await client.get(url(server, "/"))).status_code == 200
-        [refused] = server.refused
-        assert (refused.method, refused.path) == ("GET", "/a")
 
 
 async def test_trickling_unread_body_meets_one_deadline() -> None:

@@ -5,8 +5,6 @@ import json
 import tracemalloc
 from dataclasses import replace
 
-import h2.connection
-import h2.events
 import pytest
 import trio
 import trio.testing
@@ -19,7 +17,6 @@ from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import Security, operation
 from octavo.http.server.asgi import Receive, Scope, Send
 from tests.fakes.http_server import QUICK, Client, Server, serving
-from tests.http.server.test_error_boundary import http2_client
 
 MIB = 1024 * 1024
 PATIENT = replace(QUICK, write_time=30, request_time=60, body_idle_time=30, idle_time=60, tick=20)
@@ -73,55 +70,10 @@ def texts(budget: MemoryBudget) -> Application:
     return Application([Texts()], new_id=lambda: "made", log_request=lambda _: None, memory=budget)
 
 
-def ask(connection: h2.connection.H2Connection, path: str) -> int:
-    number = connection.get_next_available_stream_id()
-    headers = [(":method", "GET"), (":path", path), (":scheme", "http"), (":authority", "a")]
-    connection.send_headers(number, headers, end_stream=True)
-    return number
-
-
 async def other_client(server: Server) -> Client:
     """A client at another address of this machine."""
     stream = await trio.open_tcp_stream("127.0.0.1", server.port, local_address="127.0.0.2")
     return Client(stream)
-
-
-@pytest.mark.parametrize("window", [65_535, 2**31 - 1], ids=["own window", "open window"])
-async def test_unread_streams_use_little_memory_and_another_client_is_served(
-    window: int,
-) -> None:
-    budget = MemoryBudget()
-    async with serving(texts(budget), PATIENT) as server, server.client() as client:
-        connection = await http2_client(server, client)
-        if window > 65_535:
-            connection.increment_flow_control_window(window - 65_535)
-        gc.collect()
-        tracemalloc.start()
-        try:
-            numbers = [ask(connection, "/api/large") for _ in range(60)]
-            if window > 65_535:
-                for number in numbers:
-                    connection.increment_flow_control_window(window - 65_535, number)
-            await client.send(connection.data_to_send())
-            await trio.testing.wait_all_tasks_blocked(0.1)
-            grown = tracemalloc.get_traced_memory()[0]
-        finally:
-            tracemalloc.stop()
-        assert 0 < budget.held <= 64 * MIB
-        # What is held, and what is being sent on each stream.
-        assert grown < 80 * MIB
-        other = await other_client(server)
-        response = await other.ask(LARGE)
-        assert (response.status, len(response.body)) == (200, 8 * MIB + len('{"text":""}'))
-        await other.stream.aclose()
-        async with server.client() as same:
-            assert (await same.ask(SMALL)).status == 200
-            busy = await same.ask(LARGE)
-            assert (busy.status, busy["retry-after"]) == (503, "1")
-            assert json.loads(busy.body)["code"] == "server_busy"
-        await client.stream.aclose()
-        await trio.testing.wait_all_tasks_blocked(0.1)
-        assert budget.held == 0
 
 
 async def test_unread_connections_stay_within_the_budget() -> None:
@@ -140,8 +92,18 @@ async def test_unread_connections_stay_within_the_budget() -> None:
                 grown = tracemalloc.get_traced_memory()[0]
             finally:
                 tracemalloc.stop()
-            assert budget.held <= 64 * MIB
+            assert 0 < budget.held <= 64 * MIB
+            # What is held, and what is being sent on each connection.
             assert grown < 80 * MIB
+            other = await other_client(server)
+            response = await other.ask(LARGE)
+            assert (response.status, len(response.body)) == (200, 8 * MIB + len('{"text":""}'))
+            await other.stream.aclose()
+            async with server.client() as same:
+                assert (await same.ask(SMALL)).status == 200
+                busy = await same.ask(LARGE)
+                assert (busy.status, busy["retry-after"]) == (503, "1")
+                assert json.loads(busy.body)["code"] == "server_busy"
             for stream in streams:
                 nursery.start_soon(trio.aclose_forcefully, stream)
         with trio.fail_after(5):
@@ -149,7 +111,7 @@ async def test_unread_connections_stay_within_the_budget() -> None:
                 await trio.testing.wait_all_tasks_blocked(0.05)
 
 
-async def test_unread_stream_uses_no_more_than_a_piece() -> None:
+async def test_application_waits_for_a_client_that_does_not_read() -> None:
     made = 0
 
     async def endless(scope: Scope, receive: Receive, send: Send) -> None:
@@ -160,16 +122,15 @@ async def test_unread_stream_uses_no_more_than_a_piece() -> None:
             await send({"type": "http.response.body", "body": bytes(MIB), "more_body": True})
 
     async with serving(endless, PATIENT) as server, server.client() as client:
-        connection = await http2_client(server, client)
-        ask(connection, "/")
-        await client.send(connection.data_to_send())
+        await client.send(LARGE)
         await trio.testing.wait_all_tasks_blocked(0.1)
-        assert made == 1
+        # The kernel keeps up to 10 MiB for the two ends of the connection.
+        assert 1 <= made <= 11
 
 
 @pytest.mark.parametrize("size", [65_536, 65_537, 1_000_000])
 @pytest.mark.parametrize("chunked", [True, False])
-async def test_large_response_over_http2_arrives_complete(size: int, chunked: bool) -> None:
+async def test_response_larger_than_a_write_arrives_complete(size: int, chunked: bool) -> None:
     content = bytes(range(256)) * (size // 256) + bytes(size % 256)
 
     async def large(scope: Scope, receive: Receive, send: Send) -> None:
@@ -179,22 +140,7 @@ async def test_large_response_over_http2_arrives_complete(size: int, chunked: bo
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async with serving(large, PATIENT) as server, server.client() as client:
-        connection = await http2_client(server, client)
-        ask(connection, "/")
-        await client.send(connection.data_to_send())
-        received, ended = b"", False
-        while not ended:
-            data = await client.stream.receive_some(65_536)
-            assert data
-            for event in connection.receive_data(data):
-                if isinstance(event, h2.events.DataReceived):
-                    received += event.data
-                    connection.acknowledge_received_data(
-                        event.flow_controlled_length, event.stream_id
-                    )
-                ended = ended or isinstance(event, h2.events.StreamEnded)
-            await client.send(connection.data_to_send())
-        assert received == content
+        assert (await client.ask(LARGE)).body == content
 
 
 @pytest.mark.parametrize("framing", [b"content-length: 8000000", b"transfer-encoding: chunked"])
@@ -231,20 +177,14 @@ async def test_announced_body_holds_nothing_until_it_arrives() -> None:
             assert (await same.ask(head + length + body)).body == b'{"text":"7000000"}'
 
 
-@pytest.mark.parametrize("version", ["1.1", "2"])
-async def test_unread_responses_give_way_to_those_of_another_client(version: str) -> None:
+async def test_unread_responses_give_way_to_those_of_another_client() -> None:
     # Room for three, and for the making of a third, but not of a fourth.
     budget = MemoryBudget(42 * MIB, 42 * MIB)
     async with serving(texts(budget), PATIENT) as server:
         unread = []
         for _ in range(3):
             stream = await trio.open_tcp_stream("127.0.0.1", server.port)
-            if version == "2":
-                connection = await http2_client(server, Client(stream))
-                ask(connection, "/api/large")
-                await stream.send_all(connection.data_to_send())
-            else:
-                await stream.send_all(LARGE)
+            await stream.send_all(LARGE)
             unread.append(stream)
         await trio.testing.wait_all_tasks_blocked(0.1)
         assert budget.held > 24 * MIB

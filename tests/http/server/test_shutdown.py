@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import h2.events
 import pytest
 import trio
 import trio.testing
@@ -10,7 +9,7 @@ import trio.testing
 from octavo.http.server.asgi import Receive, Scope, Send
 from tests.fakes.http_server import QUICK, Server, respond, routed, serving
 from tests.http.server.conftest import Authority
-from tests.http.server.test_error_boundary import UPGRADE, http2_client, request
+from tests.http.server.test_error_boundary import UPGRADE
 
 GET = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
 PATIENT = replace(QUICK, write_time=60, idle_time=60, request_time=60, body_idle_time=60)
@@ -106,34 +105,6 @@ async def test_unfinished_requests_are_cut_off_after_the_grace(data: bytes) -> N
         assert trio.current_time() - begun >= 0.4
 
 
-async def test_http2_gets_goaway_and_its_requests_finish() -> None:
-    held = Held()
-    async with serving(routed({"/held": held}), PATIENT, grace=30) as server:
-        async with server.client() as client:
-            connection = await http2_client(server, client)
-            number = request(connection, "/held")
-            await client.send(connection.data_to_send())
-            await held.started.wait()
-            server.shutdown.set()
-            await trio.testing.wait_all_tasks_blocked()
-            held.go_on.set()
-            events = connection.receive_data(await client.rest())
-            bodies = [e.data for e in events if isinstance(e, h2.events.DataReceived)]
-            assert b"".join(bodies) == b"held", number
-            assert any(isinstance(e, h2.events.ConnectionTerminated) for e in events)
-        await ends_within(server, 2)
-
-
-async def test_idle_http2_connection_gets_goaway() -> None:
-    async with serving(limits=PATIENT, grace=30) as server, server.client() as client:
-        connection = await http2_client(server, client)
-        await server.is_well()
-        server.shutdown.set()
-        events = connection.receive_data(await client.rest())
-        assert any(isinstance(e, h2.events.ConnectionTerminated) for e in events)
-        await ends_within(server, 2)
-
-
 async def test_upgraded_stream_is_notified_of_the_stop() -> None:
     taken = trio.Event()
 
@@ -181,7 +152,7 @@ async def test_stop_during_a_tls_handshake_ends_soon(authority: Authority) -> No
             limits=limits,
             grace=30,
             certificate=authority.certificate,
-            tls=authority.context("http/1.1"),
+            tls=authority.context(),
         ) as server,
         server.client() as late,
     ):
@@ -215,7 +186,7 @@ async def test_stalled_client_does_not_delay_a_stop(data: bytes) -> None:
 
 async def test_stalled_tls_handshake_does_not_delay_a_stop(authority: Authority) -> None:
     limits = replace(PATIENT, head_time=60)
-    tls = authority.context("h2")
+    tls = authority.context()
     async with (
         serving(limits=limits, certificate=authority.certificate, tls=tls, grace=30) as server,
         await trio.open_tcp_stream("127.0.0.1", server.port),

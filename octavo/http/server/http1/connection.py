@@ -34,16 +34,6 @@ _FAILED = "the application failed in request %s"
 
 LONGEST_KNOWN = 2_048
 """Bytes of a request head that is kept for the next request of its connection."""
-# The HTTP/2 preface (RFC 9113 section 3.4) parses as an HTTP/1 head.
-_PREFACE = b"PRI * HTTP/2.0\r\n\r\n"
-
-
-class Http2Detected(Exception):
-    """The client speaks HTTP/2; ``received`` holds the bytes received so far."""
-
-    def __init__(self, received: bytes) -> None:
-        super().__init__()
-        self.received = received
 
 
 class Http1Connection:
@@ -99,9 +89,8 @@ class Http1Connection:
         self.left_at: float | None = None
 
     async def run(self) -> None:
-        """Serve the connection until either side ends it.
+        """Serve the connection until either side ends it. The caller closes the socket.
 
-        Raises `Http2Detected` when the client speaks HTTP/2. The caller closes the socket.
         Cancellation aborts a request in progress.
         """
         with self._scope:
@@ -252,12 +241,6 @@ class Http1Connection:
     async def _serve(self, raw: bytes) -> bool:
         """Serve the request whose head is ``raw``; return whether another one may follow."""
         self.request_deadline = self._watchdog.now + self.limits.request_time
-        if raw == _PREFACE and not self._requests:
-            if self._handler.http2 is None:
-                raise RequestRejected(
-                    "http_version_not_supported", "Use HTTP/1.1: HTTP/2 is disabled."
-                )
-            raise Http2Detected(raw + self._buffer)
         self._requests += 1
         self.last_request = self._requests >= self.limits.requests_per_connection
         self._raw = raw

@@ -82,11 +82,10 @@ def parse_head(raw: bytes, limits: Limits) -> Head:
             "not_implemented", "The method of the request is not supported."
         ) from None
     except httptools.HttpParserError as error:
-        if _OTHER_VERSION.search(raw.partition(b"\r\n")[0]):
-            raise _other_version() from None
-        raise malformed(f"The head of the request is malformed: {error}.") from None
+        raise _malformed_head(raw, f": {error}") from None
     if events.heads != 1:
-        raise malformed("The head of the request is malformed.")
+        # Among others the preface of HTTP/2 (RFC 9113 section 3.4).
+        raise _malformed_head(raw)
     # llhttp has accepted these lines: each of them ends with CR LF, and none is folded.
     line, *fields = raw[: -len(END)].split(b"\r\n")
     parts = line.split(b" ")
@@ -121,6 +120,12 @@ def read_partial_head(raw: bytes) -> PartialHead:
         return PartialHead("", "", [])
     path = rest.partition(b" ")[0].partition(b"?")[0]
     return PartialHead(method.decode("ascii"), path.decode("latin-1"), [])
+
+
+def _malformed_head(raw: bytes, reason: str = "") -> RequestRejected:
+    if _OTHER_VERSION.search(raw.partition(b"\r\n")[0]):
+        return _other_version()
+    return malformed(f"The head of the request is malformed{reason}.")
 
 
 def _other_version() -> RequestRejected:

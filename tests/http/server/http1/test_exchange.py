@@ -1,12 +1,10 @@
 """Complete responses that the application passes to the server directly, without ASGI events."""
 
 import pytest
-import trio
 
 from octavo.http.server.asgi import Receive, Scope, Send, extension_of
 from octavo.http.server.response import FixedHeaders, InvalidResponse
 from tests.fakes.http_server import routed, serving
-from tests.http.server.test_error_boundary import http2_client, read_responses, request
 
 FIXED = FixedHeaders([(b"content-type", b"text/plain"), (b"x-kind", b"fixed")])
 ID = (b"x-request-id", b"one")
@@ -94,19 +92,6 @@ async def test_second_response_is_a_failure_that_the_first_survives() -> None:
             assert (found.status, found.body) == (200, b"whole")
             assert await client.is_closed()
         assert await server.is_well()
-
-
-async def test_whole_responses_over_http2() -> None:
-    async with serving(APPLICATION) as server, server.client() as client:
-        connection = await http2_client(server, client)
-        paths = ("/whole", "/nothing", "/wrong-length", "/begun", "/twice")
-        numbers = [request(connection, path) for path in paths]
-        await client.send(connection.data_to_send())
-        with trio.fail_after(10):
-            found = await read_responses(connection, client, len(paths))
-        assert [found[number][0] for number in numbers] == ["200", "204", "500", "200", "200"]
-        assert found[numbers[0]][1] == found[numbers[4]][1] == b"whole"
-        assert found[numbers[3]][1] == b"once"
 
 
 @pytest.mark.parametrize(

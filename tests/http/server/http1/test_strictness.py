@@ -108,6 +108,7 @@ REFUSED = {
     # Request lines (section 3).
     "no version": (b"GET /\r\n\r\n", 400),
     "a later version": (b"GET / HTTP/2.0\r\nhost: a\r\n\r\n", 505),
+    "the preface of HTTP/2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
     "another version of HTTP/1": (b"GET / HTTP/1.2\r\nhost: a\r\n\r\n", 505),
     "a version to come": (b"GET / HTTP/3.0\r\nhost: a\r\n\r\n", 505),
     "a version that is none": (b"GET / HTTP/1.10\r\nhost: a\r\n\r\n", 400),
@@ -194,11 +195,11 @@ TAKEN = {
     "a value that is no ASCII": (GET + "a: é\r\n\r\n".encode(), b"GET / "),
     "an empty value": (GET + b"a:\r\n\r\n", b"GET / "),
     "white space around a value": (b"GET / HTTP/1.1\r\nhost: \t a \t\r\n\r\n", b"GET / "),
-    "an upgrade that is not known": (
+    "an upgrade to HTTP/2": (
         GET + b"connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: \r\n\r\n",
         b"GET / ",
     ),
-    "an unknown upgrade with a body": (
+    "an upgrade to HTTP/2 with a body": (
         POST + b"connection: upgrade\r\nupgrade: h2c\r\ncontent-length: 5\r\n\r\nhello",
         b"POST / hello",
     ),

@@ -1,14 +1,11 @@
 """A client that sends or reads without pause gets its share of the loop, and no more."""
 
 import socket
-import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-import h2.config
-import h2.connection
 import pytest
 import trio
 
@@ -24,18 +21,6 @@ async def parts(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.body", "body": bytes(500), "more_body": True})
 
 
-def preface() -> bytes:
-    client = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
-    client.initiate_connection()
-    return client.data_to_send()
-
-
-def frame(kind: int, payload: bytes, stream: int = 0) -> bytes:
-    return (
-        struct.pack(">I", len(payload))[1:] + bytes([kind, 0]) + struct.pack(">I", stream) + payload
-    )
-
-
 FLOODS = {
     "empty lines": (b"", b"\r\n" * 100_000),
     "chunks": (
@@ -43,16 +28,11 @@ FLOODS = {
         b"1\r\na\r\n" * 50_000,
     ),
     "requests": (b"", b"GET / HTTP/1.1\r\nhost: a\r\n\r\n" * 5_000),
-    "priorities": (preface(), frame(2, b"\0\0\0\0\x10", 1) * 20_000),
-    "unknown frames": (preface(), frame(0xBB, b"") * 50_000),
-    "windows": (preface(), frame(8, b"\0\0\0\0\x01"[:4]) * 20_000),
     "a body": (
         b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 99999999999\r\n\r\n",
         bytes(1_000_000),
     ),
     "what follows a refusal": (b"GET / HTTP/1.1\r\n\r\n", bytes(1_000_000)),
-    "empty data": (preface() + frame(0, b"", 1), frame(0, b"", 1) * 50_000),
-    "pings": (preface(), frame(6, bytes(8)) * 20_000),
     "reads": (b"GET /parts HTTP/1.1\r\nhost: a\r\n\r\n", b""),
 }
 

@@ -76,7 +76,7 @@ class Place:
                 limits,
                 grace=grace,
                 certificate=None if trust is None else trust.certificate,
-                tls=None if trust is None else trust.context("http/1.1"),
+                tls=None if trust is None else trust.context(),
             ) as server,
         ):
             nursery.start_soon(sockets.run)
