@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import trio
 
-from octavo.http.server.http1.head import Head, Headers
+from octavo.http.server.head import Head, Headers
 from octavo.http.server.response import FixedHeaders
 
 Scope = MutableMapping[str, Any]
@@ -26,7 +26,7 @@ def asgi_scope(
     state: Mapping[str, object],
     exchange: object,
 ) -> Scope:
-    """Return the scope of an HTTP/1 request, of type ``http`` or ``websocket``.
+    """Return the scope of a request, of type ``http`` or ``websocket``.
 
     ``scheme`` is http or https; ``state`` is the state of the lifespan, which the scope gets a copy
     of; ``exchange`` becomes the extension ``octavo``.

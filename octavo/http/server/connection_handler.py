@@ -11,9 +11,9 @@ import trio
 from octavo.http.server.admission import ConnectionAdmission
 from octavo.http.server.asgi import Application, SocketAddress
 from octavo.http.server.client_network import client_network
+from octavo.http.server.connection import HttpConnection
 from octavo.http.server.error_boundary import contained, only
-from octavo.http.server.http1.connection import Http1Connection
-from octavo.http.server.http1.head import Headers
+from octavo.http.server.head import Headers
 from octavo.http.server.limits import Limits
 from octavo.http.server.network_turns import NetworkTurns
 from octavo.http.server.proxies import ForwardedHeader, Network, Peer, client_of, is_within
@@ -133,7 +133,7 @@ class ConnectionHandler:
                         transport = plain_transport(stream)
                     # Each function between trio and the loop of a connection is passed again by
                     # each request.
-                    connection = Http1Connection(self, transport, peer)
+                    connection = HttpConnection(self, transport, peer)
                     with self.watchdog.watching(connection):
                         await connection.run()
                 finally:

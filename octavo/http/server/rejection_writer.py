@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from octavo.http.server.asgi import SocketAddress
-from octavo.http.server.http1.head import Head, Headers, PartialHead
+from octavo.http.server.head import Head, Headers, PartialHead
 from octavo.http.server.problem_details import MEDIA_TYPE, problem_document
 from octavo.http.server.proxies import Peer
 from octavo.http.server.rejection import RequestRejected

@@ -14,8 +14,8 @@ import trio
 import trio.testing
 
 from octavo.http.server.asgi import Receive, Scope, Send
+from octavo.http.server.connection import HttpConnection
 from octavo.http.server.error_boundary import contained
-from octavo.http.server.http1.connection import Http1Connection
 from octavo.ws import WebSockets
 from tests.fakes.http_server import QUICK, respond, routed, serving
 from tests.fakes.websocket_peer import echo
@@ -353,4 +353,4 @@ async def test_connection_that_ended_is_freed_at_once(kind: str) -> None:
 
 def connections() -> list[object]:
     """The connections in memory."""
-    return [each for each in gc.get_objects() if isinstance(each, Http1Connection)]
+    return [each for each in gc.get_objects() if isinstance(each, HttpConnection)]

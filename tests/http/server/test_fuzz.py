@@ -24,8 +24,8 @@ from tests.fakes.strict_client import (
     check_websocket_frames,
     read_responses,
 )
-from tests.http.server.http1.test_strictness import REFUSED, TAKEN
 from tests.http.server.test_error_boundary import UPGRADE
+from tests.http.server.test_strictness import REFUSED, TAKEN
 
 CASES = int(os.environ.get("OCTAVO_FUZZ_CASES", "10000"))
 AT_ONCE = 50

@@ -175,7 +175,7 @@ async def test_stream_shorter_than_announced_ends_the_connection() -> None:
         assert received.endswith(b"content-length: 9\r\n\r\none")
 
 
-async def test_large_response_over_http1_arrives_complete() -> None:
+async def test_large_response_arrives_complete() -> None:
     async with serving(APPLICATION) as server, server.client() as client:
         assert (await client.ask(get("/large"))).body == bytes(range(256)) * 40_000
 

@@ -10,7 +10,7 @@ import trio
 
 from octavo.http.server.asgi import ServeUpgraded
 from octavo.http.server.connection_port import StreamPort
-from octavo.http.server.http1.head import Head
+from octavo.http.server.head import Head
 from octavo.http.server.limits import READ_SIZE, WRITE_SIZE
 from octavo.http.server.rejection import ClientGone, RequestRejected, malformed
 from octavo.http.server.response import FixedHeaders

@@ -1,4 +1,4 @@
-"""One HTTP/1 request and its response, as ASGI events.
+"""One request and its response, as ASGI events.
 
 The application runs in the connection's task and uses its socket directly. Unread body bytes stay
 with the client, and a slow client blocks the application's ``send``.
@@ -10,10 +10,9 @@ from enum import Enum, auto
 import trio
 
 from octavo.http.server.asgi import Event, ServeUpgraded
+from octavo.http.server.body import Body
 from octavo.http.server.connection_port import ConnectionPort
-from octavo.http.server.http1.body import Body
-from octavo.http.server.http1.head import Head
-from octavo.http.server.http1.upgrade import Upgrade, handshake_response
+from octavo.http.server.head import Head
 from octavo.http.server.limits import WRITE_SIZE
 from octavo.http.server.rejection import ClientGone, RequestRejected
 from octavo.http.server.request_id import choose_request_id
@@ -28,6 +27,7 @@ from octavo.http.server.response import (
     encode_head,
     slices,
 )
+from octavo.http.server.upgrade import Upgrade, handshake_response
 
 _STARTS = frozenset({"http.response.start", "websocket.http.response.start"})
 _BODIES = frozenset({"http.response.body", "websocket.http.response.body"})
@@ -45,7 +45,7 @@ class _ExchangeState(Enum):
 _UNSENT = (_ExchangeState.REQUEST, _ExchangeState.HEAD, _ExchangeState.UPGRADED)
 
 
-class Http1Exchange:
+class HttpExchange:
     """One request on one connection.
 
     The application finds it as ``scope["extensions"]["octavo"]``. ``disconnected`` is set when

@@ -12,7 +12,7 @@ import trio.testing
 import trio_websocket
 
 from octavo.http.server.asgi import Application, Receive, Scope, Send
-from octavo.http.server.http1.connection import Http1Connection
+from octavo.http.server.connection import HttpConnection
 from octavo.http.server.limits import Limits
 from octavo.http.server.network_turns import NetworkTurns
 from octavo.http.server.response import InvalidResponse
@@ -215,7 +215,7 @@ async def test_crashing_handler_closes_1011_and_is_logged_once_with_the_id(
             await peer.send(frame(TEXT, b"now"))
             assert await peer.close_code() == 1011
     [record] = caplog.records
-    assert (record.levelname, record.name) == ("ERROR", "octavo.http.server.http1.connection")
+    assert (record.levelname, record.name) == ("ERROR", "octavo.http.server.connection")
     assert record.getMessage() == "the application failed in request mine"
     assert record.exc_info is not None
     assert isinstance(record.exc_info[1], LookupError)
@@ -356,9 +356,9 @@ async def test_connection_that_is_cut_off_in_the_handshake_is_served_to_its_end(
 
     async def upgrade(scope: Scope, receive: Receive, send: Send) -> None:
         scope["extensions"]["octavo"].upgrade(stay)
-        monkeypatch.setattr(Http1Connection, "send", cut_off)
+        monkeypatch.setattr(HttpConnection, "send", cut_off)
 
-    async def cut_off(connection: Http1Connection, _: bytes) -> None:
+    async def cut_off(connection: HttpConnection, _: bytes) -> None:
         connection.abort()
         await trio.sleep_forever()
 

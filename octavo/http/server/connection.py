@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 import trio
 
 from octavo.http.server.asgi import asgi_scope
+from octavo.http.server.body import NO_BODY, Body, request_body
 from octavo.http.server.client_network import client_network
 from octavo.http.server.connection_port import ServerState
 from octavo.http.server.error_boundary import contained, only
-from octavo.http.server.http1.body import NO_BODY, Body, request_body
-from octavo.http.server.http1.exchange import Http1Exchange
-from octavo.http.server.http1.head import END, Head, parse_head, read_partial_head
-from octavo.http.server.http1.head_buffer import gather_head, skip_empty_lines, split_head
-from octavo.http.server.http1.upgrade import Upgrade, UpgradedStream, check_handshake
+from octavo.http.server.exchange import HttpExchange
+from octavo.http.server.head import END, Head, parse_head, read_partial_head
+from octavo.http.server.head_buffer import gather_head, skip_empty_lines, split_head
 from octavo.http.server.rejection import ClientGone, RequestRejected, body_stopped, request_too_slow
 from octavo.http.server.transport import MAX_EAGER, Transport
+from octavo.http.server.upgrade import Upgrade, UpgradedStream, check_handshake
 from octavo.http.server.watchdog import CloseReason, ConnectionState
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ LONGEST_KNOWN = 2_048
 """Bytes of a request head that is kept for the next request of its connection."""
 
 
-class Http1Connection:
-    """A connection that uses HTTP/1.1 or HTTP/1.0."""
+class HttpConnection:
+    """A connection over which a client speaks HTTP/1.1 or HTTP/1.0."""
 
     __slots__ = (
         "_buffer",
@@ -84,7 +84,7 @@ class Http1Connection:
         self.descriptor = transport.descriptor
         self.state = ConnectionState.REQUEST
         self.deadline = self.request_deadline = self.write_deadline = math.inf
-        self.request: Http1Exchange | None = None
+        self.request: HttpExchange | None = None
         self.seen_request: object = None
         self.left_at: float | None = None
 
@@ -252,7 +252,7 @@ class Http1Connection:
             head = parse_head(raw, self.limits)
             self._known = (raw, head) if len(raw) <= LONGEST_KNOWN else None
         body = request_body(head.length, self.limits) if head.length != 0 else NO_BODY
-        exchange = Http1Exchange(self, head, body)
+        exchange = HttpExchange(self, head, body)
         if head.websocket and not await self._accepts_handshake(exchange):
             return False
         handler, peer = self._handler, self._peer
@@ -338,7 +338,7 @@ class Http1Connection:
             self.deadline = math.inf
             self.state = ConnectionState.REQUEST
 
-    async def _conclude(self, exchange: Http1Exchange, *, failed: bool) -> None:
+    async def _conclude(self, exchange: HttpExchange, *, failed: bool) -> None:
         """Send what is to be sent instead of a response that the application did not complete."""
         done = exchange.done
         if not failed and exchange.upgraded is not None:
@@ -384,7 +384,7 @@ class Http1Connection:
         self.state = ConnectionState.REQUEST
         return True
 
-    async def _accepts_handshake(self, exchange: Http1Exchange) -> bool:
+    async def _accepts_handshake(self, exchange: HttpExchange) -> bool:
         """Return whether the WebSocket handshake is valid; otherwise send the rejection."""
         try:
             check_handshake(exchange.head)
@@ -404,7 +404,7 @@ class Http1Connection:
         )
         await self._linger(expecting=True)
 
-    async def _end(self, exchange: Http1Exchange, rejection: RequestRejected) -> None:
+    async def _end(self, exchange: HttpExchange, rejection: RequestRejected) -> None:
         """Send ``rejection`` instead of the application's response."""
         if exchange.started:
             # A truncated response must not look complete.

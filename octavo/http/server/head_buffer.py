@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from octavo.http.server.http1.head import END, head_too_large, target_too_long
+from octavo.http.server.head import END, head_too_large, target_too_long
 from octavo.http.server.limits import Limits
 from octavo.http.server.rejection import ClientGone, RequestRejected, malformed
 

@@ -3,7 +3,7 @@
 import pytest
 
 from octavo.http.server.asgi import Receive, Scope, Send, extension_of
-from octavo.http.server.http1.connection import LONGEST_KNOWN
+from octavo.http.server.connection import LONGEST_KNOWN
 from tests.fakes.http_server import serving
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.http.server.http1.head import parse_head
+from octavo.http.server.head import parse_head
 from octavo.http.server.rejection import RequestRejected
 from tests.fakes.http_server import QUICK
 

@@ -1,1 +1,0 @@
-"""HTTP/1.1 on one connection: heads, bodies, exchanges, upgrades."""
