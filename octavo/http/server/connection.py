@@ -15,7 +15,6 @@ import trio
 from octavo.http.server.asgi import asgi_scope
 from octavo.http.server.body import NO_BODY, Body, request_body
 from octavo.http.server.client_network import client_network
-from octavo.http.server.connection_port import ServerState
 from octavo.http.server.error_boundary import contained, only
 from octavo.http.server.exchange import HttpExchange
 from octavo.http.server.head import END, Head, parse_head, read_partial_head
@@ -42,7 +41,6 @@ class HttpConnection:
     __slots__ = (
         "_buffer",
         "_close_reason",
-        "_handler",
         "_known",
         "_network",
         "_peer",
@@ -54,20 +52,19 @@ class HttpConnection:
         "_watchdog",
         "deadline",
         "descriptor",
+        "handler",
         "last_request",
         "left_at",
         "limits",
         "request",
         "request_deadline",
         "seen_request",
-        "server",
         "state",
         "write_deadline",
     )
 
     def __init__(self, handler: "ConnectionHandler", transport: Transport, peer: "Peer") -> None:
-        self._handler = handler
-        self.server: ServerState = handler
+        self.handler = handler
         self._watchdog = handler.watchdog
         self._transport = transport
         self._peer = peer
@@ -104,7 +101,7 @@ class HttpConnection:
                     if not data:
                         limits = self.limits
                         seconds = limits.idle_time if self._requests else limits.head_time
-                        if self.server.is_stopping:
+                        if self.handler.is_stopping:
                             # The connection was accepted during the stop: its request must arrive
                             # soon.
                             seconds = min(seconds, limits.linger_time)
@@ -160,10 +157,13 @@ class HttpConnection:
             exchange.disconnected.set()
         return not exchange.finishes
 
-    # Called by the exchange.
+    # Called by the exchange, and by the upgraded stream.
 
     async def receive_body(self) -> bytes:
-        """Wait for bytes of the body, at most ``body_idle_time`` seconds."""
+        """Wait for bytes of the body, at most ``body_idle_time`` seconds.
+
+        Returns ``b""`` at the end of input.
+        """
         data = self._buffer
         if data:
             self._buffer = b""
@@ -175,7 +175,10 @@ class HttpConnection:
         self._buffer = rest
 
     async def send(self, data: bytes) -> None:
-        """Send all of ``data``, in at most ``write_time`` seconds."""
+        """Send all of ``data``, at most `WRITE_SIZE` bytes, in at most ``write_time`` seconds.
+
+        Raises `ClientGone`.
+        """
         transport = self._transport
         sent = transport.send_now(data)
         if sent == len(data):
@@ -191,20 +194,20 @@ class HttpConnection:
                 self.write_deadline = math.inf
 
     async def receive(self) -> bytes:
-        """Wait for bytes without a deadline."""
+        """Wait for bytes without a deadline; return ``b""`` at the end of input."""
         return await self._transport.receive()
 
     async def send_end(self) -> None:
-        """Shut down the sending side."""
+        """Shut down the sending side. Raises `ClientGone`."""
         await self._transport.send_end()
 
     def may_begin(self) -> bool:
         """Count a message of the client; return False when it has to wait for `begin`."""
-        return self._handler.turns.may_begin(self._network)
+        return self.handler.turns.may_begin(self._network)
 
     async def begin(self) -> None:
         """Wait until the client may begin a message. Cancellation counts nothing."""
-        await self._handler.turns.begin(self._network)
+        await self.handler.turns.begin(self._network)
 
     def allow(self, seconds: float) -> None:
         """Set the deadline of the whole request to ``seconds`` from now."""
@@ -255,7 +258,7 @@ class HttpConnection:
         exchange = HttpExchange(self, head, body)
         if head.websocket and not await self._accepts_handshake(exchange):
             return False
-        handler, peer = self._handler, self._peer
+        handler, peer = self.handler, self._peer
         client, scheme = peer.client, peer.scheme
         if peer.trusted:
             client, scheme = handler.client_of(peer, head.headers)
@@ -285,7 +288,7 @@ class HttpConnection:
         self.request_deadline = math.inf
         if self._upgrade is not None:
             return False
-        if not (exchange.close or self.server.is_stopping) and (
+        if not (exchange.close or self.handler.is_stopping) and (
             body.complete or await self._drain(body)
         ):
             return True
@@ -389,7 +392,7 @@ class HttpConnection:
         try:
             check_handshake(exchange.head)
         except RequestRejected as rejection:
-            self._handler.rejections.log(rejection, exchange.request_id, self._peer, exchange.head)
+            self.handler.rejections.log(rejection, exchange.request_id, self._peer, exchange.head)
             await self._end(exchange, rejection)
             await self._linger(expecting=True)
             return False
@@ -400,7 +403,7 @@ class HttpConnection:
         requested = read_partial_head(self._raw)
         head_only = requested.method == "HEAD"
         await self.send(
-            self._handler.rejections.reject(rejection, self._peer, requested, head_only=head_only)
+            self.handler.rejections.reject(rejection, self._peer, requested, head_only=head_only)
         )
         await self._linger(expecting=True)
 
@@ -410,11 +413,11 @@ class HttpConnection:
             # A truncated response must not look complete.
             raise ClientGone
         if exchange.rejection is not None:
-            self._handler.rejections.log(
+            self.handler.rejections.log(
                 rejection, exchange.request_id, self._peer, exchange.head, seen=True
             )
         head_only = exchange.head.method == "HEAD"
-        response = self._handler.rejections.response(
+        response = self.handler.rejections.response(
             rejection, exchange.request_id, head_only=head_only
         )
         await self.send(response)

@@ -6,12 +6,12 @@ with the client, and a slow client blocks the application's ``send``.
 
 from collections.abc import Iterable, Sequence
 from enum import Enum, auto
+from typing import TYPE_CHECKING
 
 import trio
 
 from octavo.http.server.asgi import Event, ServeUpgraded
 from octavo.http.server.body import Body
-from octavo.http.server.connection_port import ConnectionPort
 from octavo.http.server.head import Head
 from octavo.http.server.limits import WRITE_SIZE
 from octavo.http.server.rejection import ClientGone, RequestRejected
@@ -28,6 +28,9 @@ from octavo.http.server.response import (
     slices,
 )
 from octavo.http.server.upgrade import Upgrade, handshake_response
+
+if TYPE_CHECKING:
+    from octavo.http.server.connection import HttpConnection
 
 _STARTS = frozenset({"http.response.start", "websocket.http.response.start"})
 _BODIES = frozenset({"http.response.body", "websocket.http.response.body"})
@@ -76,7 +79,7 @@ class HttpExchange:
         "upgraded",
     )
 
-    def __init__(self, connection: ConnectionPort, head: Head, body: Body) -> None:
+    def __init__(self, connection: "HttpConnection", head: Head, body: Body) -> None:
         self._connection = connection
         self.head = head
         self.body = body
@@ -95,7 +98,7 @@ class HttpExchange:
         self._left = 0
         self._continued = not head.expects
         self._body_delivered = False
-        chosen = choose_request_id(head.headers, connection.server.new_id)
+        chosen = choose_request_id(head.headers, connection.handler.new_id)
         self.request_id, self.request_id_accepted = chosen
 
     # The extension of ASGI.
@@ -119,7 +122,7 @@ class HttpExchange:
     @property
     def stopping(self) -> trio.Event:
         """Set when the service stops; long-lived requests must end within the grace time."""
-        return self._connection.server.stopping
+        return self._connection.handler.stopping
 
     def upgrade(
         self,
@@ -278,7 +281,7 @@ class HttpExchange:
         data, framing, length, self.close = encode_head(
             self._status,
             self._headers,
-            connection.server.date,
+            connection.handler.date,
             fixed=self._fixed,
             head_only=head.method == "HEAD",
             is_http_1_1=head.version == "1.1",
@@ -289,7 +292,7 @@ class HttpExchange:
                 or head.websocket
                 or not (self.body.complete or self._drains())
                 or connection.last_request
-                or connection.server.is_stopping
+                or connection.handler.is_stopping
             ),
         )
         return data, framing, length

@@ -4,16 +4,18 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import trio
 
 from octavo.http.server.asgi import ServeUpgraded
-from octavo.http.server.connection_port import StreamPort
 from octavo.http.server.head import Head
 from octavo.http.server.limits import READ_SIZE, WRITE_SIZE
 from octavo.http.server.rejection import ClientGone, RequestRejected, malformed
 from octavo.http.server.response import FixedHeaders
+
+if TYPE_CHECKING:
+    from octavo.http.server.connection import HttpConnection
 
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 """Proves that the server understood the handshake (RFC 6455 section 1.3)."""
@@ -90,10 +92,12 @@ class UpgradedStream(trio.abc.HalfCloseableStream):
     waiting task.
     """
 
-    __slots__ = ("_closed", "_line", "_received", "_send_now")
+    __slots__ = ("_closed", "_connection", "_received", "_send_now")
 
-    def __init__(self, line: StreamPort, send_now: Callable[[bytes], int], received: bytes) -> None:
-        self._line = line
+    def __init__(
+        self, connection: "HttpConnection", send_now: Callable[[bytes], int], received: bytes
+    ) -> None:
+        self._connection = connection
         self._send_now = send_now
         self._received = received
         self._closed = False
@@ -104,7 +108,7 @@ class UpgradedStream(trio.abc.HalfCloseableStream):
         self._check_open()
         size = READ_SIZE if max_bytes is None else max_bytes
         if not self._received:
-            self._received = await self._line.receive()
+            self._received = await self._connection.receive()
         else:
             await trio.lowlevel.cancel_shielded_checkpoint()
         data, self._received = self._received[:size], self._received[size:]
@@ -120,7 +124,7 @@ class UpgradedStream(trio.abc.HalfCloseableStream):
         whole = bytes(data)
         try:
             for at in range(0, len(whole), WRITE_SIZE):
-                await self._line.send(whole[at : at + WRITE_SIZE])
+                await self._connection.send(whole[at : at + WRITE_SIZE])
         except ClientGone as error:
             raise trio.BrokenResourceError from error
 
@@ -142,7 +146,7 @@ class UpgradedStream(trio.abc.HalfCloseableStream):
         await trio.lowlevel.checkpoint()
         self._check_open()
         try:
-            await self._line.send_end()
+            await self._connection.send_end()
         except ClientGone as error:
             raise trio.BrokenResourceError from error
 
@@ -152,11 +156,11 @@ class UpgradedStream(trio.abc.HalfCloseableStream):
         Messages of a client share the rounds of the event loop with its requests
         (`octavo.http.server.network_turns`).
         """
-        return self._line.may_begin()
+        return self._connection.may_begin()
 
     async def begin(self) -> None:
         """Wait until the client may begin a message. Cancellation counts nothing."""
-        await self._line.begin()
+        await self._connection.begin()
 
     async def wait_send_all_might_not_block(self) -> None:
         """Return immediately: `send_all` waits by itself."""
