@@ -36,7 +36,23 @@ LONGEST_KNOWN = 2_048
 
 
 class HttpConnection:
-    """A connection over which a client speaks HTTP/1.1 or HTTP/1.0."""
+    """A connection over which a client speaks HTTP/1.1 or HTTP/1.0.
+
+    Deadlines are on trio's clock; ``math.inf`` means none.
+
+    Attributes:
+        handler: that of the server, which its connections share.
+        limits: those of the server.
+        last_request: whether the connection closes after the present request.
+        descriptor: the file descriptor of the socket.
+        state: the activity, which determines the meaning of ``deadline``.
+        deadline: that of the activity.
+        request_deadline: that of the request in progress.
+        write_deadline: that of the current write.
+        request: the request in progress that the client waits for, or None.
+        seen_request: the request at the last tick; set by the watchdog.
+        left_at: the time of the disconnect; set by the watchdog.
+    """
 
     __slots__ = (
         "_buffer",
@@ -133,7 +149,7 @@ class HttpConnection:
         # What refers to this would keep it in memory, with what the client has sent last.
         self.request = None
 
-    # Called by the watchdog.
+    # Called by the watchdog, and by the handler at a stop.
 
     def terminate(self, reason: CloseReason) -> None:
         """Close the connection for ``reason``. Calls after the first have no effect."""
@@ -145,6 +161,22 @@ class HttpConnection:
                     reason, waiting_for_body=self.state is ConnectionState.BODY
                 )
             self._scope.cancel(reason=reason.name)
+
+    def stop(self, deadline: float) -> None:
+        """Close the connection if it is idle; otherwise don't wait beyond ``deadline``.
+
+        Waited for are the rest of a head, and that of a discarded body.
+        """
+        if self.state is ConnectionState.IDLE and not self._has_input():
+            self.terminate(CloseReason.SHUTDOWN)
+        elif self.state in (ConnectionState.HEAD, ConnectionState.DRAIN):
+            self.deadline = min(self.deadline, deadline)
+
+    def _has_input(self) -> bool:
+        """Return whether the socket has unread bytes."""
+        poll = select.poll()
+        poll.register(self.descriptor, select.POLLIN)
+        return bool(poll.poll(0))
 
     def client_left(self) -> bool:
         """Record that the client disconnected; return whether that ends the connection."""
@@ -222,22 +254,6 @@ class HttpConnection:
     def abort(self) -> None:
         """Close the connection without waiting for the client."""
         self.terminate(CloseReason.NO_ROOM)
-
-    @property
-    def idle(self) -> bool:
-        """True between requests, when no byte of the next one has arrived."""
-        return self.state is ConnectionState.IDLE
-
-    def has_input(self) -> bool:
-        """Return whether the socket has unread bytes."""
-        poll = select.poll()
-        poll.register(self.descriptor, select.POLLIN)
-        return bool(poll.poll(0))
-
-    def shorten_deadline(self, deadline: float) -> None:
-        """Wait at most until ``deadline`` for the rest of a head, or of a discarded body."""
-        if self.state in (ConnectionState.HEAD, ConnectionState.DRAIN):
-            self.deadline = min(self.deadline, deadline)
 
     # The request loop.
 

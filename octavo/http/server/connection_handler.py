@@ -22,7 +22,7 @@ from octavo.http.server.rejection_writer import RejectedRequest, RejectionWriter
 from octavo.http.server.response import date_line
 from octavo.http.server.transport import plain_transport, tls_transport
 from octavo.http.server.usage import ServerUsage
-from octavo.http.server.watchdog import CloseReason, Watchdog
+from octavo.http.server.watchdog import Watchdog
 
 _log = logging.getLogger(__name__)
 
@@ -107,10 +107,7 @@ class ConnectionHandler:
         self.stopping.set()
         soon = trio.current_time() + self.limits.linger_time
         for connection in self.watchdog.connections():
-            if connection.idle and not connection.has_input():
-                connection.terminate(CloseReason.SHUTDOWN)
-            else:
-                connection.shorten_deadline(soon)
+            connection.stop(soon)
         for handshake in self._handshakes:
             handshake.deadline = min(handshake.deadline, soon)
 
@@ -134,8 +131,11 @@ class ConnectionHandler:
                     # Each function between trio and the loop of a connection is passed again by
                     # each request.
                     connection = HttpConnection(self, transport, peer)
-                    with self.watchdog.watching(connection):
+                    self.watchdog.add(connection)
+                    try:
                         await connection.run()
+                    finally:
+                        self.watchdog.remove(connection)
                 finally:
                     self._admission.release(_host(peer))
         except BaseException as error:  # noqa: BLE001  # the border of the connection

@@ -7,14 +7,16 @@ for a response.
 
 import math
 import select
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from enum import Enum, auto
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import trio
 
 from octavo.http.server.limits import Limits
+
+if TYPE_CHECKING:
+    from octavo.http.server.connection import HttpConnection
 
 # Systems without POLLRDHUP report resets only, not a half-close.
 _LEFT = getattr(select, "POLLRDHUP", select.POLLHUP)
@@ -61,45 +63,6 @@ _TIMEOUTS = {
 }
 
 
-class Watched(Protocol):
-    """What the watchdog uses of a connection.
-
-    Deadlines are on trio's clock; ``math.inf`` means none. The watchdog itself sets
-    ``seen_request``, the request at the last tick, and ``left_at``, the time of the disconnect.
-    """
-
-    descriptor: int
-    state: ConnectionState
-    deadline: float
-    request_deadline: float
-    seen_request: object
-    left_at: float | None
-
-    @property
-    def write_deadline(self) -> float:
-        """The deadline of the current write."""
-
-    @property
-    def request(self) -> object:
-        """The request in progress that a client waits for, or None."""
-
-    def terminate(self, reason: CloseReason) -> None:
-        """Close the connection for ``reason``. Calls after the first have no effect."""
-
-    @property
-    def idle(self) -> bool:
-        """True between requests, when no byte of the next one has arrived."""
-
-    def has_input(self) -> bool:
-        """Return whether the socket has unread bytes."""
-
-    def shorten_deadline(self, deadline: float) -> None:
-        """Wait at most until ``deadline`` for input that the client need not send."""
-
-    def client_left(self) -> bool:
-        """Record that the client disconnected; return whether that ends the connection."""
-
-
 class Watchdog:
     """Watches the connections added to it while `run` runs.
 
@@ -110,37 +73,28 @@ class Watchdog:
     def __init__(self, limits: Limits, at_tick: Callable[[], None]) -> None:
         self._limits = limits
         self._at_tick = at_tick
-        self._watched: set[Watched] = set()
+        self._watched: set[HttpConnection] = set()
         self._work = trio.Event()
         self.now = -math.inf
 
-    def add(self, connection: Watched) -> None:
+    def add(self, connection: "HttpConnection") -> None:
         """Watch ``connection`` until it is removed."""
         if not self._watched:
             self._tick()
         self._watched.add(connection)
         self._work.set()
 
-    @contextmanager
-    def watching(self, connection: Watched) -> Iterator[None]:
-        """Watch ``connection`` during the block."""
-        self.add(connection)
-        try:
-            yield
-        finally:
-            self.remove(connection)
-
     def _tick(self) -> None:
         self.now = trio.current_time()
         self._at_tick()
 
-    def remove(self, connection: Watched) -> None:
+    def remove(self, connection: "HttpConnection") -> None:
         """Stop watching ``connection``."""
         self._watched.discard(connection)
         # The request refers to its connection.
         connection.seen_request = None
 
-    def connections(self) -> tuple[Watched, ...]:
+    def connections(self) -> tuple["HttpConnection", ...]:
         """Return the watched connections."""
         return tuple(self._watched)
 
@@ -157,7 +111,7 @@ class Watchdog:
     async def _check(self, now: float) -> None:
         # Deadlines may have been computed from a time one tick earlier.
         late = now - self._limits.tick
-        waiting: list[Watched] = []
+        waiting: list[HttpConnection] = []
         terminated = 0
         for connection in tuple(self._watched):
             reason = _exceeded(connection, late)
@@ -185,7 +139,7 @@ class Watchdog:
         await trio.lowlevel.checkpoint()
         self._tick()
 
-    async def _check_disconnects(self, waiting: dict[int, Watched], now: float) -> None:
+    async def _check_disconnects(self, waiting: dict[int, "HttpConnection"], now: float) -> None:
         terminated = 0
         poll = select.poll()
         for descriptor in waiting:
@@ -202,7 +156,7 @@ class Watchdog:
                     await self._give_way()
 
 
-def _exceeded(connection: Watched, late: float) -> CloseReason | None:
+def _exceeded(connection: "HttpConnection", late: float) -> CloseReason | None:
     """Return the deadline that ``connection`` has exceeded at ``late``."""
     if late >= connection.deadline:
         return _TIMEOUTS[connection.state]

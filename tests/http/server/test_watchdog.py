@@ -2,7 +2,7 @@
 
 import math
 import socket
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 import trio
@@ -27,18 +27,11 @@ class Connection:
     write_deadline: float = math.inf
     seen_request: object = None
     left_at: float | None = None
-    idle: bool = field(default=False, init=False)
 
     def terminate(self, reason: CloseReason) -> None:
         self.deadline = math.inf
         self.request = None
         self.terminated.append(reason)
-
-    def has_input(self) -> bool:
-        return False
-
-    def shorten_deadline(self, deadline: float) -> None:
-        raise AssertionError("nothing stops")
 
     def client_left(self) -> bool:
         return True
@@ -53,14 +46,13 @@ async def test_connections_that_end_together_are_closed_in_portions(
     pairs = [socket.socketpair() for _ in range(MANY if reason is CloseReason.CLIENT_LEFT else 1)]
     for number in range(MANY):
         timed_out = reason is CloseReason.HEAD_TIMEOUT
-        watchdog.add(
-            Connection(
-                pairs[number % len(pairs)][0].fileno(),
-                trio.current_time() if timed_out else math.inf,
-                None if timed_out else object(),
-                terminated,
-            )
+        connection = Connection(
+            pairs[number % len(pairs)][0].fileno(),
+            trio.current_time() if timed_out else math.inf,
+            None if timed_out else object(),
+            terminated,
         )
+        watchdog.add(connection)  # type: ignore[arg-type]
     for _, client in pairs:
         client.close()
     portions: list[int] = []
