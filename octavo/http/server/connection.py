@@ -19,7 +19,7 @@ from octavo.http.server.error_boundary import contained, only
 from octavo.http.server.exchange import HttpExchange
 from octavo.http.server.head import END, Head, parse_head, read_partial_head
 from octavo.http.server.head_buffer import gather_head, skip_empty_lines, split_head
-from octavo.http.server.rejection import ClientGone, RequestRejected, body_stopped, request_too_slow
+from octavo.http.server.rejection import ClientGone, RequestRejected
 from octavo.http.server.transport import MAX_EAGER, Transport
 from octavo.http.server.upgrade import Upgrade, UpgradedStream, check_handshake
 from octavo.http.server.watchdog import CloseReason, ConnectionState
@@ -463,9 +463,21 @@ class HttpConnection:
 
 
 def _rejection_for(reason: CloseReason, *, waiting_for_body: bool) -> RequestRejected | None:
-    """Return the rejection of a request closed for ``reason``; None when the client is gone."""
+    """Return the rejection of a request closed for ``reason``; None when the client is gone.
+
+    Only while the application waited for the body it is certain that nothing was done. Clients and
+    proxies repeat a request after a 408 without asking.
+    """
     if reason is CloseReason.BODY_TIMEOUT:
-        return body_stopped()
+        return RequestRejected(
+            "body_timeout", "The body of the request stopped arriving; nothing was done."
+        )
     if reason is not CloseReason.REQUEST_TIMEOUT:
         return None
-    return request_too_slow(waiting_for_body=waiting_for_body)
+    if waiting_for_body:
+        return RequestRejected("body_timeout", "The body of the request took too long to arrive.")
+    return RequestRejected(
+        "request_timeout",
+        "The request took too long. It may have been completed: check before you repeat it.",
+        headers=((b"retry-after", b"5"),),
+    )

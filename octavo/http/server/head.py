@@ -66,7 +66,9 @@ def parse_head(raw: bytes, limits: Limits) -> Head:
     Raises `RequestRejected`: 400 for malformed or ambiguous heads, 414, 431, 417, 501 or 505.
     """
     if raw.count(b"\n") - 2 > limits.header_count:
-        raise too_many_headers(limits)
+        raise RequestRejected(
+            "head_too_large", f"The head may have at most {limits.header_count} header fields."
+        )
     events = _HeadEvents()
     # A reused parser would keep state of bodies, upgrades and closes.
     parser = httptools.HttpRequestParser(events)
@@ -113,11 +115,14 @@ class PartialHead(NamedTuple):
     headers: Headers
 
 
+NOTHING_READ = PartialHead("", "", [])
+
+
 def read_partial_head(raw: bytes) -> PartialHead:
     """Return what the request line of ``raw`` appears to request; unreadable parts are empty."""
     method, space, rest = raw.partition(b"\r\n")[0].partition(b" ")
     if not space or len(method) > _LONGEST_METHOD or not _TOKEN.fullmatch(method):
-        return PartialHead("", "", [])
+        return NOTHING_READ
     path = rest.partition(b" ")[0].partition(b"?")[0]
     return PartialHead(method.decode("ascii"), path.decode("latin-1"), [])
 
@@ -131,13 +136,6 @@ def _malformed_head(raw: bytes, reason: str = "") -> RequestRejected:
 def _other_version() -> RequestRejected:
     return RequestRejected(
         "http_version_not_supported", "The request must use HTTP/1.1 or HTTP/1.0."
-    )
-
-
-def too_many_headers(limits: Limits) -> RequestRejected:
-    """Return the rejection of a head with too many fields."""
-    return RequestRejected(
-        "head_too_large", f"The head may have at most {limits.header_count} header fields."
     )
 
 

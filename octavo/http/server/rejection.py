@@ -109,25 +109,3 @@ class ClientGone(OSError):
 def malformed(detail: str) -> RequestRejected:
     """Return the rejection of a malformed or ambiguous request."""
     return RequestRejected("invalid_request", detail)
-
-
-def body_stopped() -> RequestRejected:
-    """Return the rejection of a request whose body stopped arriving."""
-    return RequestRejected(
-        "body_timeout", "The body of the request stopped arriving; nothing was done."
-    )
-
-
-def request_too_slow(*, waiting_for_body: bool) -> RequestRejected:
-    """Return the rejection of a request that took too long.
-
-    Only while the application waited for the body it is certain that nothing was done. Clients and
-    proxies repeat a request after a 408 without asking.
-    """
-    if waiting_for_body:
-        return RequestRejected("body_timeout", "The body of the request took too long to arrive.")
-    return RequestRejected(
-        "request_timeout",
-        "The request took too long. It may have been completed: check before you repeat it.",
-        headers=((b"retry-after", b"5"),),
-    )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from octavo.http.server.asgi import SocketAddress
-from octavo.http.server.head import Head, Headers, PartialHead
+from octavo.http.server.head import NOTHING_READ, Head, Headers, PartialHead
 from octavo.http.server.problem_details import MEDIA_TYPE, problem_document
 from octavo.http.server.proxies import Peer
 from octavo.http.server.rejection import RequestRejected
@@ -63,11 +63,11 @@ class RejectionWriter:
         self,
         rejection: RequestRejected,
         peer: Peer,
-        requested: Head | PartialHead | None = None,
+        requested: PartialHead = NOTHING_READ,
         *,
         head_only: bool = False,
     ) -> bytes:
-        """Log a rejection before the application saw the request; return its HTTP/1.1 response."""
+        """Log a rejection before the application saw the request; return its response."""
         request_id = self._new_id()
         self.log(rejection, request_id, peer, requested)
         return self.response(rejection, request_id, head_only=head_only)
@@ -77,7 +77,7 @@ class RejectionWriter:
         rejection: RequestRejected,
         request_id: str,
         peer: Peer,
-        requested: Head | PartialHead | None,
+        requested: Head | PartialHead,
         *,
         seen: bool = False,
     ) -> None:
@@ -88,8 +88,15 @@ class RejectionWriter:
             _log.error("the rejection log failed for %s", request_id, exc_info=error)
 
     def response(self, rejection: RequestRejected, request_id: str, *, head_only: bool) -> bytes:
-        """Return the HTTP/1.1 response of ``rejection``, which announces the close."""
-        headers, body = self.parts(rejection, request_id)
+        """Return the response of ``rejection``, which announces the close."""
+        body = self._body(rejection, request_id)
+        headers = (
+            (b"content-type", MEDIA_TYPE.encode()),
+            (b"cache-control", b"no-store"),
+            (b"x-request-id", request_id.encode()),
+            (b"x-content-type-options", b"nosniff"),
+            *rejection.headers,
+        )
         head, *_ = encode_head(
             rejection.status,
             headers,
@@ -101,43 +108,34 @@ class RejectionWriter:
         )
         return head if head_only else head + body
 
-    def parts(self, rejection: RequestRejected, request_id: str) -> tuple[Headers, bytes]:
-        """Return the headers and the body of the response of ``rejection``."""
-        body = problem_document(
+    def _body(self, rejection: RequestRejected, request_id: str) -> bytes:
+        return problem_document(
             rejection.status,
             rejection.code,
             rejection.detail,
             request_id,
             base=self._problem_base,
         )
-        headers = [
-            (b"content-type", MEDIA_TYPE.encode()),
-            (b"cache-control", b"no-store"),
-            (b"x-request-id", request_id.encode()),
-            (b"x-content-type-options", b"nosniff"),
-            *rejection.headers,
-        ]
-        return headers, body
 
     def _log_rejection(
         self,
         rejection: RequestRejected,
         request_id: str,
         peer: Peer,
-        requested: Head | PartialHead | None,
+        requested: Head | PartialHead,
         *,
         seen: bool,
     ) -> None:
-        client = peer.client if requested is None else self._client_of(peer, requested.headers)[0]
+        client, _ = self._client_of(peer, requested.headers)
         self._log_rejected(
             RejectedRequest(
                 request_id,
                 rejection.status,
                 rejection.code,
                 None if client is None else client[0],
-                len(self.parts(rejection, request_id)[1]),
-                "" if requested is None else requested.method,
-                "" if requested is None else requested.path,
+                len(self._body(rejection, request_id)),
+                requested.method,
+                requested.path,
                 seen,
             )
         )

@@ -17,10 +17,18 @@ _LINES = {
     for status in HTTPStatus
     if status >= 200
 }
-#: Headers of the connection (RFC 9110 section 7.6.1), dropped from the application's response,
-#: except that ``connection: close`` is honoured.
-HOP_BY_HOP = frozenset({b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding"})
-_SERVER_HEADERS = HOP_BY_HOP | {b"content-length", b"date"}
+# Headers of the connection (RFC 9110 section 7.6.1) are dropped from the application's response;
+# only its wish to close the connection is honoured.
+_SERVER_HEADERS = frozenset(
+    {
+        b"connection",
+        b"keep-alive",
+        b"proxy-connection",
+        b"transfer-encoding",
+        b"content-length",
+        b"date",
+    }
+)
 
 
 class Framing(Enum):
