@@ -25,7 +25,7 @@ from octavo.settings.settings import PASSWORDS, Settings
 
 _NAMES = tuple(Settings.model_fields)
 _SEE = "`octavo serve --help` lists the settings"
-_WITHOUT_HTTP2 = "leave it out: Octavo serves HTTP/1.1, and HTTP/2 is the work of a proxy"
+_WITHOUT_HTTP2 = "leave it out; Octavo speaks HTTP/1.1, and HTTP/2 is the work of a proxy"
 
 
 class SettingsSource(PydanticBaseSettingsSource):

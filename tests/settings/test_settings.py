@@ -483,7 +483,7 @@ def test_read_setting_of_http2_is_refused_with_what_speaks_it_now(name: str) -> 
     key = name.lower()
     write(f"{key} = 1")
     assert problems_of({f"OCTAVO_{name}": "1"}) == tuple(
-        f"{said} is not a setting: leave it out: Octavo serves HTTP/1.1, and HTTP/2 is the work of"
+        f"{said} is not a setting: leave it out; Octavo speaks HTTP/1.1, and HTTP/2 is the work of"
         " a proxy"
         for said in (f"octavo.toml: {key}", f"OCTAVO_{name}")
     )

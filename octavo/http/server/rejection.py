@@ -74,7 +74,7 @@ SERVER_PROBLEMS = (
         "http_version_not_supported",
         505,
         "HTTP/1.1 and 1.0 are supported.",
-        "Use HTTP/1.1. HTTP/2 and HTTP/3 are spoken by a proxy in front of this server.",
+        "Use HTTP/1.1, or a proxy in front of this server that speaks HTTP/2 or HTTP/3.",
     ),
 )
 # The application responds with these codes as well.
