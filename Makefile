@@ -56,8 +56,8 @@ simulate: dev ## run the whole service under 50,000 schedules, the other simulat
 		$(BIN)/pytest -q -n 2 --dist worksteal tests/simulation $(ARGS)
 
 fuzz: dev yjs ## check a million mutated requests and documents, 400,000 images, 300,000 archives, random values
-	@OCTAVO_FUZZ_CASES=1000000 OCTAVO_FUZZ_UPDATES=1000000 OCTAVO_FUZZ_IMAGES=400000 \
-		OCTAVO_FUZZ_ARCHIVES=300000 $(BIN)/pytest -q tests/http/server/test_fuzz.py \
+	@ANTECHAMBER_FUZZ_CASES=1000000 OCTAVO_FUZZ_UPDATES=1000000 OCTAVO_FUZZ_IMAGES=400000 \
+		OCTAVO_FUZZ_ARCHIVES=300000 $(BIN)/pytest -q packages/antechamber/tests/test_fuzz.py \
 		tests/yjs/test_fuzz.py tests/images/test_inspection.py tests/archives/test_fuzz.py $(ARGS)
 	@OCTAVO_PROPERTY_EXAMPLES=2000 $(BIN)/pytest -q -n 2 --dist worksteal -m hypothesis $(ARGS)
 
@@ -98,9 +98,9 @@ bench: dev ## run each benchmark
 
 # The build backend is locked with what it builds. The dev lock takes every version that both
 # name from the runtime lock.
-PACKAGES = client greenroom
+PACKAGES = antechamber client greenroom
 COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
-	--custom-compile-command 'make lock' $(addprefix --no-emit-package ,greenroom octavo-client) $(ARGS) \
+	--custom-compile-command 'make lock' $(addprefix --no-emit-package ,antechamber greenroom octavo-client) $(ARGS) \
 	pyproject.toml $(PACKAGES:%=packages/%/pyproject.toml) -
 BUILD_REQUIRES = $(BIN)/python -c 'import sys, tomllib; \
 	[print(*tomllib.load(open(file, "rb"))["build-system"]["requires"], sep="\n") for file in sys.argv[1:]]' \

@@ -77,7 +77,7 @@ install_lock() {
 
 install_project() {
     pip install --no-build-isolation --no-deps --editable packages/greenroom \
-        --editable packages/client --editable .
+        --editable packages/client --editable packages/antechamber --editable .
     record project "$project"
 }
 

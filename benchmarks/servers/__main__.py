@@ -11,11 +11,11 @@ from typing import Any
 import hypercorn.trio
 import trio
 import uvicorn
+from antechamber import Limits, ServerOptions, raise_file_limit, serve
 from hypercorn.config import Config
 
 from benchmarks.servers import workloads
 from octavo.http.contract.request_log import request_log
-from octavo.http.server import Limits, ServerOptions, raise_file_limit, serve
 
 BACKLOG = 2048
 LIMITS = Limits(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Annotated, Literal, cast
 
+from antechamber.asgi import Application as ASGIApplication
+from antechamber.asgi import Receive, Scope, Send
 from quart import Quart
 from quart_trio import QuartTrio
 
@@ -17,8 +19,6 @@ from octavo.http.contract.problems import NotSignedIn
 from octavo.http.contract.request_log import RequestLog
 from octavo.http.pages import pages
 from octavo.http.pages.form_stamps import FormStamps
-from octavo.http.server.asgi import Application as ASGIApplication
-from octavo.http.server.asgi import Receive, Scope, Send
 from octavo.log import Log, Sink
 
 JSON = [(b"content-type", b"application/json")]

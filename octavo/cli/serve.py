@@ -4,6 +4,8 @@ from functools import partial
 
 import click
 import trio
+from antechamber import CertificateError
+from antechamber.listener import ListenError
 from greenroom import RestartIntensityExceeded
 
 from octavo import service
@@ -12,8 +14,6 @@ from octavo.cli.output import Failed
 from octavo.cli.pauses import loading, pause_rarely
 from octavo.cli.reading import read, takes_settings
 from octavo.control.folder import DataFolderError
-from octavo.http.server import CertificateError
-from octavo.http.server.listener import ListenError
 from octavo.service.legal import LegalDocumentError
 from octavo.store import StoreError
 from octavo.store.blobs import BlobsUnavailable, BlobsUnusable

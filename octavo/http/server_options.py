@@ -3,9 +3,10 @@
 import logging
 from collections.abc import Callable
 
+from antechamber import Limits, RejectedRequest, ServerOptions, raise_file_limit
+from antechamber.usage import ServerUsage
+
 from octavo.http.contract.request_log import RequestLog, RequestRecord
-from octavo.http.server import Limits, RejectedRequest, ServerOptions, raise_file_limit
-from octavo.http.server.usage import ServerUsage
 from octavo.settings import Settings
 
 _log = logging.getLogger(__name__)

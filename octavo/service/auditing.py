@@ -1,7 +1,8 @@
 """The audit of a server, and of a command that opens the database itself."""
 
+from antechamber.client_network import client_network
+
 from octavo.accounts.audit import Audit, AuditLog
-from octavo.http.server.client_network import client_network
 from octavo.model.accounts.audit import AuditEntry
 from octavo.service.entropy import new_id, now
 from octavo.store import Store

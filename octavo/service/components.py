@@ -9,6 +9,7 @@ from functools import _lru_cache_wrapper, partial
 from typing import TYPE_CHECKING
 
 import trio
+from antechamber.websocket import Frame
 from greenroom import Supervisor, WorkerContext, WorkerSpec
 from octavo_rules.documents.document import client_of
 from octavo_rules.identity import AccountId, Cursor, WorkspaceId
@@ -60,7 +61,6 @@ from octavo.store.scripts.process_notices import CHANNEL, AccessNotice, read_not
 from octavo.transfers.other_writes import OtherWrites
 from octavo.usage.meter import UsageMeter
 from octavo.usage.storage import StorageRoom
-from octavo.ws import Frame
 from octavo.ws.notice_stream import changed_frame
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
 import trio
+from antechamber.asgi import Application, Event, Receive, Scope, Send
 
 from octavo.http.contract.security_headers import PAGE_HEADERS
-from octavo.http.server.asgi import Application, Event, Receive, Scope, Send
 
 T = TypeVar("T")
 

@@ -2,9 +2,10 @@
 
 from typing import Final
 
+from antechamber.usage import ServerUsage
+
 from octavo.accounts.passwords import Passwords
 from octavo.http.contract.memory_budget import MemoryBudget
-from octavo.http.server.usage import ServerUsage
 from octavo.settings import Settings
 
 _MIB: Final = 1024 * 1024

@@ -1,12 +1,12 @@
 """Serve notice streams: every accepted WebSocket listens to the notice hub."""
 
 import trio
+from antechamber.websocket import Frame, ServerWebSocket, WebSockets
+from antechamber.websocket.shared_timer import SharedTimer
 
 from octavo.actors.notice_hub import NoticeHub
 from octavo.http.api.notices import StreamCaller
-from octavo.ws import Frame, ServerWebSocket, WebSockets
 from octavo.ws.notice_stream import MAX_MESSAGE, NoticeStream
-from octavo.ws.shared_timer import SharedTimer
 
 CHECKED_EVERY = 10.0
 """Seconds between two checks of a stream's authorization, besides the immediate notifications."""

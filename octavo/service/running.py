@@ -16,6 +16,10 @@ from contextlib import closing, suppress
 from functools import partial
 
 import trio
+from antechamber import Certificate, check_certificate, serve
+from antechamber.asgi import Application as ASGIApplication
+from antechamber.listener import open_listener
+from antechamber.usage import ServerUsage
 from greenroom import Runtime, Supervisor, WorkerContext, WorkerSpec, render_tree
 
 from octavo import __version__
@@ -27,10 +31,6 @@ from octavo.control.listening import control_listener
 from octavo.control.serving import Commands, serve_control
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.request_log import RequestLog, request_log
-from octavo.http.server import Certificate, check_certificate, serve
-from octavo.http.server.asgi import Application as ASGIApplication
-from octavo.http.server.listener import open_listener
-from octavo.http.server.usage import ServerUsage
 from octavo.http.server_options import server_options
 from octavo.log import Log, LogFormat, configure
 from octavo.model.accounts.audit import AuditEntry

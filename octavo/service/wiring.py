@@ -5,6 +5,7 @@ from functools import partial
 from typing import NamedTuple, cast
 
 import trio
+from antechamber.asgi import Application as ASGIApplication
 
 from octavo.accounts.installation import Installation
 from octavo.accounts.invitations import Invitations
@@ -72,7 +73,6 @@ from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestLog
 from octavo.http.pages import API_REFERENCE
-from octavo.http.server.asgi import Application as ASGIApplication
 from octavo.model.accounts.consent import DocumentName, LegalDocuments
 from octavo.model.usage import InstallationUsage
 from octavo.publishing.member_notes import MemberNotes

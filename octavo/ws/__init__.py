@@ -1,18 +1,1 @@
-"""WebSockets (RFC 6455) on streams that the HTTP server has upgraded.
-
-`WebSockets` serves those of a server; each handler gets a `ServerWebSocket`, whose methods raise
-`ConnectionGone` at its end. `message_frame` encodes a message once for many connections.
-"""
-
-from octavo.ws.connection import ConnectionGone, ServerWebSocket
-from octavo.ws.frames import Frame, message_frame
-from octavo.ws.serving import Handler, WebSockets
-
-__all__ = [
-    "ConnectionGone",
-    "Frame",
-    "Handler",
-    "ServerWebSocket",
-    "WebSockets",
-    "message_frame",
-]
+"""The stream of notices: what WebSockets tell devices about their workspaces."""

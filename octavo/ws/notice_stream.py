@@ -10,15 +10,15 @@ import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
+from antechamber.websocket.connection import ServerWebSocket
+from antechamber.websocket.frames import Frame, message_frame
+from antechamber.websocket.shared_timer import SharedTimer
 from octavo_rules.identity import NO_MARK, AccountId, Cursor, Position, WorkspaceId
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from octavo.actors.notice_hub import NoticeHub
 from octavo.store import StoreUnavailable
 from octavo.store.scripts.workspaces import WorkspaceAccess
-from octavo.ws.connection import ServerWebSocket
-from octavo.ws.frames import Frame, message_frame
-from octavo.ws.shared_timer import SharedTimer
 
 SUBPROTOCOL = "octavo.notices.v1"
 MAX_MESSAGE = 4096

@@ -4,11 +4,11 @@ from contextlib import suppress
 
 import pytest
 import trio
+from antechamber.client_network import client_network
 from octavo_rules.identity import AccountId
 from trio.testing import MockClock
 
 from octavo.accounts.attempts import Attempts, RouteRates
-from octavo.http.server.client_network import client_network
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.attempts import Rate
 from octavo.model.accounts.device_token import KnownDevice

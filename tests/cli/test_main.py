@@ -157,7 +157,7 @@ def test_serve_unknown_host_exits_with_1_and_one_line(
     assert main(["serve", "--bind", "octavo.invalid:0", "--data-dir", folder], {}) == 1
     assert capsys.readouterr().err == (
         "octavo: no address is known for the host octavo.invalid: "
-        "give an IP address with --bind or OCTAVO_BIND, such as 127.0.0.1:8080\n"
+        "bind to an IP address, such as 127.0.0.1:8080\n"
     )
 
 

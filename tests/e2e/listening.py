@@ -7,8 +7,8 @@ from typing import Any
 
 import trio
 
+from packages.antechamber.tests.websocket_peer import CLOSE, PING, TEXT, Peer, frame
 from tests.e2e.server import PATIENCE
-from tests.fakes.websocket_peer import CLOSE, PING, TEXT, Peer, frame
 
 HANDSHAKE = {
     "host": "notes.example.org",

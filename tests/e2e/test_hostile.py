@@ -18,14 +18,14 @@ import pytest
 import trio
 from octavo_rules.documents.state_vector import read_state_vector
 
+from packages.antechamber.tests.request_mutation import mutate
+from packages.antechamber.tests.strict_client import check_websocket_frames, read_responses
 from tests.e2e.hostile.requests import Surroundings, mutated, request_to
 from tests.e2e.hostile.websockets import session
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
 from tests.e2e.operations.common import operations
 from tests.e2e.people import Person, client, invite, register, settle
 from tests.e2e.server import PATIENCE
-from tests.fakes.request_mutation import mutate
-from tests.fakes.strict_client import check_websocket_frames, read_responses
 from tests.fakes.yjs_device import Device
 
 CASES = int(os.environ.get("OCTAVO_HOSTILE_CASES", "6000"))

@@ -47,7 +47,7 @@ FOR_EVERY_KEY = {
     if each.get("x-scope") == "notes:read" and each["x-folder-keys"]
 }
 # No request produces these; test_processes.py takes a database away, test_archives.py has jobs that
-# run while others start, tests/http/server has what the server responds with to any request.
+# run while others start, and antechamber tests how it responds to any request.
 FROM_INSIDE = {
     "archive_job_running",
     "archive_jobs_busy",

@@ -197,7 +197,7 @@ def test_serve_port_in_use_exits_with_1_and_one_line(tmp_path: Path) -> None:
     assert process.returncode == 1
     assert output == (
         f"octavo: port {port} of 127.0.0.1 is in use by another process: "
-        "stop it, or choose another port with --bind or OCTAVO_BIND\n"
+        "stop it, or bind to another port\n"
     )
 
 

@@ -24,7 +24,7 @@ SERVER = {
     "markdown_it",
 }
 CLIENT = {"httpx", "trio_websocket", "octavo_client", "octavo.store.sqlite"}
-OWN = ("octavo", "greenroom")
+OWN = ("octavo", "greenroom", "antechamber")
 TRACEBACKS = ("rich", "pygments")
 """Structlog imports them where they are installed, as for the tests; Octavo does not need them."""
 ANY = {"trio", "pydantic", "octavo.settings", "octavo.service.engine"}

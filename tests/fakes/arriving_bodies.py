@@ -3,10 +3,10 @@
 import itertools
 from collections.abc import Iterable, Sequence
 
+from antechamber.asgi import Event, Receive
 from hypothesis import strategies as st
 
 from octavo.http.contract.bodies.body_reader import Headers
-from octavo.http.server.asgi import Event, Receive
 
 JSON: Headers = [(b"content-type", b"application/json")]
 

@@ -7,9 +7,8 @@ from typing import Any
 from urllib.parse import unquote
 
 import trio
-
-from octavo.http.server.asgi import Application, Event, Scope
-from octavo.http.server.response import FixedHeaders
+from antechamber.asgi import Application, Event, Scope
+from antechamber.response import FixedHeaders
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -108,7 +107,7 @@ def scope_of(
         "query_string": query.encode(),
         "headers": list(headers),
         "client": ("192.0.2.7", 50000),
-        "extensions": {} if exchange is None else {"octavo": exchange},
+        "extensions": {} if exchange is None else {"antechamber": exchange},
     }
 
 

@@ -8,6 +8,7 @@ from itertools import count
 from typing import ParamSpec, TypeVar
 
 import trio
+from antechamber.client_network import client_network
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.accounts.activity import Activity
@@ -26,7 +27,6 @@ from octavo.accounts.passwords import Passwords
 from octavo.accounts.portal import Portal
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignedIn, SignIn
-from octavo.http.server.client_network import client_network
 from octavo.model.accounts.account import Role, State
 from octavo.model.accounts.address import Address
 from octavo.model.accounts.audit import AuditEntry

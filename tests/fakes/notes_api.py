@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
+from antechamber.client_network import client_network
 from greenroom import Directory, Supervisor
 from octavo_rules.identity import AccountId, Cursor, ProgramNumber, WorkspaceId
 from octavo_rules.scopes import READ, WRITE
@@ -53,7 +54,6 @@ from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security
 from octavo.http.contract.problems import NotSignedIn
-from octavo.http.server.client_network import client_network
 from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
 from octavo.model.accounts.account import Role as AccountRole
 from octavo.model.oauth.client import ClientId

@@ -7,6 +7,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from antechamber.limits import Limits
+from antechamber.websocket import Frame
 from greenroom import Supervisor, WorkerContext, WorkerSpec
 
 from octavo.accounts.credentials import Credentials
@@ -24,18 +26,16 @@ from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestRecord
-from octavo.http.server.limits import Limits
 from octavo.service.notice_streams import NoticeStreams
 from octavo.store.scripts.marks import cursor_of
-from octavo.ws import Frame
 from octavo.ws.notice_stream import SUBPROTOCOL, changed_frame
+from packages.antechamber.tests.conftest import Authority
+from packages.antechamber.tests.http_server import QUICK, Response, Server, serving
+from packages.antechamber.tests.websocket_peer import CLOSE, TEXT, Peer, frame
 from tests.fakes.asgi_client import Headers, ask, ask_json
 from tests.fakes.asgi_client import Response as AppResponse
-from tests.fakes.http_server import QUICK, Response, Server, serving
 from tests.fakes.identity_fixture import LIFE, IdentityFixture, identity_fixture
 from tests.fakes.inline_documents import inline_documents
-from tests.fakes.websocket_peer import CLOSE, TEXT, Peer, frame
-from tests.http.server.conftest import Authority
 
 ORIGIN = "https://notes.example"
 ROOMY = replace(QUICK, write_time=60, connections_per_client=2000)

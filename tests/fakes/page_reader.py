@@ -11,6 +11,7 @@ from mimetypes import guess_type
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
+from antechamber.asgi import Receive, Scope
 from quart_trio import QuartTrio
 
 from octavo.accounts.ports import Clock
@@ -19,7 +20,6 @@ from octavo.http.contract.openapi import document
 from octavo.http.contract.problems import NotSignedIn
 from octavo.http.pages import pages
 from octavo.http.pages.form_stamps import FormStamps
-from octavo.http.server.asgi import Receive, Scope
 from octavo.model.accounts.account import Role
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.model.accounts.installation import Prerequisites

@@ -2,8 +2,9 @@
 
 import dataclasses
 
-from octavo.http.server import Limits
-from octavo.http.server.usage import ServerUsage
+from antechamber import Limits
+from antechamber.usage import ServerUsage
+
 from octavo.http.server_options import server_options
 from octavo.settings import Settings
 

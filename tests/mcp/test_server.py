@@ -13,7 +13,7 @@ from mcp_types import ResourceTemplateReference, TextContent, TextResourceConten
 from octavo.mcp.identifiers import NOTE_TEMPLATE, note_uri
 from octavo.mcp.reading_tools import reading_tools
 from octavo.mcp.server import INSTRUCTIONS
-from tests.fakes.http_server import serving
+from packages.antechamber.tests.http_server import serving
 from tests.fakes.mcp_client import LEGACY, MODERN
 from tests.fakes.notes_api import NotesApi
 

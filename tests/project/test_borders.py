@@ -9,7 +9,7 @@ from tools.allowed_imports import AllowedImportsContract
 
 CORE = "greenroom"
 KIT = "greenroom.testing"
-SERVER = "octavo.http.server"
+SERVER = "antechamber"
 CONTRACT = "octavo.http.contract"
 IMAGES = "octavo.images"
 ARCHIVES = "octavo.archives"

@@ -50,7 +50,7 @@ from tests.project.source import ROOT
 _WRITTEN, _, _REST = (ROOT / "docs/security.md").read_text().partition(BEGIN)
 # What was measured is no number of the code.
 PAGE = re.sub(r"\s*\n(?![\n|#-])", " ", _WRITTEN + _REST.partition(END)[2])
-NAMED = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
+NAMED = re.compile(r"`((?:packages/\w+/)?tests/[\w/]+\.py)::(test_\w+)`")
 SETTINGS = Settings()
 COST = Argon2()
 LIFE = SessionLife()

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 
 import pytest
+from antechamber.client_network import client_network
 from octavo_rules.identity import AccountId
 
 from octavo.accounts.audit import Audit
-from octavo.http.server.client_network import client_network
 from octavo.publishing.reports import LinkReports
 from octavo.publishing.signing import ReportAddresses
 from octavo.store import Transaction

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import trio
+from antechamber.target import read_target
 from greenroom import Supervisor
 from octavo_rules.changes import PurgeFile
 from octavo_rules.content import note_text
@@ -16,7 +17,6 @@ from octavo_rules.identity import AccountId, FileId, MutationId, RevisionId, Wor
 from octavo.actors.jobs.indexing import catch_up
 from octavo.actors.workspace.messages import Push
 from octavo.documents import DocumentCache
-from octavo.http.server.target import read_target
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,

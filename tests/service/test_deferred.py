@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 import trio
 import trio.testing
+from antechamber.asgi import Application, Event, Receive, Scope, Send
 
-from octavo.http.server.asgi import Application, Event, Receive, Scope, Send
 from octavo.service.deferred import Deferred, DeferredApplication
 
 

@@ -5,13 +5,13 @@ from contextlib import asynccontextmanager
 from typing import cast
 
 import pytest
+from antechamber.websocket import Frame
 from greenroom import WorkerContext
 from octavo_rules.identity import AccountId, Cursor, WorkspaceId
 
 from octavo.actors.notice_hub import NoticeHub
 from octavo.service.components import relay_notifications
 from octavo.store.postgres import PostgresStore
-from octavo.ws import Frame
 
 
 async def read_nothing(_: WorkspaceId) -> None:

@@ -2,8 +2,9 @@
 
 import re
 
+from antechamber.usage import ServerUsage
+
 from octavo.http.contract.memory_budget import MemoryBudget
-from octavo.http.server.usage import ServerUsage
 from octavo.service.limits_in_use import render_limits
 from octavo.settings import Settings
 from tests.accounts.test_passwords import passwords

@@ -11,13 +11,13 @@ from typing import NoReturn
 
 import pytest
 import trio
+from antechamber.listener import open_listener
+from antechamber.usage import ServerUsage
 
 from octavo import service
 from octavo.http.api.service import Readiness, ServiceOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.request_log import RequestRecord
-from octavo.http.server.listener import open_listener
-from octavo.http.server.usage import ServerUsage
 from octavo.log import Log, Sink
 from octavo.service import running
 from octavo.service.running import serve_http

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import trio
+from antechamber.websocket import Frame
 from octavo_rules.identity import Cursor, Position, WorkspaceId
 
 from octavo.accounts.credentials import CachedCaller, CredentialCache
@@ -24,7 +25,6 @@ from octavo.store.scripts import (
     workspaces,
 )
 from octavo.store.scripts import accounts as account_scripts
-from octavo.ws import Frame
 from octavo.ws.notice_stream import NoticeStream
 from tests.simulation import access_service
 from tests.simulation.access_process import AccessProcess

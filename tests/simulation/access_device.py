@@ -7,10 +7,9 @@ from random import Random
 from typing import NamedTuple
 
 import trio
+from antechamber.websocket import ConnectionGone, Frame
 from greenroom.testing import note
 from octavo_rules.identity import WorkspaceId
-
-from octavo.ws import ConnectionGone, Frame
 
 SLOW = (0.0, 0.0, 0.1, 0.3)
 """Seconds that a socket may take for a message."""

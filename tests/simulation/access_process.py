@@ -10,6 +10,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import trio
+from antechamber.asgi import EXTENSION
+from antechamber.asgi import Event as AsgiEvent
+from antechamber.websocket import ConnectionGone, Frame, ServerWebSocket
+from antechamber.websocket.shared_timer import SharedTimer
 from greenroom import WorkerContext, WorkerSpec
 from octavo_rules.documents.document import client_of
 from octavo_rules.identity import AccountId, WorkspaceId
@@ -24,8 +28,6 @@ from octavo.http.api.access import Access
 from octavo.http.api.authentication import SessionOrKey
 from octavo.http.api.notices import PATH, NoticeSocket, StreamCaller
 from octavo.http.contract.request_log import RequestRecord
-from octavo.http.server.asgi import EXTENSION
-from octavo.http.server.asgi import Event as AsgiEvent
 from octavo.model.accounts.consent import NO_DOCUMENTS
 from octavo.service.account_services import announce_members, workspace_gone
 from octavo.service.components import Components, relay_notifications
@@ -33,9 +35,7 @@ from octavo.service.notice_streams import CHECKED_EVERY
 from octavo.store import StoreUnavailable
 from octavo.store.scripts.marks import cursor_of
 from octavo.store.scripts.workspaces import WorkspaceAccess
-from octavo.ws import ConnectionGone, Frame, ServerWebSocket
 from octavo.ws.notice_stream import SUBPROTOCOL, NoticeStream, changed_frame
-from octavo.ws.shared_timer import SharedTimer
 from tests.fakes.identity_fixture import CHEAP, IdentityFixture, hash_inline
 from tests.fakes.inline_documents import inline_documents
 from tests.simulation.access_device import DeviceSocket, Stream

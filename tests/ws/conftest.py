@@ -1,5 +1,5 @@
 """A certificate authority, as for the HTTP server."""
 
-from tests.http.server.conftest import authority
+from packages.antechamber.tests.conftest import authority
 
 __all__ = ["authority"]

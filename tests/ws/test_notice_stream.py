@@ -9,6 +9,8 @@ from typing import cast
 
 import pytest
 import trio
+from antechamber.websocket import Frame, ServerWebSocket
+from antechamber.websocket.shared_timer import SharedTimer
 from octavo_rules.identity import START, AccountId, WorkspaceId
 from octavo_rules.scopes import READ
 from trio.testing import wait_all_tasks_blocked
@@ -17,7 +19,6 @@ from octavo.actors.notice_hub import NoticeHub
 from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
 from octavo.store import Transaction
 from octavo.store.scripts.workspaces import WorkspaceAccess
-from octavo.ws import Frame, ServerWebSocket
 from octavo.ws.notice_stream import (
     MAX_MESSAGE,
     MAX_SUBSCRIPTIONS,
@@ -25,7 +26,8 @@ from octavo.ws.notice_stream import (
     NoticeStream,
     changed_frame,
 )
-from octavo.ws.shared_timer import SharedTimer
+from packages.antechamber.tests.conftest import Authority
+from packages.antechamber.tests.websocket_peer import BINARY, TEXT, Peer, close, frame
 from tests.fakes.cursors import at
 from tests.fakes.notice_server import (
     FROM_HERE,
@@ -37,8 +39,6 @@ from tests.fakes.notice_server import (
     head,
 )
 from tests.fakes.users_api import bearer
-from tests.fakes.websocket_peer import BINARY, TEXT, Peer, close, frame
-from tests.http.server.conftest import Authority
 
 FROM_ELSEWHERE = (b"origin", b"https://notes.example.evil")
 

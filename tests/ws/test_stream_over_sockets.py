@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 import trio
+from antechamber.websocket import Frame
+from antechamber.websocket.shared_timer import SharedTimer
 from octavo_rules.identity import START, AccountId, Cursor, WorkspaceId
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.notice_hub import NoticeHub
 from octavo.store.scripts.workspaces import WorkspaceAccess
-from octavo.ws import Frame
 from octavo.ws.notice_stream import NoticeStream, changed_frame
-from octavo.ws.shared_timer import SharedTimer
 from tests.fakes.cursors import at
 
 Message = dict[str, Any]

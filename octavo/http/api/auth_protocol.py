@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from antechamber.asgi import Receive
 from pydantic import BaseModel, Field
 
 from octavo.http.api.refusals import refusals_as_problems
@@ -26,7 +27,6 @@ from octavo.http.contract.problems import (
     UnsupportedMediaType,
     WrongOrigin,
 )
-from octavo.http.server.asgi import Receive
 from octavo.model.accounts.account import Account
 from octavo.model.accounts.session import Session, SessionLife
 

@@ -8,6 +8,8 @@ browsers set and pages cannot change (Fetch, section 3.2).
 
 from collections.abc import Sequence
 
+from antechamber.client_network import client_network
+
 from octavo.accounts.attempts import Attempts
 from octavo.accounts.audit import RefusedAttempts
 from octavo.accounts.caller import Caller, Operator
@@ -25,7 +27,6 @@ from octavo.http.contract.problems import (
     OperatorOff,
     WrongOrigin,
 )
-from octavo.http.server.client_network import client_network
 from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.model.accounts.token import digest_of, is_operator_token
 

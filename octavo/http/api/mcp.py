@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+from antechamber.asgi import Receive
 from octavo_rules.scopes import READ, WRITE
 from pydantic import ConfigDict, RootModel
 
@@ -37,7 +38,6 @@ from octavo.http.contract.problems import (
     WrongOrigin,
 )
 from octavo.http.contract.reply import Reply
-from octavo.http.server.asgi import Receive
 
 PATH = "/mcp"
 OFF = "The MCP endpoint is off: the setting mcp enables it."

@@ -1,5 +1,6 @@
 """Process the messages of the MCP endpoint; loaded only where the endpoint is on."""
 
+from antechamber.asgi import Receive, Scope
 from octavo_rules.scopes import WRITE
 
 from octavo.accounts.caller import Caller
@@ -15,7 +16,6 @@ from octavo.http.contract.call import Call, Principal
 from octavo.http.contract.error_format import RPC_MEMBER
 from octavo.http.contract.in_process import PerformAs, api_as
 from octavo.http.contract.problems import Problem
-from octavo.http.server.asgi import Receive, Scope
 from octavo.mcp.protocol import UNKNOWN_METHOD, ProtocolError, RoutingHeaders
 from octavo.mcp.reading_tools import reading_tools
 from octavo.mcp.server import McpCaller, McpServer, WriteScopeMissing

@@ -5,6 +5,9 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 import trio
+from antechamber.asgi import Extension, Receive, Scope, Send, extension_of
+from antechamber.client_network import client_network
+from antechamber.request_id import RULE
 from octavo_rules.identity import WorkspaceId
 from octavo_rules.scopes import READ
 
@@ -26,9 +29,6 @@ from octavo.http.contract.problems import (
 )
 from octavo.http.contract.request_context import RequestContext
 from octavo.http.contract.request_log import RequestLog, RequestRecord
-from octavo.http.server.asgi import Extension, Receive, Scope, Send, extension_of
-from octavo.http.server.client_network import client_network
-from octavo.http.server.request_id import RULE
 from octavo.store import Store, StoreUnavailable
 from octavo.store.fair_turns import working_for
 from octavo.store.scripts.workspaces import WorkspaceAccess, access_to

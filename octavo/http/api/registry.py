@@ -1,5 +1,7 @@
 """The registry of the operations of this server, their document and their problems."""
 
+from antechamber import SERVER_PROBLEMS, ServerProblem
+
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.attachments import AttachmentOperations
@@ -51,7 +53,6 @@ from octavo.http.contract.problems import (
     UnsupportedMediaType,
 )
 from octavo.http.contract.schemas import Json
-from octavo.http.server import SERVER_PROBLEMS, ServerProblem
 
 CONTRACT_VERSION = "0.1.0"
 

@@ -14,6 +14,12 @@ from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
 import trio
+from antechamber.asgi import Application as ASGIApplication
+from antechamber.asgi import Receive, Scope, Send, extension_of
+from antechamber.client_network import client_network
+from antechamber.error_boundary import only
+from antechamber.rejection import ClientGone
+from antechamber.request_id import RULE
 from greenroom import unwrap
 
 from octavo.http.contract.assembly import contract_of, served_operations_of
@@ -50,12 +56,6 @@ from octavo.http.contract.request_context import RequestContext
 from octavo.http.contract.request_log import RequestLog
 from octavo.http.contract.reservation import Reservation, with_reservation
 from octavo.http.contract.router import Resource, Router
-from octavo.http.server.asgi import Application as ASGIApplication
-from octavo.http.server.asgi import Receive, Scope, Send, extension_of
-from octavo.http.server.client_network import client_network
-from octavo.http.server.error_boundary import only
-from octavo.http.server.rejection import ClientGone
-from octavo.http.server.request_id import RULE
 
 
 async def run_lifespan(receive: Receive, send: Send) -> None:

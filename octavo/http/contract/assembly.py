@@ -6,11 +6,12 @@
 from collections.abc import Callable, Iterable
 from functools import cache
 
+from antechamber.rejection import SERVER_PROBLEMS
+
 from octavo.http.contract.operation import ContractError, Operation, declarations_of
 from octavo.http.contract.problems import PROBLEMS
 from octavo.http.contract.router import segments_of
 from octavo.http.contract.signature import check_schemas, read_signature
-from octavo.http.server.rejection import SERVER_PROBLEMS
 
 
 def operations_of(group: type) -> tuple[Operation, ...]:

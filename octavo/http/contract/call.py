@@ -9,10 +9,11 @@ from octavo.http.contract.memory_budget import COUNTED
 from octavo.http.contract.reservation import reservation_of
 
 if TYPE_CHECKING:
+    from antechamber.asgi import Scope
+
     from octavo.http.contract.memory_budget import Hold, MemoryBudget
     from octavo.http.contract.operation import Operation
     from octavo.http.contract.problems import Header
-    from octavo.http.server.asgi import Scope
 
 P = TypeVar("P", bound="Principal")
 

@@ -7,6 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Literal, cast
 
+from antechamber.asgi import Extension, Receive
+from antechamber.client_network import client_network
+from antechamber.response import FixedHeaders
 from greenroom import unwrap
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, SchemaSerializer
@@ -32,9 +35,6 @@ from octavo.http.contract.reply import (
 from octavo.http.contract.reservation import reservation_of
 from octavo.http.contract.security_headers import API_HEADERS
 from octavo.http.contract.slices import encoded_in_slices
-from octavo.http.server.asgi import Extension, Receive
-from octavo.http.server.client_network import client_network
-from octavo.http.server.response import FixedHeaders
 
 _JSON: Header = (b"content-type", b"application/json")
 _PAGE: Header = (b"content-type", HtmlPage.MEDIA_TYPE.encode())

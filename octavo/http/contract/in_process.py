@@ -9,13 +9,13 @@ from typing import BinaryIO, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
 import trio
+from antechamber.asgi import Event, Receive, Scope
 from pydantic_core import to_json
 
 from octavo.http.contract.call import Principal
 from octavo.http.contract.problems import Header
 from octavo.http.contract.reply import Reply
 from octavo.http.contract.slices import encoded_in_slices
-from octavo.http.server.asgi import Event, Receive, Scope
 
 _PIECE = 256 * 1024
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from types import TracebackType
 
 import trio
+from antechamber.client_network import client_network
 
 from octavo.http.contract.problems import ServerBusy
-from octavo.http.server.client_network import client_network
 
 COUNTED = 64 * 1024
 """Size in bytes from which a request or a response counts. Smaller ones are limited by the number
@@ -141,7 +141,7 @@ class MemoryBudget:
     """The memory budget; it keeps no state of clients without a reservation.
 
     A holder is an account, or the address of a client, which counts as its
-    `octavo.http.server.client_network`. A holder without a reservation may exceed ``per_client``,
+    `antechamber.client_network`. A holder without a reservation may exceed ``per_client``,
     and one that is alone may exceed ``total``: every valid request can be served, though not always
     at the same time as others. Beside others, a reservation leaves as many bytes free as it takes,
     up to an eighth of all, so that small ones find room beside large ones.

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import NamedTuple, cast
 
+from antechamber import SERVER_PROBLEMS, ServerProblem
+from antechamber.problem_details import MEDIA_TYPE
+
 from octavo.http.contract.assembly import contract_of, operations_of
 from octavo.http.contract.bodies import BodyKind
 from octavo.http.contract.bodies.raw_body import BYTES
@@ -22,8 +25,6 @@ from octavo.http.contract.problems import (
 from octavo.http.contract.reply import HtmlPage
 from octavo.http.contract.schemas import Json, Parameter, Schemas
 from octavo.http.contract.security_headers import API_HEADERS, READING_HEADERS
-from octavo.http.server import SERVER_PROBLEMS, ServerProblem
-from octavo.http.server.problem_details import MEDIA_TYPE
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _JSON = "application/json"

@@ -3,6 +3,9 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple
 
+from antechamber.asgi import Event, Extension, Send
+from antechamber.problem_details import MEDIA_TYPE, problem_document
+from antechamber.response import FixedHeaders
 from pydantic_core import to_json
 
 from octavo.http.contract.error_format import ErrorFormat
@@ -11,9 +14,6 @@ from octavo.http.contract.problems import Header, Problem
 from octavo.http.contract.reply import HtmlPage
 from octavo.http.contract.reservation import Reservation
 from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
-from octavo.http.server.asgi import Event, Extension, Send
-from octavo.http.server.problem_details import MEDIA_TYPE, problem_document
-from octavo.http.server.response import FixedHeaders
 
 CLIENT_LEFT = 499
 """The status in the log of a request that got no response."""

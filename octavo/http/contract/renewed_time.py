@@ -1,12 +1,12 @@
 """Extend the deadline of a request while its body or its response progresses.
 
 A large transfer over a slow line may take longer than any fixed limit. The server ends one that
-stops (`octavo.http.server.limits`); here, one that progresses gets more time.
+stops (`antechamber.limits`); here, one that progresses gets more time.
 """
 
 from collections.abc import AsyncIterator
 
-from octavo.http.server.asgi import Event, Extension, Receive
+from antechamber.asgi import Event, Extension, Receive
 
 STEP_SIZE = 256 * 1024
 """Bytes after which the time of a transfer starts again."""

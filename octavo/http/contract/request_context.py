@@ -3,6 +3,8 @@
 from collections.abc import Callable
 
 import trio
+from antechamber.asgi import EXTENSION, Event, Extension, Receive, Scope, Send
+from antechamber.request_id import choose_request_id
 
 from octavo.http.contract.call import Call
 from octavo.http.contract.error_format import ErrorFormat
@@ -14,8 +16,6 @@ from octavo.http.contract.prepared_response import (
     ResponseWriter,
 )
 from octavo.http.contract.request_log import RequestRecord
-from octavo.http.server.asgi import EXTENSION, Event, Extension, Receive, Scope, Send
-from octavo.http.server.request_id import choose_request_id
 
 
 class RequestContext:

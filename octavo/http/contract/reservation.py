@@ -8,9 +8,10 @@ from octavo.http.contract.bodies.counted_body import CountedBody
 from octavo.http.contract.memory_budget import COUNTED, Hold, MemoryBudget
 
 if TYPE_CHECKING:
+    from antechamber.asgi import Extension, Receive, Scope
+
     from octavo.http.contract.bodies import BodyKind
     from octavo.http.contract.bodies.body_reader import Headers
-    from octavo.http.server.asgi import Extension, Receive, Scope
 
 T = TypeVar("T")
 _MEMBER = "octavo.reservation"

@@ -11,6 +11,7 @@ from sys import getsizeof
 from typing import BinaryIO, cast
 
 import trio
+from antechamber.asgi import Event, Receive, Scope, extension_of
 from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable
 from quart.wrappers import Request
 from quart_trio.asgi import TrioASGIHTTPConnection
@@ -25,7 +26,6 @@ from octavo.http.contract.memory_budget import COUNTED
 from octavo.http.contract.problems import BodyTooLarge, Forbidden, InvalidRequest
 from octavo.http.contract.renewed_time import RenewedTime
 from octavo.http.contract.reservation import Reservation
-from octavo.http.server.asgi import Event, Receive, Scope, extension_of
 from octavo.images.facts import MAX_BYTES
 
 MOST_FIELDS = 200

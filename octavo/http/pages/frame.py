@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import cast
 
+from antechamber.asgi import Scope
 from babel import Locale
 from quart import Response, g, request
 from quart_trio import QuartTrio
@@ -15,7 +16,6 @@ from octavo.http.pages.localized import When, device_name, number, size, when
 from octavo.http.pages.messages import cleared_message, has_message, message_of
 from octavo.http.pages.preferences import preferred_locale
 from octavo.http.pages.usage import advised
-from octavo.http.server.asgi import Scope
 from octavo.model.workspace import grants, may_change_role
 
 

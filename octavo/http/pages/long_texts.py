@@ -10,6 +10,7 @@ from sys import getsizeof
 from typing import cast
 
 import trio
+from antechamber.asgi import Scope
 from markupsafe import Markup, escape
 from quart import g, request
 from quart_trio import QuartTrio
@@ -17,7 +18,6 @@ from quart_trio import QuartTrio
 from octavo.accounts.ports import NewEntropy
 from octavo.http.contract.memory_budget import COUNTED, MemoryBudget
 from octavo.http.contract.reservation import Reservation, reservation_of
-from octavo.http.server.asgi import Scope
 
 _LONG = COUNTED
 _PIECE = 32 * 1024

@@ -2,12 +2,12 @@
 
 from functools import lru_cache
 
+from antechamber.problem_details import MEDIA_TYPE
 from babel import Locale
 from werkzeug.datastructures import LanguageAccept, MIMEAccept
 from werkzeug.http import parse_accept_header
 
 from octavo.http.pages.localized import locale_of
-from octavo.http.server.problem_details import MEDIA_TYPE
 
 MOST_BYTES = 1024
 """Characters of a header with preferences; a longer one counts as none."""

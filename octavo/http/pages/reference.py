@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import NamedTuple, cast
 
+from antechamber.problem_details import MEDIA_TYPE
+
 from octavo.http.pages.schema_text import (
     Member,
     Schema,
@@ -15,7 +17,6 @@ from octavo.http.pages.schema_text import (
     shape_of,
     type_of,
 )
-from octavo.http.server.problem_details import MEDIA_TYPE
 
 _SECURITY = {
     "sessionCookie": "session",

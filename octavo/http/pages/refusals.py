@@ -4,6 +4,8 @@ import re
 from http import HTTPStatus
 from typing import cast
 
+from antechamber.asgi import Scope
+from antechamber.problem_details import MEDIA_TYPE, problem_document
 from quart import Response, g, request
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
@@ -29,8 +31,6 @@ from octavo.http.pages.preferences import prefers_document
 from octavo.http.pages.responses import HOME, page_of_form, show
 from octavo.http.pages.trouble import text_of
 from octavo.http.pages.workspaces import LIST
-from octavo.http.server.asgi import Scope
-from octavo.http.server.problem_details import MEDIA_TYPE, problem_document
 
 _BY_STATUS: dict[int, type[Problem]] = {
     kind.status: kind

@@ -14,7 +14,7 @@ from octavo.http.pages.messages import message_cookie
 from octavo.http.pages.trouble import Trouble
 
 if TYPE_CHECKING:
-    from octavo.http.server.asgi import Scope
+    from antechamber.asgi import Scope
 
 SIGN_IN = "/sign-in"
 CONSENT = "/consent"

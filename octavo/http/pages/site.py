@@ -17,6 +17,7 @@ from itertools import chain
 from typing import Protocol, cast
 
 import trio
+from antechamber.asgi import Scope, extension_of
 from pydantic_core import to_json
 from quart import Response, g, request
 from quart.wrappers.response import DataBody
@@ -41,7 +42,6 @@ from octavo.http.pages.kept_forms import STAMP, fields_to_keep, go_on, not_saved
 from octavo.http.pages.long_texts import is_long, reservation
 from octavo.http.pages.resubmission import Resubmissions
 from octavo.http.pages.uploads import open_upload
-from octavo.http.server.asgi import Scope, extension_of
 
 TOKEN = "token-of-form"
 """The hidden field with the value that only pages of the session contain."""

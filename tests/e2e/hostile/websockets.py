@@ -3,11 +3,19 @@
 import json
 import random
 
+from packages.antechamber.tests.request_mutation import mutate
+from packages.antechamber.tests.websocket_peer import (
+    BINARY,
+    CLOSE,
+    CONTINUATION,
+    PING,
+    PONG,
+    TEXT,
+    frame,
+)
 from tests.e2e.hostile.requests import Surroundings
 from tests.e2e.hostile.values import VALUES
 from tests.e2e.listening import HANDSHAKE
-from tests.fakes.request_mutation import mutate
-from tests.fakes.websocket_peer import BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, frame
 
 
 def session(around: Surroundings, rng: random.Random) -> bytes:

@@ -5,11 +5,11 @@ from collections import Counter
 
 import pytest
 
+from packages.antechamber.tests.strict_client import check_websocket_frames, read_responses
+from packages.antechamber.tests.websocket_peer import TEXT, frame
 from tests.e2e.listening import HANDSHAKE
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.people import settle
-from tests.fakes.strict_client import check_websocket_frames, read_responses
-from tests.fakes.websocket_peer import TEXT, frame
 
 TIMES = 50
 TOO_BIG = (1009).to_bytes(2)

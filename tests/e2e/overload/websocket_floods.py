@@ -4,9 +4,9 @@ import json
 import selectors
 import socket
 
+from packages.antechamber.tests.websocket_peer import PING, TEXT, frame
 from tests.e2e.listening import HANDSHAKE
 from tests.e2e.overload.target import Target, begun
-from tests.fakes.websocket_peer import PING, TEXT, frame
 
 _REPEATED = 50
 

@@ -3,6 +3,7 @@
 from typing import get_args
 
 import pytest
+from antechamber import SERVER_PROBLEMS, ServerProblem
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from pydantic import BaseModel, RootModel, ValidationError
 
@@ -12,7 +13,6 @@ from octavo.http.contract.bodies.json_body import JsonBody
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.problems import PROBLEMS, MethodNotAllowed, Problem
-from octavo.http.server import SERVER_PROBLEMS, ServerProblem
 
 
 class Attempt(ContractModel):

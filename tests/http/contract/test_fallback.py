@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 import pytest
+from antechamber.asgi import Event, Receive, Scope, Send
+from antechamber.rejection import ClientGone
 
 from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import ContractError, Security
 from octavo.http.contract.request_log import RequestRecord
-from octavo.http.server.asgi import Event, Receive, Scope, Send
-from octavo.http.server.rejection import ClientGone
 from tests.fakes.asgi_client import Response, ask, never, scope_of
 from tests.fakes.example_contract import ShelfOperations, shelf_application
 

@@ -7,6 +7,7 @@ from typing import cast
 import pytest
 import trio
 import trio.testing
+from antechamber.asgi import Event, Extension, Receive, Scope, Send
 
 from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import json_body
@@ -17,7 +18,6 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import ServerBusy
 from octavo.http.contract.reply import Stream
 from octavo.http.contract.reservation import Reservation
-from octavo.http.server.asgi import Event, Extension, Receive, Scope, Send
 from tests.fakes.asgi_client import FakeExchange, Response, ask, never, scope_of
 
 CLIENT = "192.0.2.7"

@@ -6,6 +6,7 @@ from typing import cast
 
 import pytest
 import trio
+from antechamber.asgi import Application as ASGIApplication
 
 from octavo.http.contract.application import Application
 from octavo.http.contract.bodies import json_body
@@ -15,9 +16,8 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import NotFound
 from octavo.http.contract.request_log import RequestRecord
 from octavo.http.pages import pages
-from octavo.http.server.asgi import Application as ASGIApplication
+from packages.antechamber.tests.http_server import serving
 from tests.fakes.example_contract import KNOWN, NoteInput, ShelfOperations, shelf_application
-from tests.fakes.http_server import serving
 from tests.fakes.page_reader import closed, form_stamps, no_entropy, no_time, nobody
 
 PAGE = f"/api/shelves/{KNOWN}/pages/one"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from antechamber import SERVER_PROBLEMS, ServerProblem
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from octavo.http.api.service import ServiceOperations
@@ -13,7 +14,6 @@ from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import document
 from octavo.http.contract.operation import Operation
 from octavo.http.contract.problems import Problem
-from octavo.http.server import SERVER_PROBLEMS, ServerProblem
 from tests.fakes.example_contract import ShelfOperations
 
 GROUPS = [ServiceOperations, ShelfOperations]

@@ -2,8 +2,9 @@
 
 from collections.abc import AsyncIterator
 
+from antechamber.asgi import Event
+
 from octavo.http.contract.renewed_time import STEP_SIZE, RenewedTime
-from octavo.http.server.asgi import Event
 from tests.fakes.asgi_client import FakeExchange
 
 

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 import trio
+from antechamber.asgi import Application, Event, Scope
 from quart.typing import TestAppProtocol as Running
 from quart_trio import QuartTrio
 
@@ -26,7 +27,6 @@ from octavo.http.pages import pages
 from octavo.http.pages.application import FOREVER
 from octavo.http.pages.resubmission import Resubmissions
 from octavo.http.pages.static_files import shortened, static_file, style_sheet
-from octavo.http.server.asgi import Application, Event, Scope
 from octavo.templates import FOLDER, ICON, STYLE_SHEET
 from tests.fakes.example_contract import ShelfOperations
 from tests.fakes.page_reader import closed, form_stamps, no_entropy, no_time, nobody

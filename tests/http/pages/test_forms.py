@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 import pytest
 import trio
+from antechamber.asgi import Event, Scope
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,7 +26,6 @@ from octavo.http.pages.forms import (
     Form,
     SentForm,
 )
-from octavo.http.server.asgi import Event, Scope
 from tests.fakes.page_reader import BOUNDARY, FIELDS, MULTIPART, multipart, multipart_fields
 
 PART = b'--%b\r\ncontent-disposition: form-data; name="' % BOUNDARY.encode()

@@ -4,13 +4,13 @@ from typing import cast
 
 import pytest
 import trio
+from antechamber.asgi import Application as ASGIApplication
+from antechamber.asgi import Event
 from quart_trio import QuartTrio
 
 from octavo.http.contract.application import Application
 from octavo.http.contract.memory_budget import COUNTED, MemoryBudget
 from octavo.http.pages.long_texts import reservation
-from octavo.http.server.asgi import Application as ASGIApplication
-from octavo.http.server.asgi import Event
 from tests.fakes.asgi_client import Response, scope_of
 
 MIB = 1024 * 1024

@@ -1,6 +1,7 @@
 """The page of the contract, generated from the document."""
 
 import pytest
+from antechamber import SERVER_PROBLEMS
 
 from octavo.http.api.registry import contract_document
 from octavo.http.api.service import ServiceOperations
@@ -17,7 +18,6 @@ from octavo.http.pages.reference import (
     spans,
 )
 from octavo.http.pages.schema_text import TextPart, type_of
-from octavo.http.server import SERVER_PROBLEMS
 from tests.fakes.example_contract import ShelfOperations
 
 GROUPS = [ServiceOperations, ShelfOperations]

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
+from antechamber.asgi import Event, Scope
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +12,6 @@ from octavo.http.contract.problems import InvalidRequest
 from octavo.http.pages import forms
 from octavo.http.pages.forms import SentForm
 from octavo.http.pages.uploads import Slices, open_upload
-from octavo.http.server.asgi import Event, Scope
 from tests.fakes.page_reader import BOUNDARY, multipart
 
 TYPE = f"multipart/form-data; boundary={BOUNDARY}".encode()

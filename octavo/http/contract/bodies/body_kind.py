@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
 from typing import ForwardRef, Literal, Protocol, TypeVar, get_args, get_origin
 
+from antechamber.asgi import Receive
 from pydantic import BaseModel, JsonValue, RootModel
 
 from octavo.http.contract.bodies.body_reader import Headers
 from octavo.http.contract.problems import Problem
-from octavo.http.server.asgi import Receive
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
+from antechamber.asgi import Event, Receive
+
 from octavo.http.contract.problems import BodyTooLarge, Header, InvalidRequest, UnsupportedMediaType
-from octavo.http.server.asgi import Event, Receive
 
 
 class ClientLeft(Exception):

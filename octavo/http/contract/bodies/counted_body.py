@@ -4,12 +4,12 @@ from types import TracebackType
 from typing import TypeVar
 
 import trio
+from antechamber.asgi import Event, Receive
 
 from octavo.http.contract.bodies.body_kind import BodyKind
 from octavo.http.contract.bodies.body_reader import Headers
 from octavo.http.contract.memory_budget import COUNTED, MemoryBudget
 from octavo.http.contract.problems import ServerBusy
-from octavo.http.server.asgi import Event, Receive
 
 T = TypeVar("T")
 

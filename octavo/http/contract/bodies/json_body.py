@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, Generic, TypeVar
 
 import trio
+from antechamber.asgi import Receive
 from pydantic import BaseModel, ValidationError
 from pydantic_core import MISSING, from_json
 
@@ -21,7 +22,6 @@ from octavo.http.contract.bodies.media_type import in_utf8, parse_media_type
 from octavo.http.contract.bodies.strict_json import NotStrict, check_strict
 from octavo.http.contract.problems import BodyTooLarge, InvalidRequest, Problem
 from octavo.http.contract.slices import SLICE_SIZE
-from octavo.http.server.asgi import Receive
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")

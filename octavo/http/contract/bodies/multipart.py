@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping
 
+from antechamber.asgi import Receive
+
 from octavo.http.contract.bodies.body_reader import (
     BodyStream,
     Headers,
@@ -13,7 +15,6 @@ from octavo.http.contract.bodies.body_reader import (
 from octavo.http.contract.bodies.media_type import parse_media_type
 from octavo.http.contract.bodies.part_cutter import PartBounds, PartCutter, PartEvent, PartHead
 from octavo.http.contract.problems import BodyTooLarge, Header, InvalidRequest
-from octavo.http.server.asgi import Receive
 
 MEDIA_TYPE = "multipart/form-data"
 # RFC 2046 section 5.1.1.

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from antechamber.asgi import Receive
+
 from octavo.http.contract.bodies.body_reader import (
     BodyStream,
     Headers,
@@ -10,7 +12,6 @@ from octavo.http.contract.bodies.body_reader import (
 )
 from octavo.http.contract.bodies.media_type import parse_media_type
 from octavo.http.contract.problems import BodyTooLarge
-from octavo.http.server.asgi import Receive
 
 BYTES: Mapping[str, object] = {"type": "string", "format": "binary"}
 """The schema of bytes, as generators of clients know it."""

@@ -5,6 +5,7 @@ import time
 
 import pytest
 import trio
+from antechamber.asgi import Event
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +15,6 @@ from octavo.http.contract.bodies import json_body, json_bounds
 from octavo.http.contract.bodies.json_bounds import MOST_DIGITS, MOST_VALUES, check_count
 from octavo.http.contract.problems import InvalidRequest
 from octavo.http.contract.slices import SLICE_SIZE
-from octavo.http.server.asgi import Event
 from octavo.model.files.changeset import MAX_OPERATIONS
 
 Json = st.recursive(

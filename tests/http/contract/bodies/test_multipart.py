@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import pytest
+from antechamber.asgi import Receive
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +17,6 @@ from octavo.http.contract.problems import (
     Problem,
     UnsupportedMediaType,
 )
-from octavo.http.server.asgi import Receive
 from tests.fakes.arriving_bodies import PLACES, Arriving, broken_off, chunks, cut, nothing_read
 
 BOUNDARY = b"--x"

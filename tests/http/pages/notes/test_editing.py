@@ -7,11 +7,11 @@ from html import unescape
 from typing import cast
 
 import pytest
+from antechamber.asgi import Application, Receive, Scope, Send
 from octavo_rules.identity import WorkspaceId
 
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.reservation import Reservation, with_reservation
-from octavo.http.server.asgi import Application, Receive, Scope, Send
 from octavo.images.facts import MAX_BYTES
 from octavo.publishing.member_notes import MemberNotes
 from octavo.publishing.renderings import RenderingPostponed, Renderings

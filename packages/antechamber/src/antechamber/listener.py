@@ -1,0 +1,58 @@
+"""Open the listening socket, with errors that operators can act on."""
+
+import errno
+import socket
+
+import trio
+
+from antechamber.limits import BACKLOG
+
+
+class ListenError(Exception):
+    """The address can't be listened on; the message gives the reason and the remedy."""
+
+
+async def open_listener(host: str, port: int) -> socket.socket:
+    """Listen on ``host`` (an IP address, or a name whose first address is used) and ``port``.
+
+    Port 0 selects a free port. Returns a non-blocking socket that already listens; the caller
+    closes it. Raises `ListenError` when the name is unknown, the port is in use or not permitted,
+    or the machine lacks the address. Cancelled during the name lookup, no socket stays open.
+    """
+    try:
+        found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError:
+        raise ListenError(
+            f"no address is known for the host {host}: "
+            "bind to an IP address, such as 127.0.0.1:8080"
+        ) from None
+    family, kind, protocol, _, address = found[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        # Otherwise a restart would fail while closed connections are in TIME_WAIT.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+        listener.setblocking(False)
+    except OSError as error:
+        listener.close()
+        raise ListenError(_explain(error, host, port)) from error
+    return listener
+
+
+def _explain(error: OSError, host: str, port: int) -> str:
+    match error.errno:
+        case errno.EADDRINUSE:
+            return (
+                f"port {port} of {host} is in use by another process: "
+                "stop it, or bind to another port"
+            )
+        case errno.EACCES:
+            return (
+                f"this user may not listen on port {port} of {host}: choose a port of 1024 or above"
+            )
+        case errno.EADDRNOTAVAIL:
+            return f"this machine does not have the address {host}: bind to another"
+        case _:
+            return f"listening on port {port} of {host} failed: {error.strerror}"

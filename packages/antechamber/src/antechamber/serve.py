@@ -1,0 +1,69 @@
+"""Serve an ASGI application, using hypercorn's sockets, TLS and lifespan."""
+
+import logging
+import os
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+
+import trio
+from hypercorn.trio import serve as hypercorn_serve
+
+from antechamber.asgi import Application
+from antechamber.certificate import Certificate
+from antechamber.connection_handler import ConnectionHandler, ServerOptions
+from antechamber.hypercorn_hook import HypercornConfig
+from antechamber.lifespan import with_lifespan
+
+# A separate logger: hypercorn reports its addresses through the task status instead.
+_hypercorn_log = logging.getLogger("antechamber.hypercorn")
+_hypercorn_log.setLevel(logging.WARNING)
+
+
+async def serve(
+    application: Application,
+    listeners: Sequence[socket.socket],
+    options: ServerOptions,
+    *,
+    shutdown: Callable[[], Awaitable[None]],
+    grace: float,
+    certificate: Certificate | None = None,
+    task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve ``application`` on ``listeners`` until ``shutdown()`` returns, then stop.
+
+    Started with the served addresses as URLs. The listeners must listen already; they are
+    duplicated, and the caller still owns them. With a ``certificate`` they use TLS.
+
+    Stopping: no more connections are accepted, idle connections close, requests in progress finish
+    and their connections close, WebSockets are notified. After ``grace`` seconds everything left is
+    aborted. Cancellation aborts immediately. Raises ValueError for a listener that does not listen,
+    and hypercorn's `LifespanFailureError` when the application fails in its lifespan. Applications
+    without a lifespan are served too.
+    """
+    for listener in listeners:
+        if not listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            raise ValueError("a listener must listen already: call its listen()")
+    handler = ConnectionHandler(application, options)
+    config = HypercornConfig(handler)
+    config.bind = [f"fd://{os.dup(listener.fileno())}" for listener in listeners]
+    config.errorlog = _hypercorn_log
+    config.include_server_header = False
+    config.graceful_timeout = grace
+    config.alpn_protocols = ["http/1.1"]
+    if certificate is not None:
+        config.certfile, config.keyfile = certificate.chain, certificate.key
+
+    async def stop() -> None:
+        await shutdown()
+        handler.stop()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(handler.watch)
+        await hypercorn_serve(
+            with_lifespan(application),  # type: ignore[arg-type]  # ASGI, in the handler's own words
+            config,
+            shutdown_trigger=stop,
+            task_status=task_status,
+            mode="asgi",
+        )
+        nursery.cancel_scope.cancel(reason="every connection has ended")
