@@ -32,6 +32,7 @@ from tests.e2e.served_contract import check_head
 from tests.e2e.server import PATIENCE
 
 PASSWORD = "correct horse battery staple"
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
 
 _numbers = count(1)
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -149,14 +150,15 @@ async def _join(settings: Settings, accepted: Versions | None, invitation: str |
             address=None,
             expires_in=60,
         )
-        address, account_id = f"person{next(_numbers)}@example.org", AccountId(new_id())
+        number, account_id = next(_numbers), AccountId(new_id())
+        address = f"person{number}@example.org"
         maker = SessionMaker(now=now, new_id=new_id, new_entropy=new_entropy)
-        session, token = maker.make(account_id, "tests", None)
+        session, token = maker.make(account_id, BROWSER, "203.0.113.7")
         made = session.created_at
         account = Account(
             account_id,
             Address(address),
-            "Somebody",
+            f"Person{number}",
             "member",
             "enabled",
             made,
@@ -170,7 +172,7 @@ async def _join(settings: Settings, accepted: Versions | None, invitation: str |
             "account_registered", actor=account_id, subject=account_id, detail={"role": "member"}
         )
         await audit.write(use, registered)
-        key = ApiKey(KeyId(new_id()), account_id, "tests", made, None, used_at=None)
+        key = ApiKey(KeyId(new_id()), account_id, "Laptop", made, None, used_at=None)
         secret = api_key(new_entropy())
         create = api_keys.create(key, digest_of(secret.encode()))
         created = audit.entry("key_created", actor=account_id, subject=key.key_id)

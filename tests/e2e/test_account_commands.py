@@ -141,7 +141,8 @@ def test_accounts_are_listed_in_eighty_columns_and_for_programs(
         installation.root.account_id,
         installation.ann.account_id,
     ]
-    assert (listed[1]["displayName"], listed[1]["effectiveState"]) == ("Somebody", "enabled")
+    name = installation.ann.address.partition("@")[0].capitalize()
+    assert (listed[1]["displayName"], listed[1]["effectiveState"]) == (name, "enabled")
     assert json.loads(installation.done("show", installation.ann.address, "--json")) == listed[1]
 
 

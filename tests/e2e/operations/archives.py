@@ -67,7 +67,7 @@ def completed_as_it_is(world: World, data: bytes, base: str | None = None) -> ht
 
 @produces("startWorkspaceImport", "201")
 def import_started(world: World) -> httpx.Response:
-    response = world.ask("POST", f"{world.base}/imports", json={"size": 100})
+    response = world.ask("POST", f"{world.base}/imports", json={"size": 41_889_024})
     assert (response.json()["partSize"], response.json()["maxParts"]) == (PART_SIZE, MAX_PARTS)
     world.ask("DELETE", f"{world.base}/imports/{response.json()['importId']}")
     return response

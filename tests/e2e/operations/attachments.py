@@ -101,7 +101,7 @@ def upload_that_stops(world: World) -> httpx.Response:
 
 @produces("finalizeAttachment", "200")
 def image_attached(world: World) -> httpx.Response:
-    object_id, mutation, path = uploaded(world), fresh_id(), f"attachments/{fresh_id()}.png"
+    object_id, mutation, path = uploaded(world), fresh_id(), f"attachments/Loaf {fresh_id()}.png"
     response = finalize(world, object_id, path=path, mutationId=mutation)
     again = finalize(world, object_id, path=path, mutationId=mutation)
     assert again.json() == response.json()

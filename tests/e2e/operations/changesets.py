@@ -6,13 +6,13 @@ import httpx
 
 from tests.e2e.octavo_process import PUBLIC
 from tests.e2e.operations.cases import produces
-from tests.e2e.operations.files import update
-from tests.e2e.operations.world import SYNC, UNKNOWN, Json, World, fresh_id
+from tests.e2e.operations.files import NEWER, update
+from tests.e2e.operations.world import SYNC, TEXT, UNKNOWN, Json, World, fresh_id
 
 
 def create(**given: object) -> Json:
     path = f"{fresh_id()}.md"
-    return {"op": "create", "fileId": fresh_id(), "path": path, "text": "text", **given}
+    return {"op": "create", "fileId": fresh_id(), "path": path, "text": TEXT, **given}
 
 
 def guarded(op: str, note: Json, **given: object) -> Json:
@@ -24,7 +24,7 @@ def changeset_of_every_kind_pushed(world: World) -> httpx.Response:
     moved, gone, restored, purged = world.note(), world.note(), world.deleted(), world.deleted()
     response = world.push(
         create(path=moved["path"]),
-        guarded("update", moved, path=f"{fresh_id()}.md", text="new"),
+        guarded("update", moved, path=f"{fresh_id()}.md", text=NEWER),
         guarded("delete", gone),
         guarded("restore", restored),
         {"op": "purge", "fileId": purged["fileId"]},

@@ -8,8 +8,8 @@ from pycrdt import Doc, Text
 
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.changesets import create, guarded
-from tests.e2e.operations.files import restore, update
-from tests.e2e.operations.world import UNKNOWN, Json, World, fresh_id
+from tests.e2e.operations.files import NEWER, restore, update
+from tests.e2e.operations.world import TEXT, UNKNOWN, Json, World, fresh_id
 from tests.fakes.yjs_device import Device
 
 DEEP = "> " * 100 + "deep"
@@ -28,15 +28,16 @@ def save(world: World, note: Json, **given: object) -> httpx.Response:
 
 @produces("saveNote", "200")
 def note_saved_by_two_devices(world: World) -> httpx.Response:
-    note = world.note("text")
+    note = world.note("Bake for 40 minutes.")
     first, second = device_of(world, note, 7), device_of(world, note, 8)
-    first.insert(0, "first ")
-    second.insert(4, " second")
+    first.insert(0, "Rest for an hour. ")
+    second.insert(20, " Let it cool.")
     assert save(world, note, **first.save()).json()["outcome"] == "merged"
     response = save(world, note, **second.save(mutationId=fresh_id()))
     second.take(response.json())
     read = world.ask("GET", world.file(note))
-    assert (second.text, read.json()["text"]) == ("first text second",) * 2
+    text = "Rest for an hour. Bake for 40 minutes. Let it cool."
+    assert (second.text, read.json()["text"]) == (text, text)
     assert response.headers["etag"] == read.headers["etag"]
     return response
 
@@ -165,15 +166,15 @@ def note_updated_past_a_limit(world: World) -> httpx.Response:
 
 @produces("diffRevisions", "200")
 def revisions_compared(world: World) -> httpx.Response:
-    note = world.note("one two\n")
-    update(world, note, text="one three\n")
+    note = world.note()
+    update(world, note, text=NEWER)
     words = world.ask("GET", f"{world.file(note)}/diff?by=words")
     world.contract.check("diffRevisions", words)
     assert [each["kind"] for each in words.json()["words"]] == [
         *("equal", "removed", "added", "equal")
     ]
     response = world.ask("GET", f"{world.file(note)}/diff", params={"old": note["revision"]["id"]})
-    assert "-one two\n+one three\n" in response.json()["unified"]
+    assert f"-{TEXT}+{NEWER}" in response.json()["unified"]
     return response
 
 

@@ -5,19 +5,23 @@ import uuid
 import httpx
 
 from tests.e2e.operations.cases import produces
-from tests.e2e.operations.world import SYNC, UNKNOWN, Json, World, fresh_id, if_match
+from tests.e2e.operations.world import SYNC, TEXT, UNKNOWN, Json, World, fresh_id, if_match
+
+NEWER = "Bake for 50 minutes.\n"
 
 
 @produces("listWorkspaces", "200")
 def workspaces(world: World) -> httpx.Response:
-    response = world.ask("GET", "/api/workspaces", headers=world.reader.by_key)
-    assert [each["id"] for each in response.json()["items"]] == [world.workspace]
+    headers = world.newcomer().by_key
+    made = world.ask("POST", "/api/workspaces", json={"name": "Kitchen"}, headers=headers).json()
+    response = world.ask("GET", "/api/workspaces", headers=headers)
+    assert response.json()["items"] == [made]
     return response
 
 
 @produces("createWorkspace", "201")
 def workspace_made(world: World) -> httpx.Response:
-    return world.ask("POST", "/api/workspaces", json={"name": "One more"})
+    return world.ask("POST", "/api/workspaces", json={"name": "Garden"})
 
 
 @produces("getWorkspace", "200")
@@ -29,8 +33,8 @@ def workspace_read(world: World) -> httpx.Response:
 
 @produces("updateWorkspace", "200")
 def workspace_renamed(world: World) -> httpx.Response:
-    response = world.ask("PUT", world.base, json={"name": "Renamed"})
-    assert response.json()["name"] == "Renamed"
+    response = world.ask("PUT", world.base, json={"name": "Kitchen and garden"})
+    assert response.json()["name"] == "Kitchen and garden"
     return response
 
 
@@ -49,7 +53,7 @@ def create(path: str | None = None, text: str = "text", **more: object) -> Json:
 @produces("createFile", "201")
 def note_made(world: World) -> httpx.Response:
     file_id, mutation = fresh_id(), fresh_id()
-    given = create("Folder/Note.md" + mutation + ".md", fileId=file_id, mutationId=mutation)
+    given = create(f"Recipes/Bread {mutation}.md", TEXT, fileId=file_id, mutationId=mutation)
     response = world.ask("POST", f"{world.base}/files", json=given)
     again = world.ask("POST", f"{world.base}/files", json=given)
     assert again.json() == response.json()
@@ -111,9 +115,10 @@ def notes_listed(world: World) -> httpx.Response:
 
 @produces("getFile", "200")
 def note_read(world: World) -> httpx.Response:
-    note = world.note("Text — with ünïcode")
+    text = "Crème brûlée: bake at 150 °C — for 40 minutes.\n"
+    note = world.note(text)
     response = world.ask("GET", world.file(note), headers=world.reader.by_key)
-    assert response.json()["text"] == "Text — with ünïcode"
+    assert response.json()["text"] == text
     assert response.headers["etag"] == if_match(note)["if-match"]
     return response
 
@@ -142,9 +147,9 @@ def update(world: World, note: Json, **given: object) -> httpx.Response:
 @produces("updateFile", "200")
 def note_updated(world: World) -> httpx.Response:
     note = world.note()
-    response = update(world, note, text="new", path=f"{fresh_id()}.md")
+    response = update(world, note, text=NEWER, path=f"Recipes/Bread {fresh_id()}.md")
     assert response.json()["position"] > note["position"]
-    assert world.ask("GET", world.file(note)).json()["text"] == "new"
+    assert world.ask("GET", world.file(note)).json()["text"] == NEWER
     return response
 
 
@@ -237,8 +242,8 @@ def restore(world: World, note: Json, **given: object) -> httpx.Response:
 @produces("restoreFile", "200")
 def note_restored(world: World) -> httpx.Response:
     gone = world.deleted()
-    response = restore(world, gone)
-    assert world.ask("GET", world.file(gone)).json()["text"] == "text"
+    response = restore(world, gone, mutationId=fresh_id())
+    assert world.ask("GET", world.file(gone)).json()["text"] == TEXT
     return response
 
 
@@ -302,7 +307,7 @@ def purged_note_purged_again(world: World) -> httpx.Response:
 def note_purged(world: World) -> httpx.Response:
     gone = world.deleted()
     revisions = world.ask("GET", f"{world.file(gone)}/revisions").json()["items"]
-    response = purge(world, gone)
+    response = purge(world, gone, mutationId=fresh_id())
     for each in revisions:
         read = world.ask("GET", f"{world.file(gone)}/revisions/{each['id']}")
         assert read.status_code == 410
@@ -338,10 +343,10 @@ def revisions_listed(world: World) -> httpx.Response:
 
 @produces("getRevision", "200")
 def revision_read(world: World) -> httpx.Response:
-    note = world.note("first")
-    assert update(world, note, text="second").status_code == 200
+    note = world.note()
+    assert update(world, note, text=NEWER).status_code == 200
     response = world.ask("GET", f"{world.file(note)}/revisions/{note['revision']['id']}")
-    assert response.json()["text"] == "first"
+    assert response.json()["text"] == TEXT
     return response
 
 
@@ -359,13 +364,13 @@ def revision_of_a_purged_note_read(world: World) -> httpx.Response:
 
 @produces("readFiles", "200")
 def many_notes_read(world: World) -> httpx.Response:
-    one, two, gone = world.note("one"), world.note("two"), world.deleted()
+    one, two, gone = world.note(), world.note(NEWER), world.deleted()
     asked = {
         "fileIds": [two["fileId"], gone["fileId"]],
         "revisionIds": [one["revision"]["id"], UNKNOWN],
     }
     response = world.ask("POST", f"{world.base}/files/read", json=asked)
-    assert [each["text"] for each in response.json()["items"]] == ["two", "one"]
+    assert [each["text"] for each in response.json()["items"]] == [NEWER, TEXT]
     assert response.json()["missing"] == [gone["fileId"], UNKNOWN]
     return response
 
@@ -378,10 +383,10 @@ def more_read_than_goes_at_once(world: World) -> httpx.Response:
 
 @produces("getFeed", "200")
 def feed_read(world: World) -> httpx.Response:
-    note = world.note("in the feed")
+    note = world.note()
     params = {"after": note["position"] - 1, "include": "text"}
     response = world.ask("GET", f"{world.base}/feed", params=params, headers=SYNC)
-    assert [each["text"] for each in response.json()["entries"]] == ["in the feed"]
+    assert [each["text"] for each in response.json()["entries"]] == [TEXT]
     return response
 
 

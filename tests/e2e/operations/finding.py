@@ -14,7 +14,7 @@ MAX_NOTES, MAX_OPERATIONS = 1000, 500
 def linked(world: World) -> tuple[Json, Json]:
     """A new note, and one with a link to it and a broken link."""
     target = world.note("# Target\n")
-    return target, world.note(f"[it]({target['path']}) and [[no such {fresh_id()}]]")
+    return target, world.note(f"[Bread]({target['path']}) or [[Muffins {fresh_id()}]]")
 
 
 @produces("getLinks", "200")
@@ -42,7 +42,7 @@ def note_moved_with_the_links_to_it(world: World) -> httpx.Response:
     target, note = linked(world)
     path = f"{fresh_id()}.md"
     response = update(world, target, path=path, rewriteLinks=True)
-    assert f"[it]({path})" in world.ask("GET", world.file(note)).json()["text"]
+    assert f"[Bread]({path})" in world.ask("GET", world.file(note)).json()["text"]
     return response
 
 
@@ -76,14 +76,18 @@ def note_moved_with_more_links_than_are_rewritten_at_once(world: World) -> httpx
     )
 
 
-@produces("searchWorkspace", "200")
-def workspace_searched(world: World) -> httpx.Response:
-    word = f"word{fresh_id()[-12:]}"
-    note = world.note(f"Here is the {word}.")
-    response = world.ask("GET", f"{world.base}/search", params={"q": word})
+def searched(world: World, path: str, **asked: str) -> httpx.Response:
+    response = world.ask("GET", path, params=asked)
     while not response.json()["complete"]:
         # The words of others are still being indexed, on a busy machine.
-        response = world.ask("GET", f"{world.base}/search", params={"q": word})
+        response = world.ask("GET", path, params=asked)
+    return response
+
+
+@produces("searchWorkspace", "200")
+def workspace_searched(world: World) -> httpx.Response:
+    note = world.note()
+    response = searched(world, f"{world.base}/search", q="minutes")
     [found] = response.json()["items"]
     assert (found["fileId"], found["revisionId"]) == (note["fileId"], note["revision"]["id"])
     changed, author = note["revision"]["createdAt"], note["revision"]["author"]
@@ -92,22 +96,23 @@ def workspace_searched(world: World) -> httpx.Response:
         ({"changedBefore": changed}, 0),
         ({"author": world.stranger.account_id}, 0),
     ):
-        narrow = world.ask("GET", f"{world.base}/search", params={"q": word, **asked})
+        narrow = world.ask("GET", f"{world.base}/search", params={"q": "minutes", **asked})
         assert len(narrow.json()["items"]) == count
     return response
 
 
 @produces("search", "200")
 def all_workspaces_searched(world: World) -> httpx.Response:
-    word = f"word{fresh_id()[-12:]}"
-    note = world.note(f"Here is the {word}.")
-    asked = {"q": word}
+    note = world.note()
+    asked = {"q": "minutes"}
     nothing = world.ask("GET", "/api/search", params=asked, headers=world.stranger.by_key)
     assert nothing.json()["items"] == []
     asked["author"] = note["revision"]["author"]
     asked["changedSince"] = note["revision"]["createdAt"]
-    response = world.ask("GET", "/api/search", params=asked)
-    assert [each["fileId"] for each in response.json()["items"]] == [note["fileId"]]
+    everywhere = searched(world, "/api/search", **asked)
+    response = searched(world, "/api/search", **asked, workspaceId=world.workspace)
+    for each in (everywhere, response):
+        assert [found["fileId"] for found in each.json()["items"]] == [note["fileId"]]
     return response
 
 

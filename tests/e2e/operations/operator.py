@@ -60,9 +60,10 @@ def account(world: World) -> str:
 
 @produces("findOperatorAccount", "200")
 def found(world: World) -> httpx.Response:
-    address = world.reader.address.upper()
+    person = world.newcomer()
+    address = person.address.upper()
     response = world.anybody("GET", f"{ACCOUNTS}?address={address}", headers=world.operator)
-    assert response.json()["id"] == world.reader.account_id
+    assert response.json()["id"] == person.account_id
     return response
 
 
@@ -75,7 +76,11 @@ def read(world: World) -> httpx.Response:
 def controlled(world: World) -> httpx.Response:
     address, headers = newcomer(world)
     found = world.anybody("GET", f"{ACCOUNTS}?address={address}", headers=world.operator).json()
-    given = {"revision": found["controls"]["revision"], "locked": True, "lockReason": "unpaid"}
+    given = {
+        "revision": found["controls"]["revision"],
+        "locked": True,
+        "lockReason": "The bill is open.",
+    }
     path = f"{ACCOUNTS}/{found['id']}/controls"
     response = world.anybody("PATCH", path, json=given, headers=world.operator)
     refused = world.anybody("POST", "/api/workspaces", json={"name": "A"}, headers=headers)

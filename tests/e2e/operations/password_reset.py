@@ -11,7 +11,7 @@ from tests.e2e.people import PASSWORD, client
 
 
 def request(world: World, address: str, **headers: str) -> httpx.Response:
-    given = {"email": address}
+    given = {"email": address, "redirectTo": "/reset-password"}
     headers = headers or OURS
     return world.anybody("POST", "/api/auth/request-password-reset", json=given, headers=headers)
 

@@ -15,9 +15,9 @@ from tests.e2e.operations.usage import Limited, person
 from tests.e2e.operations.world import UNKNOWN, Json, World, fresh_id
 
 CALLBACK = "http://127.0.0.1:4711/callback"
-VERIFIER = "v" * 43
+VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 PROGRAM = {
-    "client_name": "A program",
+    "client_name": "Meal planner",
     "redirect_uris": [CALLBACK],
     "token_endpoint_auth_method": "none",
 }
@@ -40,15 +40,19 @@ def asked(world: World, **changed: str) -> dict[str, str]:
         "code_challenge": challenge_of(VERIFIER),
         "code_challenge_method": "S256",
         "scope": "notes:read notes:write",
+        "state": "af0ifjsldkj",
         **changed,
     }
 
 
 def decide(
-    world: World, parameters: dict[str, str], ask: Callable[..., httpx.Response] | None = None
+    world: World,
+    parameters: dict[str, str],
+    ask: Callable[..., httpx.Response] | None = None,
+    **more: object,
 ) -> httpx.Response:
     """Allow access, as the owner or as who asks by ``ask``."""
-    body = {"parameters": parameters, "allow": True}
+    body = {"parameters": parameters, "allow": True, **more}
     return (ask or world.ask)("POST", REQUESTS, json=body)
 
 
@@ -104,8 +108,8 @@ def registration_read(world: World) -> httpx.Response:
 
 @produces("updateClient", "200")
 def registration_changed(world: World) -> httpx.Response:
-    response = manage(world, "PUT", {**PROGRAM, "client_name": "Renamed"})
-    assert response.json()["client_name"] == "Renamed"
+    response = manage(world, "PUT", {**PROGRAM, "client_name": "Weekly meal planner"})
+    assert response.json()["client_name"] == "Weekly meal planner"
     return response
 
 
@@ -128,9 +132,10 @@ def token_revoked(world: World) -> httpx.Response:
 
 @produces("listConnections", "200")
 def connections_listed(world: World) -> httpx.Response:
-    connected(world)
-    response = world.ask("GET", CONNECTIONS)
-    assert response.json()["items"][0]["name"] == "A program"
+    me = person(world)
+    connected(world, me.ask)
+    response = me.ask("GET", CONNECTIONS)
+    assert response.json()["items"][0]["name"] == "Meal planner"
     return response
 
 
@@ -177,7 +182,10 @@ def request_for_another_target_described(world: World) -> httpx.Response:
 
 @produces("decideAccessRequest", "200")
 def request_allowed(world: World) -> httpx.Response:
-    return decide(world, asked(world))
+    parameters = asked(world)
+    decision: Json = {"scopes": ["notes:read"], "workspaceIds": [world.workspace], "days": 90}
+    fingerprint = describe(world, parameters).json()["fingerprint"]
+    return decide(world, parameters, **decision, fingerprint=fingerprint)
 
 
 @produces("decideAccessRequest", "invalid_oauth_request")
@@ -223,7 +231,8 @@ def send_as(token: str, world: World, message: Json) -> httpx.Response:
 @produces("serveMcp", "200")
 def message_answered(world: World) -> httpx.Response:
     params = {"name": "list_workspaces", "arguments": {}}
-    response = send(world, {"id": 1, "method": "tools/call", "params": params})
+    token = connected(world, person(world).ask)[1].json()["access_token"]
+    response = send_as(token, world, {"id": 1, "method": "tools/call", "params": params})
     assert response.json()["result"]["structuredContent"]["workspaces"]
     return response
 
@@ -271,9 +280,12 @@ def programs_with_changes_listed(world: World) -> httpx.Response:
     client_id, note = changed_by_program(world)
     response = world.ask("GET", f"{world.base}/clients")
     found = {each["client"]: each["name"] for each in response.json()["items"]}
-    assert found[client_id] == "A program"
+    assert found[client_id] == "Meal planner"
     [newest, _] = world.ask("GET", f"{world.file(note)}/revisions").json()["items"]
-    assert (newest["origin"], newest["client"]) == ("mcp", {"id": client_id, "name": "A program"})
+    assert (newest["origin"], newest["client"]) == (
+        "mcp",
+        {"id": client_id, "name": "Meal planner"},
+    )
     return response
 
 

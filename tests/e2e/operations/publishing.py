@@ -1,6 +1,7 @@
 """Cases of published links, of what readers request, and of reports."""
 
 import re
+from datetime import UTC, datetime, timedelta
 from html import unescape
 
 import httpx
@@ -54,7 +55,9 @@ def reported(world: World, link: Json | None = None) -> Json:
 
 @produces("createPublishedLink", "201")
 def link_made(world: World) -> httpx.Response:
-    given = {"target": {"kind": "folder", "path": "tea"}, "label": "Tea"}
+    expires = (datetime.now(UTC) + timedelta(days=30)).isoformat()
+    target = {"kind": "folder", "path": "tea"}
+    given = {"target": target, "label": "Tea for our guests", "expiresAt": expires}
     response = world.ask("POST", f"{vault(world)}/publications", json=given)
     made = response.json()
     assert made["address"] == f"{PUBLIC}/published/{made['token']}"
@@ -282,13 +285,14 @@ def long_report_sent(world: World) -> httpx.Response:
 @produces("listReports", "200")
 def reports_listed(world: World) -> httpx.Response:
     link = published(world)
+    reported(world)
     report = reported(world, link)
     assert report["publicationId"] == link["id"]
     token = report["address"].rpartition("/")[2]
     seen = world.anybody("GET", f"/published/{token}")
     assert "green" in seen.text
     assert seen.text.replace(token, link["token"]) == read(world, link).text
-    return world.ask("GET", "/api/reports")
+    return world.ask("GET", "/api/reports?limit=1")
 
 
 @produces("listReports", "forbidden")

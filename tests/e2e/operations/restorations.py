@@ -4,15 +4,16 @@ import httpx
 
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.common import AFTER_ALL
-from tests.e2e.operations.world import Json, World, fresh_id, if_match
+from tests.e2e.operations.files import NEWER
+from tests.e2e.operations.world import TEXT, Json, World, fresh_id, if_match
 
 
 def changed_in_folder(world: World) -> tuple[Json, Json]:
     """A note in a folder of its own that was changed, and what restores it."""
-    note, folder = world.note("First."), fresh_id()
-    body = {"path": f"{folder}/a.md"}
+    note, folder = world.note(), f"Recipes {fresh_id()}"
+    body = {"path": f"{folder}/Bread.md"}
     moved = world.ask("PUT", world.file(note), json=body, headers=if_match(note)).json()
-    body = {"text": "Second."}
+    body = {"text": NEWER}
     changed = world.ask("PUT", world.file(note), json=body, headers=if_match(moved))
     assert changed.status_code == 200, changed.text
     return note, {"position": moved["position"], "folder": folder}
@@ -40,7 +41,7 @@ def folder_restored(world: World) -> httpx.Response:
     response = restore(world, **asked)
     assert response.json()["state"] == "done"
     text = world.ask("GET", world.file(note), params={"content": "text"}).json()["text"]
-    assert text == "First."
+    assert text == TEXT
     return response
 
 

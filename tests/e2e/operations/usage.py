@@ -69,7 +69,7 @@ def person(world: World) -> Limited:
     _, headers = newcomer(world)
     account = world.ask("GET", "/api/account", headers=headers).json()
     made = Limited(world, headers, account["id"])
-    workspace = made.ask("POST", "/api/workspaces", json={"name": "Own"}).json()
+    workspace = made.ask("POST", "/api/workspaces", json={"name": "Kitchen"}).json()
     made.base = f"/api/workspaces/{workspace['id']}"
     return made
 

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ ACCEPTED = Versions(terms="2", privacy="2026-05")
 """The versions in force: the terms are a file, the privacy notice is an address."""
 LINKS = 4
 """Live links that a workspace may have."""
+TEXT = "Bake for 40 minutes.\n"
 PORTAL = "https://billing.example/start?from=notes"
 WRITES = 1_000_000
 """Objects that may be written in a month."""
@@ -75,6 +76,16 @@ class World:
     def base(self) -> str:
         return f"/api/workspaces/{self.workspace}"
 
+    def in_new_workspace(self) -> "World":
+        """The same people in a new workspace."""
+        made = self.ask("POST", "/api/workspaces", json={"name": "Kitchen"}).json()["id"]
+        readers = ", ".join(f"'{each.account_id}'" for each in (self.reader, self.locked, self.due))
+        self.change(
+            "INSERT INTO members (workspace_id, account_id, role, joined_at) "
+            f"SELECT '{made}', id, 'reader', created_at FROM accounts WHERE id IN ({readers})"
+        )
+        return replace(self, workspace=made)
+
     def ask(self, method: str, path: str, **given: Any) -> httpx.Response:  # noqa: ANN401
         """Send a request as the owner, unless ``headers`` authenticate another account."""
         headers = given.pop("headers", {})
@@ -86,7 +97,7 @@ class World:
         """Send a request without credentials."""
         return self.http.request(method, path, **given)
 
-    def note(self, text: str = "text") -> Json:
+    def note(self, text: str = TEXT) -> Json:
         """Create a note; return the outcome."""
         given = {"path": f"{fresh_id()}.md", "text": text, "mutationId": fresh_id()}
         made = self.ask("POST", f"{self.base}/files", json=given)
@@ -148,15 +159,6 @@ def inhabited(
 ) -> World:
     """A new workspace of an account, with other accounts of every kind."""
     reader, stranger, locked, due = (join(folder, database, ACCEPTED) for _ in range(4))
-    made = http.post("/api/workspaces", json={"name": "Shared"}, headers=owner.by_key)
-    workspace = made.json()["id"]
-    for person in (reader, locked, due):
-        change(
-            folder,
-            database,
-            "INSERT INTO members (workspace_id, account_id, role, joined_at) "
-            f"VALUES ('{workspace}', '{person.account_id}', 'reader', 0)",
-        )
     change(
         folder,
         database,
@@ -172,7 +174,7 @@ def inhabited(
     made = http.post("/api/account/keys", json=reading, headers=owner.by_key)
     limited = {"authorization": f"Bearer {made.json()['secret']}"}
     document = http.get("/api/openapi.json").json()
-    return World(
+    world = World(
         http=http,
         contract=ServedContract(document),
         owner=owner,
@@ -181,10 +183,11 @@ def inhabited(
         locked=locked,
         due=due,
         limited=limited,
-        workspace=workspace,
+        workspace="",
         invitation=lambda: invite(folder, database),
         newcomer=lambda: join(folder, database, ACCEPTED),
         reset_token=lambda address: reset_token(folder, database, address),
         operator=operator,
         change=lambda sql: change(folder, database, sql),
     )
+    return world.in_new_workspace()
