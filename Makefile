@@ -8,11 +8,11 @@ ARGS ?=
 SOAK ?= 480
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test storm simulate fuzz siege soak lint check demo bench lock screenshots size dist clean dev yjs better-auth axe html-validate mcp-conformance oauth-clients oldest-sqlite
+.PHONY: help install run test storm simulate fuzz siege soak lint check demo bench lock examples screenshots size dist clean dev yjs better-auth axe html-validate mcp-conformance oauth-clients oldest-sqlite
 
 help: ## say what each command does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 22
-	@echo "PYTHON=... names the interpreter; ARGS=... is added to the command of run, test, storm, simulate, fuzz, siege, soak, screenshots, demo, bench or lock."
+	@echo "PYTHON=... names the interpreter; ARGS=... is added to the command of run, test, storm, simulate, fuzz, siege, soak, screenshots, examples, demo, bench or lock."
 
 install: ## install Octavo with what it needs to run, from requirements.lock
 	@tools/venv.sh runtime '$(PYTHON)' $(VENV)
@@ -95,6 +95,11 @@ demo: dev ## let two devices edit a vault of real Markdown at once
 
 bench: dev ## run each benchmark
 	@for script in $(wildcard benchmarks/*.py); do $(BIN)/python "$$script" $(ARGS) || exit; done
+
+examples: dev ## write the examples of the API document anew, out of the tests of operations
+	@echo '{}' > octavo/http/api/examples.json
+	@OCTAVO_RENEW_EXAMPLES=1 $(BIN)/pytest -q -n 0 -k sqlite \
+		tests/e2e/test_operations.py::test_operation $(ARGS)
 
 # The build backend is locked with what it builds. The dev lock takes every version that both
 # name from the runtime lock.

@@ -32,6 +32,7 @@ from tests.e2e.operations import (
 )
 from tests.e2e.operations.cases import CASES, Case
 from tests.e2e.operations.common import ALIKE, common_case, operations
+from tests.e2e.operations.examples import checked_in, members_of, recorded
 from tests.e2e.operations.world import ACCEPTED, World, inhabited, options_for
 from tests.e2e.people import client, settle
 from tests.e2e.served_contract import ServedContract
@@ -177,6 +178,13 @@ ANY_OPERATION = [
     ("serveMcp", "POST", "/mcp"),
 ]
 
+# The first success of each operation is its example in the document.
+EXEMPLARY = {
+    each.operation: each
+    for each in reversed(CASES)
+    if each.outcome < "4" and members_of(each.operation)
+}
+
 
 def needed() -> set[tuple[str, str]]:
     """What is documented, except for what a request alone can't produce."""
@@ -227,6 +235,9 @@ def test_operation(world: World, case: Case) -> None:
     response = case.way(world)
     world.contract.check(case.operation, response)
     assert case.outcome == outcome(response), response.text[:500]
+    if EXEMPLARY.get(case.operation) is case:
+        example = recorded(world, case.operation, response)
+        assert example == checked_in().get(case.operation), "`make examples` renews the examples"
 
 
 @pytest.mark.parametrize(("operation", "method", "path"), ANY_OPERATION)
@@ -255,6 +266,12 @@ def test_refusal_by_the_server_itself(
 def test_every_operation_has_its_cases() -> None:
     shown = {(case.operation, case.outcome) for case in cases()}
     assert needed() - shown == set()
+
+
+def test_every_operation_with_content_has_an_example() -> None:
+    members = {each: members_of(each) for each in TOLD if each not in NEVER}
+    found = {operation: [*example] for operation, example in checked_in().items()}
+    assert found == {each: names for each, names in members.items() if names}
 
 
 def test_no_case_covers_an_undocumented_response() -> None:

@@ -1,5 +1,8 @@
 """The registry of the operations of this server, their document and their problems."""
 
+import json
+from pathlib import Path
+
 from antechamber import SERVER_PROBLEMS, ServerProblem
 
 from octavo.http.api.account import AccountOperations
@@ -41,7 +44,7 @@ from octavo.http.api.sync import SyncOperations
 from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.declared_responses import possible_problems
-from octavo.http.contract.openapi import document
+from octavo.http.contract.openapi import Example, document
 from octavo.http.contract.problems import (
     BodyTimeout,
     BodyTooLarge,
@@ -55,6 +58,8 @@ from octavo.http.contract.problems import (
 from octavo.http.contract.schemas import Json
 
 CONTRACT_VERSION = "0.1.0"
+EXAMPLES = Path(__file__).with_name("examples.json")
+"""By operation id, the members of `Example`; written by the tests (``make examples``)."""
 
 CONTRACT: tuple[type, ...] = (
     ServiceOperations,
@@ -110,13 +115,12 @@ _OUTSIDE_OPERATIONS: tuple[type[Problem], ...] = (
 
 def contract_document() -> Json:
     """Return the OpenAPI document of all operations."""
-    from octavo.http.api.examples import EXAMPLES  # noqa: PLC0415 - only the document needs them
-
+    examples: dict[str, Json] = json.loads(EXAMPLES.read_bytes())
     return document(
         CONTRACT,
         title="Octavo",
         version=CONTRACT_VERSION,
-        examples=EXAMPLES,
+        examples={name: Example(**each) for name, each in examples.items()},
         operations_of=served_operations_of,
     )
 

@@ -1,18 +1,26 @@
 """The operations that this server serves, as a whole."""
 
-from typing import get_args
+import json
+from base64 import b64decode
+from functools import cache
+from typing import Any, get_args
 
 import pytest
 from antechamber import SERVER_PROBLEMS, ServerProblem
 from openapi_spec_validator import OpenAPIV31SpecValidator
-from pydantic import BaseModel, RootModel, ValidationError
+from pycrdt import Doc, Text
+from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 
-from octavo.http.api.registry import CONTRACT, contract_document, explained_problems
+from octavo.http.api.registry import CONTRACT, EXAMPLES, contract_document, explained_problems
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.bodies.json_body import JsonBody
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.declared_responses import possible_problems
+from octavo.http.contract.operation import Operation
 from octavo.http.contract.problems import PROBLEMS, MethodNotAllowed, Problem
+
+WRITTEN = json.loads(EXAMPLES.read_bytes())
+EXEMPLARY = [each for each in contract_of(CONTRACT) if each.id in WRITTEN]
 
 
 class Attempt(ContractModel):
@@ -28,6 +36,43 @@ def test_document_is_valid_and_has_every_operation() -> None:
     paths = made["paths"]
     assert isinstance(paths, dict)
     assert set(paths) == {each.path for each in contract_of(CONTRACT)}
+
+
+@cache
+def described() -> dict[str, dict[str, Any]]:
+    document = json.loads(json.dumps(contract_document()))
+    return {
+        each["operationId"]: each for path in document["paths"].values() for each in path.values()
+    }
+
+
+def output(kind: object, example: object) -> object:
+    """``example`` as it is after it was validated."""
+    adapter: TypeAdapter[object] = TypeAdapter(kind)  # type: ignore[arg-type]
+    found = adapter.validate_json(json.dumps(example), by_alias=True, by_name=False)
+    return json.loads(adapter.dump_json(found, by_alias=True))
+
+
+@pytest.mark.parametrize("operation", EXEMPLARY, ids=lambda each: each.id)
+def test_examples_are_valid_and_in_the_document(operation: Operation) -> None:
+    example, told = WRITTEN[operation.id], described()[operation.id]
+    if "request" in example:
+        assert operation.body is not None
+        output(operation.body.model, example["request"])
+        contents = told["requestBody"]["content"].values()
+        assert [each["example"] for each in contents] == [example["request"]]
+    if "response" in example:
+        assert output(operation.response_type, example["response"]) == example["response"]
+        content = told["responses"][str(operation.status)]["content"]["application/json"]
+        assert content["example"] == example["response"]
+
+
+def test_document_in_an_example_has_the_text() -> None:
+    file = WRITTEN["getFile"]["response"]
+    note: Doc[Text] = Doc()
+    note.apply_update(b64decode(file["document"]["state"]))
+    assert str(note.get("text", type=Text)) == file["text"]
+    assert note.get_state() == b64decode(file["document"]["stateVector"])
 
 
 def test_every_possible_problem_is_explained_once() -> None:
