@@ -97,7 +97,7 @@ bench: dev ## run each benchmark
 	@for script in $(wildcard benchmarks/*.py); do $(BIN)/python "$$script" $(ARGS) || exit; done
 
 examples: dev ## write the examples of the API document anew, out of the tests of operations
-	@echo '{}' > octavo/http/api/examples.json
+	@echo '{}' > octavo/service/examples.json
 	@OCTAVO_RENEW_EXAMPLES=1 $(BIN)/pytest -q -n 0 -k sqlite \
 		tests/e2e/test_operations.py::test_operation $(ARGS)
 

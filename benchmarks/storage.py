@@ -52,11 +52,11 @@ from octavo.model.files.batch import Batch  # noqa: E402
 from octavo.model.files.changeset import Changeset, CreateFile, fingerprint  # noqa: E402
 from octavo.model.files.tree import Tree  # noqa: E402
 from octavo.store.compression import compressed, decompressed  # noqa: E402
-from octavo.store.scripts import workspaces  # noqa: E402
-from octavo.store.scripts.changesets import commit_changesets  # noqa: E402
-from octavo.store.scripts.feed import Since, all_heads, feed, live_at  # noqa: E402
-from octavo.store.scripts.files import file, files, list_of, revisions_of, whole_file  # noqa: E402
-from octavo.store.scripts.index_backlog import LINKS, WORDS  # noqa: E402
+from octavo.store.queries import workspaces  # noqa: E402
+from octavo.store.queries.changesets import commit_changesets  # noqa: E402
+from octavo.store.queries.feed import Since, all_heads, feed, live_at  # noqa: E402
+from octavo.store.queries.files import file, files, list_of, revisions_of, whole_file  # noqa: E402
+from octavo.store.queries.index_backlog import LINKS, WORDS  # noqa: E402
 from octavo.store.scripts.link_queries import links_of_file, unresolved_links  # noqa: E402
 from octavo.store.sqlite import DATABASE, SqliteStore, open_sqlite  # noqa: E402
 from octavo.store.transaction import Script  # noqa: E402

@@ -17,9 +17,9 @@ from octavo.http.contract.contract_model import IN_PATH, ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import NotSignedIn
 from octavo.http.contract.request_log import RequestLog
-from octavo.http.pages import pages
 from octavo.http.pages.form_stamps import FormStamps
 from octavo.log import Log, Sink
+from octavo.service.pages import pages
 
 JSON = [(b"content-type", b"application/json")]
 

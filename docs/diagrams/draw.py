@@ -4,11 +4,18 @@ Coordinates are in pixels. Each drawing has its own opaque ground, so that it is
 light and on a dark page; it follows the colour scheme of the reader's system.
 """
 
+import re
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from octavo.features import ORDER
+
 FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parents[1]
+FEATURES = [each for each in ORDER if (ROOT / "octavo" / "features" / each).is_dir()]
 
 STYLE = """
   .ground { fill: #fffdf9; stroke: #e4ded2 }
@@ -131,60 +138,42 @@ CONCEPTS = drawing(
     Arrow(((702, 292), (718, 292), (718, 120), (702, 120))),
 )
 
-PACKAGES = drawing(
-    760,
-    614,
-    "The packages of Octavo in rows; each imports only packages in the rows below its own",
-    Box(30, 30, 700, 46, "cli", ("the command line",)),
-    Box(30, 88, 700, 46, "service", ("builds everything from the settings, runs it, stops it",)),
-    Box(
-        30,
-        146,
-        300,
-        100,
-        "http",
-        (
-            "server: HTTP on the socket",
-            "contract: what an operation is",
-            "api, pages: of Octavo",
-        ),
-    ),
-    Box(342, 146, 120, 100, "ws", ("WebSockets,", "notice stream")),
-    Box(474, 146, 120, 100, "control", ("data folder,", "socket for", "commands")),
-    Box(606, 146, 124, 100, "client", ("for other", "trio programs")),
-    Box(30, 258, 110, 46, "transfers", ("imports, exports",)),
-    Box(148, 258, 110, 46, "restoration", ("earlier states",)),
-    Box(266, 258, 110, 46, "publishing", ("links for readers",)),
-    Box(384, 258, 110, 46, "search", ("words, phrases",)),
-    Box(502, 258, 110, 46, "mcp", ("for assistants",)),
-    Box(620, 258, 110, 46, "oauth", ("programs",)),
-    Box(30, 316, 244, 46, "accounts", ("registration, sign-in, sessions",)),
-    Box(286, 316, 92, 46, "mail", ("SMTP, outbox",)),
-    Box(390, 316, 116, 46, "attachments", ("images",)),
-    Box(518, 316, 212, 46, "archives", ("what workers do with them",)),
-    Box(
-        30,
-        374,
-        300,
-        68,
-        "actors",
-        (
-            "workspace, jobs, group commit, notice hub;",
-            "on greenroom, which is usable alone",
-        ),
-        "main",
-    ),
-    Box(342, 374, 120, 68, "settings", ("sources, checks",)),
-    Box(474, 374, 120, 68, "templates", ("HTML, styles",)),
-    Box(606, 374, 124, 68, "log", ("JSON, console",)),
-    Box(30, 454, 700, 34, "usage: counts reads, limits them and storage"),
-    Box(30, 500, 268, 46, "store", ("transaction scripts; SQLite, PostgreSQL",)),
-    Box(310, 500, 116, 46, "documents", ("Yjs documents",)),
-    Box(438, 500, 116, 46, "images", ("in workers",)),
-    Box(566, 500, 76, 46, "render", ("Markdown",)),
-    Box(654, 500, 76, 46, "workers", ("processes",)),
-    Box(30, 558, 700, 34, "model: rules as pure functions, no I/O"),
-)
+
+def packages() -> str:
+    """Draw the rooms and features by the layers of import-linter, the uppermost first."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    [layers] = [
+        each["layers"]
+        for each in settings["tool"]["importlinter"]["contracts"]
+        if each["id"] == "layers"
+    ]
+    parts: list[Box] = []
+    y = 30
+    for layer in layers:
+        rooms = [re.sub(r"[()\s]", "", room) for room in re.split("[|:]", layer)]
+        if "features" in rooms:
+            rows = [FEATURES[at : at + 6] for at in range(0, len(FEATURES), 6)]
+            parts.append(Box(30, y, 700, 34 + 44 * len(rows), "features", (), "frame"))
+            y += 30
+            for row in rows:
+                parts += _row(row, 42, y, 676, "main")
+                y += 44
+            y += 16
+        else:
+            parts += _row([room for room in rooms if (ROOT / "octavo" / room).is_dir()], 30, y, 700)
+            y += 46 if len(parts) and parts[-1].y == y else 0
+    libraries = ["octavo_client", "greenroom", "antechamber", "octavo_rules"]
+    parts += _row(libraries, 30, y, 700, "frame")
+    title = "Rooms and features in rows; each imports only what is in rows below its own"
+    return drawing(760, y + 64, title, *parts)
+
+
+def _row(names: Sequence[str], x: int, y: int, width: int, style: str = "box") -> list[Box]:
+    size = (width - 10 * (len(names) - 1)) // len(names) if names else 0
+    return [
+        Box(x + at * (size + 10), y, size, 34, name, (), style) for at, name in enumerate(names)
+    ]
+
 
 SAVE = drawing(
     760,
@@ -243,7 +232,7 @@ NOTICE = drawing(
 
 DRAWINGS = {
     "concepts.svg": CONCEPTS,
-    "packages.svg": PACKAGES,
+    "packages.svg": packages(),
     "save.svg": SAVE,
     "notice.svg": NOTICE,
 }

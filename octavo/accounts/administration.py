@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterator, Sequence
 import trio
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.accounts.attempts import Attempts
-from octavo.accounts.audit import Audit
+from octavo.access.attempts import Attempts
+from octavo.access.audit import Audit
+from octavo.access.ports import Clock, milliseconds
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.members import Changed
 from octavo.accounts.passwords import Passwords
-from octavo.accounts.ports import Clock, milliseconds
-from octavo.model.accounts.address import Address
+from octavo.model.access.address import Address
+from octavo.model.access.audit import Actor, AuditEntry, AuditKind, account_of
 from octavo.model.accounts.administration import DecisionsChange
-from octavo.model.accounts.audit import Actor, AuditEntry, AuditKind, account_of
 from octavo.model.accounts.refusal import AccountGone, AccountMissing, InvalidCredentials
 from octavo.model.usage import Month, month_of
 from octavo.store import Script, Store

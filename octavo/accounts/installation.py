@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from octavo_rules.identity import AccountId
 
-from octavo.accounts.audit import Audit
+from octavo.access.audit import Audit
 from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
 from octavo.store import Store
 from octavo.store.scripts import installation

@@ -2,14 +2,15 @@
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.accounts.attempts import GRANTS, Attempts
-from octavo.accounts.audit import Audit
+from octavo.access.attempts import GRANTS, Attempts
+from octavo.access.audit import Audit
+from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.accounts.members import Changed
-from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.model import workspace
-from octavo.model.accounts.account import Role
-from octavo.model.accounts.address import Address
-from octavo.model.accounts.audit import AuditEntry
+from octavo.model.access.account import Role
+from octavo.model.access.address import Address
+from octavo.model.access.audit import AuditEntry
+from octavo.model.access.token import digest_of, opaque_token
 from octavo.model.accounts.invitation import (
     INVITATION_SECONDS,
     Invitation,
@@ -17,7 +18,6 @@ from octavo.model.accounts.invitation import (
     InvitationState,
 )
 from octavo.model.accounts.refusal import AccountGone
-from octavo.model.accounts.token import digest_of, opaque_token
 from octavo.store import Store
 from octavo.store.scripts import accounts, invitations
 from octavo.store.scripts.invitations import Joined

@@ -1,8 +1,8 @@
 """Recognize the browsers that have signed in to an account before."""
 
-from octavo.accounts.ports import Clock, NewEntropy, milliseconds
+from octavo.access.ports import Clock, NewEntropy, milliseconds
 from octavo.accounts.sign_in import SignedIn
-from octavo.model.accounts.address import Address
+from octavo.model.access.address import Address
 from octavo.model.accounts.device_token import (
     DEVICE_BYTES,
     DeviceOwner,
@@ -13,8 +13,8 @@ from octavo.model.accounts.device_token import (
     without_address,
 )
 from octavo.store import Store
+from octavo.store.queries.signing_keys import only_secret
 from octavo.store.scripts import accounts
-from octavo.store.scripts.signing_keys import only_secret
 
 
 class KnownDevices:

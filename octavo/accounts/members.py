@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.accounts.audit import Audit
-from octavo.accounts.ports import Clock, milliseconds
+from octavo.access.audit import Audit
+from octavo.access.ports import Clock, milliseconds
 from octavo.model.workspace import Role, WorkspaceMember
 from octavo.store import Store
 from octavo.store.scripts import members

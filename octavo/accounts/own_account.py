@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from octavo_rules.identity import AccountId
 
-from octavo.accounts.attempts import Attempts
-from octavo.accounts.audit import Audit
+from octavo.access.attempts import Attempts
+from octavo.access.audit import Audit
+from octavo.access.ports import Clock, NewId, milliseconds
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.passwords import Passwords
-from octavo.accounts.ports import Clock, NewId, milliseconds
-from octavo.model.accounts.account import Account, Appearance, Preferences, ThemeFamily
+from octavo.model.access.account import Account, Appearance, Preferences, ThemeFamily
 from octavo.model.accounts.consent import Consent, LegalDocuments, Versions
 from octavo.model.accounts.refusal import (
     AccountGone,
@@ -20,7 +20,8 @@ from octavo.model.accounts.session import SessionId
 from octavo.model.mail import queued
 from octavo.model.usage import month_of
 from octavo.store import Store
-from octavo.store.scripts import accounts, consents, outbox, password_resets, sessions
+from octavo.store.queries import consents
+from octavo.store.scripts import accounts, outbox, password_resets, sessions
 from octavo.store.scripts.accounts import AccountDetails
 from octavo.store.transaction import Transaction
 

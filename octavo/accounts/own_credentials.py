@@ -2,18 +2,19 @@
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.accounts.attempts import GRANTS, Attempts
-from octavo.accounts.audit import Audit
+from octavo.access.attempts import GRANTS, Attempts
+from octavo.access.audit import Audit
+from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.accounts.credentials import Credentials
-from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.model.accounts.access_limits import AccessLimits
+from octavo.model.access.access_limits import AccessLimits
+from octavo.model.access.audit import AuditEntry
+from octavo.model.access.token import api_key, digest_of
 from octavo.model.accounts.api_key import ApiKey, KeyId
-from octavo.model.accounts.audit import AuditEntry
 from octavo.model.accounts.refusal import NoSuchKey, NoSuchSession
 from octavo.model.accounts.session import Session, SessionId, SessionLife
-from octavo.model.accounts.token import api_key, digest_of
 from octavo.store import Store
-from octavo.store.scripts import api_keys, sessions, workspaces
+from octavo.store.queries import workspaces
+from octavo.store.scripts import api_keys, sessions
 
 
 class NotAMember(Exception):

@@ -2,18 +2,18 @@
 
 from collections.abc import Callable
 
-from octavo.accounts.attempts import Attempts
-from octavo.accounts.audit import Audit
+from octavo.access.attempts import Attempts
+from octavo.access.audit import Audit
+from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.passwords import Passwords
-from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.model.accounts.account import Account
-from octavo.model.accounts.address import Address
-from octavo.model.accounts.audit import AuditEntry
+from octavo.model.access.account import Account
+from octavo.model.access.address import Address
+from octavo.model.access.audit import AuditEntry
+from octavo.model.access.token import digest_of, is_opaque_token, opaque_token
 from octavo.model.accounts.password import password_fault
 from octavo.model.accounts.password_reset import RESET_SECONDS
 from octavo.model.accounts.refusal import AccountMissing, InvalidResetToken
-from octavo.model.accounts.token import digest_of, is_opaque_token, opaque_token
 from octavo.model.mail import queued, request_delay
 from octavo.store import Store
 from octavo.store.scripts import outbox, password_resets

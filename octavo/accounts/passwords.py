@@ -19,9 +19,9 @@ from typing import ParamSpec, Protocol, TypeVar
 import trio
 from octavo_rules.identity import AccountId
 
+from octavo.access.ports import NewEntropy
 from octavo.accounts import argon2id
 from octavo.accounts.argon2id import Argon2, dummy_hash, encoded_hash, matches, outdated
-from octavo.accounts.ports import NewEntropy
 from octavo.model.accounts.password import hashed_form
 from octavo.model.accounts.refusal import PasswordQueueFull
 from octavo.store.fair_turns import FairTurns

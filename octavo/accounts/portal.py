@@ -4,14 +4,14 @@ from collections.abc import Mapping
 
 from octavo_rules.identity import AccountId
 
-from octavo.accounts.ports import Clock, NewEntropy, milliseconds
+from octavo.access.ports import Clock, NewEntropy, milliseconds
+from octavo.model.access.token import digest_of, is_opaque_token, opaque_token
 from octavo.model.accounts.portal import (
     TOKEN_SECONDS,
     PortalMissing,
     PortalTokenUnusable,
     with_token,
 )
-from octavo.model.accounts.token import digest_of, is_opaque_token, opaque_token
 from octavo.store import Store
 from octavo.store.scripts import portal_tokens
 from octavo.store.scripts.accounts import AccountSummary

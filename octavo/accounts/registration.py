@@ -2,21 +2,22 @@
 
 from octavo_rules.identity import AccountId
 
-from octavo.accounts.attempts import Attempts
-from octavo.accounts.audit import Audit
+from octavo.access.attempts import Attempts
+from octavo.access.audit import Audit
+from octavo.access.ports import Clock, NewId, milliseconds
 from octavo.accounts.invitations import granted
 from octavo.accounts.passwords import Passwords
-from octavo.accounts.ports import Clock, NewId, milliseconds
 from octavo.accounts.sign_in import SessionMaker, SignedIn
-from octavo.model.accounts.account import Account, Role
-from octavo.model.accounts.address import Address
+from octavo.model.access.account import Account, Role
+from octavo.model.access.address import Address
+from octavo.model.access.token import digest_of
 from octavo.model.accounts.consent import Consent, LegalDocuments, Versions
 from octavo.model.accounts.installation import Prerequisites
 from octavo.model.accounts.invitation import Invitation, InvitedInto
 from octavo.model.accounts.refusal import AddressTaken, InvitationUnusable
-from octavo.model.accounts.token import digest_of
 from octavo.store import Store
-from octavo.store.scripts import accounts, installation, invitations, workspaces
+from octavo.store.queries import workspaces
+from octavo.store.scripts import accounts, installation, invitations
 
 
 class Registration:

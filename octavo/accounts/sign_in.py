@@ -4,17 +4,17 @@ from dataclasses import dataclass, field
 
 from octavo_rules.identity import AccountId
 
-from octavo.accounts.attempts import Attempts
-from octavo.accounts.audit import Audit
+from octavo.access.attempts import Attempts
+from octavo.access.audit import Audit
+from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.passwords import Passwords
-from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.model.accounts.account import Account
-from octavo.model.accounts.address import Address
+from octavo.model.access.account import Account
+from octavo.model.access.address import Address
+from octavo.model.access.token import digest_of, is_opaque_token, opaque_token
 from octavo.model.accounts.device_token import KnownDevice
 from octavo.model.accounts.refusal import InvalidCredentials, TooManyAttempts
 from octavo.model.accounts.session import Session, SessionId, SessionLife
-from octavo.model.accounts.token import digest_of, is_opaque_token, opaque_token
 from octavo.store import Store
 from octavo.store.scripts import accounts, sessions
 from octavo.store.scripts.sessions import OpenSession

@@ -9,7 +9,7 @@ import trio
 from octavo.attachments.image_work import WrittenFile
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, BlobStore, BlobsUnavailable, blob_key
-from octavo.store.scripts import blobs as blob_rows
+from octavo.store.queries import blobs as blob_rows
 from octavo.usage.meter import UsageMeter
 
 _log = logging.getLogger(__name__)

@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from octavo.cli.help import Command, command_group, example
 from octavo.cli.output import Failed, printable, say
+from octavo.cli.progress_values import size_text
 from octavo.cli.reading import read, takes_settings
 from octavo.cli.recover import command as recover
 from octavo.control.account_command import (
@@ -25,7 +26,6 @@ from octavo.control.client import ControlFailed, NoServer, ask
 from octavo.control.serving import COMMAND_SECONDS
 from octavo.model.accounts.administration import LONGEST_REASON
 from octavo.service.account_commands import AccountCommandFailed, run_beside
-from octavo.service.progress import size_text
 from octavo.settings import Settings
 
 _ADDRESS = 36

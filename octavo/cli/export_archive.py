@@ -10,11 +10,11 @@ import trio
 
 from octavo import service
 from octavo.cli.help import Command, example
+from octavo.cli.interruption import Interrupted, until_signal
 from octavo.cli.output import Failed, say
 from octavo.cli.progress import ProgressDisplay
+from octavo.cli.progress_values import counted, size_text
 from octavo.cli.server_key import read_key, require_workspace, server_access, takes_server
-from octavo.service.interruption import Interrupted, until_signal
-from octavo.service.progress import counted, size_text
 
 _NAMED = 20
 """Images that the archive lacks and that are named; its report names all."""

@@ -17,22 +17,31 @@ from octavo.cli.pauses import loading
 
 # A command is loaded when it is called: the server alone takes a second.
 _COMMANDS = {
-    "serve": ("octavo.cli.serve", "Run the service until it receives SIGTERM or SIGINT."),
+    "serve": ("octavo.cli.commands.serve", "Run the service until it receives SIGTERM or SIGINT."),
     "invite": ("octavo.cli.invite", "Create an invitation to register, and print its link."),
     "account": ("octavo.cli.account", "List, show, lock, change and remove accounts."),
     "recover": ("octavo.cli.recover", "Print a link to choose a new password for an account."),
     "mail": ("octavo.cli.mail", "Test the mail settings."),
-    "backup": ("octavo.cli.backup", "Write a verified copy of the database and the images."),
-    "restore": ("octavo.cli.restore", "Put a backup in place of the database and the images."),
+    "backup": (
+        "octavo.cli.commands.backup",
+        "Write a verified copy of the database and the images.",
+    ),
+    "restore": (
+        "octavo.cli.commands.restore",
+        "Put a backup in place of the database and the images.",
+    ),
     "import": ("octavo.cli.import_archive", "Import a folder or a zip archive into a workspace."),
     "export": ("octavo.cli.export_archive", "Write a workspace to a zip archive."),
-    "actors": ("octavo.cli.actors", "Show the actors of the running service."),
-    "settings": ("octavo.cli.settings", "Show every setting: what it is, and where it comes from."),
+    "actors": ("octavo.cli.commands.actors", "Show the actors of the running service."),
+    "settings": (
+        "octavo.cli.commands.settings",
+        "Show every setting: what it is, and where it comes from.",
+    ),
     "operator-token": (
         "octavo.cli.operator_token",
         "Make a token for the service of the operator.",
     ),
-    "openapi": ("octavo.cli.openapi", "Print the API document."),
+    "openapi": ("octavo.cli.commands.openapi", "Print the API document."),
 }
 
 

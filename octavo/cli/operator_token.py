@@ -2,10 +2,10 @@
 
 import click
 
+from octavo.access.entropy import new_entropy
 from octavo.cli.help import Command, example
 from octavo.cli.output import say
-from octavo.model.accounts.token import digest_of, operator_token
-from octavo.service.entropy import new_entropy
+from octavo.model.access.token import digest_of, operator_token
 
 
 @click.command(

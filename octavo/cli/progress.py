@@ -3,7 +3,7 @@
 import sys
 
 from octavo.cli.output import draw, tell
-from octavo.service.progress import Progress, size_text
+from octavo.cli.progress_values import Progress, size_text
 
 _WIDTH = 30
 

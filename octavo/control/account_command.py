@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from octavo.model.accounts.account import Role, State
+from octavo.model.access.account import Role, State
 from octavo.model.accounts.administration import LONGEST_REASON
 from octavo.model.accounts.decision_command import DecisionCommand
 

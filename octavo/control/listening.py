@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from octavo.control.folder import DataFolderError
 from octavo.control.place import SOCKET_NAME, AddressTooLong, socket_address
+from octavo.store.data_folder import DataFolderError
 
 BACKLOG = 16
 
@@ -16,9 +16,9 @@ BACKLOG = 16
 def control_listener(folder: Path) -> Iterator[socket.socket]:
     """Listen on the control socket of ``folder`` for the length of a block.
 
-    The caller holds the folder (`octavo.control.folder.holding`), so an existing socket was left by
-    a crash and is replaced, unless a server responds on it. Gives
-    a non-blocking socket. Raises `DataFolderError`.
+    The caller holds the folder (`octavo.store.data_folder.holding`), so an existing socket was left
+    by a crash and is replaced, unless a server responds on it. Gives a non-blocking socket. Raises
+    `DataFolderError`.
     """
     path = folder / SOCKET_NAME
     try:

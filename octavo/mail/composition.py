@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from octavo.model.accounts.account import Account
-from octavo.model.accounts.address import Address
+from octavo.model.access.account import Account
+from octavo.model.access.address import Address
 from octavo.model.accounts.password_reset import RESET_SECONDS, reset_link
 from octavo.settings.sender import Sender
 from octavo.templates import FOLDER

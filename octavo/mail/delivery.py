@@ -20,10 +20,10 @@ import trio
 from greenroom import Backoff
 
 from octavo.mail.transport import MailTransport, SendFailure
-from octavo.model.accounts.account import Account
-from octavo.model.accounts.attempts import Rate
+from octavo.model.access.account import Account
+from octavo.model.access.rate import Rate
+from octavo.model.access.token import digest_of, opaque_token
 from octavo.model.accounts.password_reset import RESET_SECONDS
-from octavo.model.accounts.token import digest_of, opaque_token
 from octavo.model.mail import QueuedMail
 from octavo.store import Store, StoreError
 from octavo.store.scripts import outbox, password_resets

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from octavo_rules.identity import AccountId
 from octavo_rules.scopes import READ, SCOPES, Scope
 
-from octavo.accounts.attempts import GRANTS, Attempts
-from octavo.accounts.audit import Audit
+from octavo.access.attempts import GRANTS, Attempts
+from octavo.access.audit import Audit
+from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.accounts.credentials import Credentials
-from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.model.accounts.access_limits import AccessLimits
-from octavo.model.accounts.audit import AuditEntry
-from octavo.model.accounts.token import digest_of, opaque_token
+from octavo.model.access.access_limits import AccessLimits
+from octavo.model.access.audit import AuditEntry
+from octavo.model.access.token import digest_of, opaque_token
 from octavo.model.oauth.authorization_request import (
     AuthorizationRequest,
     read_request,

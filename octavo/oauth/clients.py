@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 from octavo_rules.identity import AccountId
 
-from octavo.accounts.audit import Audit
+from octavo.access.audit import Audit
+from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.accounts.credentials import Credentials
-from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.model.accounts.audit import AuditEntry
-from octavo.model.accounts.token import digest_of, opaque_token
+from octavo.model.access.audit import AuditEntry
+from octavo.model.access.token import digest_of, opaque_token
 from octavo.model.oauth.client import ClientId, OAuthClient, is_document_address, read_metadata
 from octavo.model.oauth.grant import GrantId
 from octavo.model.oauth.refusal import OAuthRefusal

@@ -6,11 +6,11 @@ from typing import NamedTuple
 from octavo_rules.identity import AccountId
 from octavo_rules.scopes import Scope
 
-from octavo.accounts.audit import Audit
+from octavo.access.audit import Audit
+from octavo.access.ports import Clock, NewEntropy, milliseconds
 from octavo.accounts.credentials import Credentials
-from octavo.accounts.ports import Clock, NewEntropy, milliseconds
-from octavo.model.accounts.access_limits import parse_scopes
-from octavo.model.accounts.token import access_token, digest_of, is_access_token, refresh_token
+from octavo.model.access.access_limits import parse_scopes
+from octavo.model.access.token import access_token, digest_of, is_access_token, refresh_token
 from octavo.model.oauth.authorization_request import check_resource
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import Grant, GrantId, TokenKind, ends_at

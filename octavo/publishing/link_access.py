@@ -2,8 +2,8 @@
 
 from octavo_rules.identity import WorkspaceId
 
-from octavo.accounts.ports import Clock, milliseconds
-from octavo.model.accounts.token import digest_of
+from octavo.access.ports import Clock, milliseconds
+from octavo.model.access.token import digest_of
 from octavo.model.publishing.link import LinkTarget, PublicationId, PublishedLink
 from octavo.publishing.signing import Tickets
 from octavo.publishing.site_map import SiteMap

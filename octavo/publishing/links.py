@@ -4,11 +4,11 @@ from base64 import urlsafe_b64encode
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.accounts.attempts import GRANTS, Attempts
-from octavo.accounts.audit import Audit
+from octavo.access.attempts import GRANTS, Attempts
+from octavo.access.audit import Audit
+from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.accounts.passwords import Passwords
-from octavo.accounts.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.model.accounts.token import digest_of
+from octavo.model.access.token import digest_of
 from octavo.model.publishing.link import (
     TOKEN_BYTES,
     LinkTarget,

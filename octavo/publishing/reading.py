@@ -10,11 +10,11 @@ from typing import Final, Literal, NamedTuple
 
 from octavo_rules.identity import FileId, RevisionId
 
-from octavo.accounts.attempts import Attempts
+from octavo.access.attempts import Attempts
+from octavo.access.ports import Clock, milliseconds
 from octavo.accounts.passwords import Passwords
-from octavo.accounts.ports import Clock, milliseconds
 from octavo.attachments.thumbnails import ImageVariant
-from octavo.model.accounts.token import digest_of
+from octavo.model.access.token import digest_of
 from octavo.model.files.revision import Revision
 from octavo.model.usage import Amount, DownloadLimitReached
 from octavo.publishing.composed_pages import ComposedPages

@@ -20,7 +20,7 @@ from typing import ParamSpec, Protocol, TypeVar
 import trio
 from pydantic_core import from_json
 
-from octavo.accounts.ports import Clock, milliseconds
+from octavo.access.ports import Clock, milliseconds
 from octavo.publishing import render_task
 from octavo.render.rendered_note import VERSION, RenderedNote
 from octavo.store import Store, StoreError, TextDamaged

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from octavo_rules.identity import AccountId
 
-from octavo.accounts.audit import Audit
-from octavo.accounts.ports import Clock, NewId, milliseconds
-from octavo.model.accounts.audit import AuditEntry
-from octavo.model.accounts.token import digest_of
+from octavo.access.audit import Audit
+from octavo.access.ports import Clock, NewId, milliseconds
+from octavo.model.access.audit import AuditEntry
+from octavo.model.access.token import digest_of
 from octavo.model.publishing.report import LinkReport, Reason, ReportId
 from octavo.publishing.signing import ReportAddresses
 from octavo.store import Store

@@ -5,12 +5,12 @@ from base64 import urlsafe_b64encode
 
 import trio
 
-from octavo.accounts.ports import Clock, NewEntropy, milliseconds
+from octavo.access.ports import Clock, NewEntropy, milliseconds
 from octavo.model.publishing.link import TOKEN_BYTES, PublishedLink
 from octavo.model.publishing.report import ReportId
 from octavo.model.publishing.ticket import TICKET_SECONDS, read_ticket, sign_ticket, verify_ticket
 from octavo.store import Store
-from octavo.store.scripts.signing_keys import SigningKey, keys_of, newest_key, only_secret
+from octavo.store.queries.signing_keys import SigningKey, keys_of, newest_key, only_secret
 
 ROTATION_SECONDS = 86_400.0
 """Seconds after which tickets are signed with a new key."""

@@ -12,8 +12,8 @@ from octavo.model.refusal import MutationReused
 from octavo.restoration.runner import changeset_ids, plan
 from octavo.restoration.undo import HistoryPruned
 from octavo.store import Store
+from octavo.store.queries.changesets import WorkspaceGone, receipts
 from octavo.store.scripts import past_states, restorations
-from octavo.store.scripts.changesets import WorkspaceGone, receipts
 from octavo.store.scripts.restorations import (
     MAX_LEFT,
     NamedFile,

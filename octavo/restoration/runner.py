@@ -24,8 +24,9 @@ from octavo.model.files.reversion import OUTDATED_BY, Reversion, operation_of
 from octavo.model.files.revision import Revision
 from octavo.model.workspace import grants
 from octavo.store import Store
-from octavo.store.scripts import accounts, files, past_states, restorations, workspaces
-from octavo.store.scripts.changesets import committed_changes
+from octavo.store.queries import files, workspaces
+from octavo.store.queries.changesets import committed_changes
+from octavo.store.scripts import accounts, past_states, restorations
 from octavo.store.scripts.past_states import StatesSince
 from octavo.store.scripts.restorations import RestorationKey, StoredRestoration
 

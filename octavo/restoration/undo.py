@@ -12,7 +12,7 @@ from octavo.model.files.changeset import MAX_OPERATIONS, ChangeOperation
 from octavo.model.files.reversion import KeptFile, Reversion, operation_of, undo
 from octavo.model.refusal import TooManyFiles
 from octavo.store import Store
-from octavo.store.scripts import files
+from octavo.store.queries import files
 from octavo.store.scripts.program_changes import TOO_MANY, ChangesOfProgram, histories_of
 
 MAX_BYTES = 8 * 1024 * 1024

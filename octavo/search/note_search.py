@@ -13,7 +13,7 @@ from octavo.model.files.confinement import Confinement
 from octavo.model.search import ANY_HEAD, HeadFilter, Query, Ranked, finders_of, ranked
 from octavo.search.searched_texts import SearchedTexts
 from octavo.store import IndexDamaged, Store, StoreUnavailable
-from octavo.store.scripts.index_backlog import WORDS, workspaces_to_index
+from octavo.store.queries.index_backlog import WORDS, workspaces_to_index
 from octavo.store.scripts.searching import candidates
 
 R = TypeVar("R")

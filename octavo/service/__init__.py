@@ -8,8 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from octavo.service.engine import StoreEngine, open_engine
-    from octavo.service.entropy import new_id
+    from octavo.access.entropy import new_id
     from octavo.service.invitations import InvalidAddress, InvitationRefused, invite
     from octavo.service.mail import (
         MailNotSent,
@@ -21,25 +20,26 @@ if TYPE_CHECKING:
     from octavo.service.running import run, start_log
     from octavo.service.transfer_reports import ImportReport, ServerAccess, TransferFailed
     from octavo.service.workspace_transfers import WorkspaceTransfers
+    from octavo.store.engine import StoreEngine, open_engine
 
 _MODULES = {
-    "StoreEngine": "engine",
-    "InvalidAddress": "invitations",
-    "InvitationRefused": "invitations",
-    "invite": "invitations",
-    "MailNotSent": "mail",
-    "RecoveryRefused": "mail",
-    "UnusableAddress": "mail",
-    "recover": "mail",
-    "send_test_message": "mail",
-    "new_id": "entropy",
-    "open_engine": "engine",
-    "run": "running",
-    "start_log": "running",
-    "ImportReport": "transfer_reports",
-    "ServerAccess": "transfer_reports",
-    "TransferFailed": "transfer_reports",
-    "WorkspaceTransfers": "workspace_transfers",
+    "StoreEngine": "store.engine",
+    "InvalidAddress": "service.invitations",
+    "InvitationRefused": "service.invitations",
+    "invite": "service.invitations",
+    "MailNotSent": "service.mail",
+    "RecoveryRefused": "service.mail",
+    "UnusableAddress": "service.mail",
+    "recover": "service.mail",
+    "send_test_message": "service.mail",
+    "new_id": "access.entropy",
+    "open_engine": "store.engine",
+    "run": "service.running",
+    "start_log": "service.running",
+    "ImportReport": "service.transfer_reports",
+    "ServerAccess": "service.transfer_reports",
+    "TransferFailed": "service.transfer_reports",
+    "WorkspaceTransfers": "service.workspace_transfers",
 }
 
 __all__ = [
@@ -65,5 +65,5 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name in _MODULES:
-        return getattr(import_module(f"octavo.service.{_MODULES[name]}"), name)
+        return getattr(import_module(f"octavo.{_MODULES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,10 +8,12 @@ from uuid import UUID
 
 from octavo_rules.identity import AccountId
 
+from octavo.access.attempts import Attempts
+from octavo.access.audit import Audit
+from octavo.access.auditing import command_audit
+from octavo.access.entropy import jitter, new_entropy, now
 from octavo.accounts.activity import Activity
 from octavo.accounts.administration import AccountRemoval, Administration
-from octavo.accounts.attempts import Attempts
-from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.passwords import Passwords, hash_workers
 from octavo.control.account_command import (
@@ -21,15 +23,13 @@ from octavo.control.account_command import (
     AccountCommandResult,
     AccountRecord,
 )
-from octavo.model.accounts.address import parse_address
+from octavo.model.access.address import parse_address
 from octavo.model.accounts.decision_command import NotApplicable, change_of
 from octavo.model.accounts.refusal import AccountMissing, LastAdministrator
 from octavo.model.accounts.session import SessionLife
-from octavo.service.auditing import command_audit
-from octavo.service.engine import open_engine
-from octavo.service.entropy import new_entropy, now
 from octavo.settings import Settings
 from octavo.store import StoreError
+from octavo.store.engine import open_engine
 from octavo.store.scripts.accounts import AccountSummary
 
 
@@ -133,7 +133,7 @@ async def run_beside(settings: Settings, command: AccountCommand) -> AccountComm
     Other servers on a PostgreSQL database are notified. Raises `AccountCommandFailed`.
     """
     try:
-        async with open_engine(settings, serving=False) as engine:
+        async with open_engine(settings, random=jitter, serving=False) as engine:
             store = engine.store
             audit = command_audit(store)
             # Nothing is cached or listened to here.

@@ -2,13 +2,13 @@
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
+from octavo.access.entropy import now
 from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.accounts.members import Changed
 from octavo.control.account_command import AccountCommand, AccountCommandResult
 from octavo.control.serving import CommandWithArguments
 from octavo.service.account_commands import AccountCommands
 from octavo.service.components import Components
-from octavo.service.entropy import now
 from octavo.store import StoreError
 
 

@@ -5,10 +5,10 @@ from typing import NamedTuple
 from greenroom import Directory, Supervisor, WorkerContext, WorkerSpec
 from octavo_rules.identity import WorkspaceId
 
+from octavo.access.entropy import new_id, now
 from octavo.actors.jobs.archive_jobs import ArchiveJobs
 from octavo.actors.workspace.messages import WorkspaceMessage
 from octavo.service.attachments import Attachments
-from octavo.service.entropy import new_id, now
 from octavo.settings import Settings
 from octavo.store import Store
 from octavo.transfers.archive_work import ArchiveWork, archive_workers

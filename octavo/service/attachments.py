@@ -4,16 +4,16 @@ from typing import NamedTuple
 
 from greenroom import Supervisor, WorkerContext, WorkerSpec
 
+from octavo.access.entropy import new_entropy, new_id, now
 from octavo.actors.jobs.blob_collection import BlobCollectionJob
 from octavo.attachments.blob_writer import BlobWriter
 from octavo.attachments.image_work import ImageWork, image_workers
 from octavo.attachments.thumbnails import Thumbnails
 from octavo.attachments.uploading import ImageUploads
-from octavo.service.blobs import STAGING, open_blobs
-from octavo.service.entropy import new_entropy, new_id, now
 from octavo.settings import Settings
 from octavo.store import Store
 from octavo.store.blobs import BlobStore, Staging, open_staging
+from octavo.store.open_blobs import STAGING, open_blobs
 from octavo.usage.meter import UsageMeter
 from octavo.usage.storage import StorageRoom
 

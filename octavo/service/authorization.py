@@ -1,14 +1,14 @@
 """The parts of the service that let programs use the MCP endpoint."""
 
-from octavo.accounts.attempts import Attempts
-from octavo.accounts.audit import Audit
+from octavo.access.attempts import Attempts
+from octavo.access.audit import Audit
+from octavo.access.entropy import new_entropy, new_id, now
 from octavo.accounts.credentials import Credentials
+from octavo.http.deferred import Deferred
 from octavo.oauth.authorization import Authorization, Issuer
 from octavo.oauth.client_documents import ClientDocuments, Fetch
 from octavo.oauth.clients import Clients
 from octavo.oauth.tokens import AuthorizationServer, Tokens
-from octavo.service.deferred import Deferred
-from octavo.service.entropy import new_entropy, new_id, now
 from octavo.settings import Settings
 from octavo.store import Store
 

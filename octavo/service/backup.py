@@ -21,15 +21,15 @@ from pathlib import Path
 
 import trio
 
+from octavo.cli.interruption import in_thread
+from octavo.cli.progress_values import Progress, Report, size_text
 from octavo.service.blob_transfer import BlobTransfer, remove_unnamed
-from octavo.service.blobs import FOLDER
-from octavo.service.engine import require_installation
-from octavo.service.interruption import in_thread
 from octavo.service.partial_file import partial_file, publish
-from octavo.service.progress import Progress, Report, size_text
 from octavo.settings import Settings
 from octavo.store import StoreError, StoreFull
 from octavo.store.blobs.deletion_lock import deletion_held_off
+from octavo.store.engine import require_installation
+from octavo.store.open_blobs import FOLDER
 from octavo.store.sqlite import DATABASE
 from octavo.store.sqlite.backup import COMPANIONS, LOGS, Contents, DatabaseSnapshot, Verification
 

@@ -14,9 +14,12 @@ from greenroom import Supervisor, WorkerContext, WorkerSpec
 from octavo_rules.documents.document import client_of
 from octavo_rules.identity import AccountId, Cursor, WorkspaceId
 
+from octavo.access.attempts import KNOWN_DEVICES, RATES, Attempts, RouteRates
+from octavo.access.audit import Audit, AuditLog
+from octavo.access.auditing import server_audit
+from octavo.access.entropy import elapsed, new_entropy, new_id, now
+from octavo.access.workspaces import Access
 from octavo.accounts.activity import Activity
-from octavo.accounts.attempts import KNOWN_DEVICES, RATES, Attempts, RouteRates
-from octavo.accounts.audit import Audit, AuditLog
 from octavo.accounts.credentials import CACHE_SECONDS, Credentials
 from octavo.accounts.passwords import Passwords, hash_workers
 from octavo.actors.group_commit import GroupCommit, storage_spec
@@ -27,11 +30,10 @@ from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.current_files import MAX_BYTES as MAX_CACHED_BYTES
 from octavo.actors.workspace.document_services import DocumentServices, Threads
 from octavo.documents import DocumentCache
-from octavo.http.api.access import Access
 from octavo.http.api.changeset_submission import Workspaces
 from octavo.http.api.reading import CurrentTexts, current_texts
 from octavo.mail.delivery import MailDelivery
-from octavo.model.accounts.attempts import Rate
+from octavo.model.access.rate import Rate
 from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
 from octavo.model.accounts.session import DAY, SessionLife
 from octavo.model.documents.limits import DocumentLimits
@@ -42,9 +44,6 @@ from octavo.search.searched_texts import MAX_BYTES as MAX_SEARCHED_BYTES
 from octavo.search.searched_texts import SearchedTexts
 from octavo.service.archives import Archives, add_archives
 from octavo.service.attachments import Attachments, BlobFolders, add_attachments
-from octavo.service.auditing import server_audit
-from octavo.service.engine import StoreEngine
-from octavo.service.entropy import elapsed, new_entropy, new_id, now
 from octavo.service.legal import Legal
 from octavo.service.mail import mail_delivery
 from octavo.service.notice_streams import NoticeStreams
@@ -56,8 +55,9 @@ from octavo.settings import Settings
 from octavo.store import Store, StoreUnavailable
 from octavo.store import postgres as postgres_engine
 from octavo.store.content_cache import Cache
-from octavo.store.scripts.marks import cursor_of
-from octavo.store.scripts.process_notices import CHANNEL, AccessNotice, read_notice
+from octavo.store.engine import StoreEngine
+from octavo.store.queries.marks import cursor_of
+from octavo.store.queries.process_notices import CHANNEL, AccessNotice, read_notice
 from octavo.transfers.other_writes import OtherWrites
 from octavo.usage.meter import UsageMeter
 from octavo.usage.storage import StorageRoom
@@ -308,7 +308,7 @@ def add_components(
 def forget_arguments() -> None:
     """Forget what functions remember of their arguments: parts of texts, paths and queries."""
     for name, module in [*sys.modules.items()]:
-        if name.startswith("octavo."):
+        if name.partition(".")[0] in ("antechamber", "greenroom", "octavo", "octavo_rules"):
             for each in [*vars(module).values()]:
                 # Those without a limit remember what was loaded.
                 if isinstance(each, _lru_cache_wrapper) and each.cache_parameters()["maxsize"]:

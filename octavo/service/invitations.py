@@ -1,14 +1,14 @@
 """Invitations from the terminal: on demand, and the one of the first start."""
 
+from octavo.access.audit import Audit
+from octavo.access.auditing import command_audit
+from octavo.access.entropy import jitter, new_entropy, new_id, now
 from octavo.accounts import invitations
-from octavo.accounts.audit import Audit
-from octavo.model.accounts.address import parse_address
+from octavo.model.access.address import parse_address
 from octavo.model.accounts.invitation import INVITATION_SECONDS
-from octavo.service.auditing import command_audit
-from octavo.service.engine import open_engine
-from octavo.service.entropy import new_entropy, new_id, now
 from octavo.settings import Settings
 from octavo.store import Store, StoreError
+from octavo.store.engine import open_engine
 
 
 class InvitationRefused(Exception):
@@ -31,7 +31,7 @@ async def invite(settings: Settings, *, administrator: bool, address: str | None
         sentence = str(error)
         raise InvalidAddress(f"{sentence[0].lower()}{sentence[1:].removesuffix('.')}") from None
     try:
-        async with open_engine(settings, serving=False) as engine:
+        async with open_engine(settings, random=jitter, serving=False) as engine:
             return await invitations.invite(
                 command_audit(engine.store),
                 now=now,

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from antechamber.usage import ServerUsage
+from antechamber.limits import ServerUsage
 
 from octavo.accounts.passwords import Passwords
 from octavo.http.contract.memory_budget import MemoryBudget

@@ -3,17 +3,17 @@
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from octavo.access.auditing import command_audit
+from octavo.access.entropy import jitter, new_entropy, new_id, now
 from octavo.accounts.password_reset import create_reset_token
 from octavo.mail.delivery import MailDelivery
-from octavo.model.accounts.address import Address, parse_address
-from octavo.model.accounts.attempts import Rate
+from octavo.model.access.address import Address, parse_address
+from octavo.model.access.rate import Rate
 from octavo.model.accounts.refusal import AccountMissing
 from octavo.model.mail import BUDGET_SECONDS
-from octavo.service.auditing import command_audit
-from octavo.service.engine import open_engine
-from octavo.service.entropy import jitter, new_entropy, new_id, now
 from octavo.settings import Settings
 from octavo.store import Store, StoreError
+from octavo.store.engine import open_engine
 
 if TYPE_CHECKING:
     from octavo.mail.composition import Composer
@@ -116,7 +116,7 @@ async def recover(settings: Settings, address: str) -> str:
     """
     parsed = _parsed(address)
     try:
-        async with open_engine(settings, serving=False) as engine:
+        async with open_engine(settings, random=jitter, serving=False) as engine:
             _, token = await create_reset_token(
                 command_audit(engine.store), parsed, now=now, new_token=new_entropy
             )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from octavo.service.entropy import new_entropy
+from octavo.access.entropy import new_entropy
 from octavo.store.sqlite.backup import COMPANIONS
 
 

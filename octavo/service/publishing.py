@@ -6,10 +6,12 @@ from typing import NamedTuple
 import trio
 from greenroom import Supervisor, WorkerContext, WorkerSpec
 
-from octavo.accounts.attempts import RATES, Attempts
-from octavo.accounts.audit import Audit
+from octavo.access.attempts import RATES, Attempts
+from octavo.access.audit import Audit
+from octavo.access.entropy import new_entropy, new_id, now
 from octavo.accounts.passwords import Passwords, link_hash_workers
 from octavo.attachments.thumbnails import Thumbnails
+from octavo.http.deferred import Deferred
 from octavo.mail.delivery import MailDelivery
 from octavo.publishing.composition import ViewComposer, placeholders
 from octavo.publishing.links import PublishedLinks
@@ -20,8 +22,6 @@ from octavo.publishing.reports import LinkReports
 from octavo.publishing.signing import ReportAddresses, Tickets
 from octavo.publishing.sites import Sites
 from octavo.publishing.views import PublishedPages
-from octavo.service.deferred import Deferred
-from octavo.service.entropy import new_entropy, new_id, now
 from octavo.service.legal import Legal
 from octavo.settings import Settings
 from octavo.store import Store

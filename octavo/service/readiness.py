@@ -20,12 +20,12 @@ from typing import Generic, TypeVar
 
 import trio
 
-from octavo.http.api.service import Readiness, Requirement
-from octavo.service.engine import StoreEngine
-from octavo.service.outages import Outage
+from octavo.service.health import Readiness, Requirement
 from octavo.store import StoreError
 from octavo.store.blobs import BlobStore, BlobsUnavailable
+from octavo.store.engine import StoreEngine
 from octavo.store.migrations import shipped
+from octavo.store.outages import Outage
 
 T = TypeVar("T")
 

@@ -3,11 +3,11 @@
 from greenroom import Directory, Supervisor, WorkerContext, WorkerSpec
 from octavo_rules.identity import WorkspaceId
 
+from octavo.access.entropy import now
 from octavo.actors.jobs.restoring import RestoringJob
 from octavo.actors.workspace.messages import WorkspaceMessage
 from octavo.restoration.restorations import Restorations
 from octavo.restoration.runner import RestorationPostponed, RestorationRunner
-from octavo.service.entropy import now
 from octavo.service.retention import all_kept
 from octavo.settings import Settings
 from octavo.store import Store

@@ -18,7 +18,9 @@ from threading import Event
 
 import trio
 
-from octavo.control.folder import DataFolderError, DataFolderInUse, holding
+from octavo.access.entropy import now
+from octavo.cli.interruption import in_thread
+from octavo.cli.progress_values import Progress, Report
 from octavo.service.backup import (
     BackupFailed,
     blobs_of,
@@ -28,13 +30,11 @@ from octavo.service.backup import (
     without_links,
 )
 from octavo.service.blob_transfer import BlobTransfer, described_faults, move_unnamed
-from octavo.service.blobs import FOLDER
-from octavo.service.entropy import now
-from octavo.service.interruption import in_thread
 from octavo.service.partial_file import partial_file, publish, sync
-from octavo.service.progress import Progress, Report
 from octavo.settings import Settings
 from octavo.store import StoreError, StoreFull, StoreUnusable
+from octavo.store.data_folder import DataFolderError, DataFolderInUse, holding
+from octavo.store.open_blobs import FOLDER
 from octavo.store.sqlite import DATABASE
 from octavo.store.sqlite.backup import COMPANIONS, LOGS, Contents, Verification, fold_logs
 

@@ -1,14 +1,15 @@
 """What the retention job removes, and after which time."""
 
+from octavo.access.entropy import now
 from octavo.actors.jobs.retention import RetentionJob
 from octavo.model.accounts.session import DAY, SessionLife
 from octavo.model.files.retention import Retention
 from octavo.model.usage import month_before, month_of
-from octavo.service.entropy import now
 from octavo.settings import Settings
 from octavo.store import Script, Store
+from octavo.store.queries import audit
+from octavo.store.queries.expiry import expire_marks, expire_receipts, expire_sessions
 from octavo.store.scripts import (
-    audit,
     invitations,
     oauth_clients,
     oauth_grants,
@@ -20,7 +21,6 @@ from octavo.store.scripts import (
     restorations,
     usage,
 )
-from octavo.store.scripts.expiry import expire_marks, expire_receipts, expire_sessions
 
 RECEIPT_DAYS = 31
 """Days that a receipt, or the result of a restoration, is kept; the API promises 30."""

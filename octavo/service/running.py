@@ -18,35 +18,35 @@ from functools import partial
 import trio
 from antechamber import Certificate, check_certificate, serve
 from antechamber.asgi import Application as ASGIApplication
+from antechamber.limits import ServerUsage
 from antechamber.listener import open_listener
-from antechamber.usage import ServerUsage
 from greenroom import Runtime, Supervisor, WorkerContext, WorkerSpec, render_tree
 
 from octavo import __version__
-from octavo.accounts.audit import audit_log
+from octavo.access.audit import audit_log
+from octavo.access.auditing import server_audit
+from octavo.access.entropy import jitter, new_id, now
 from octavo.actors.jobs.archive_jobs import free_slots_left
 from octavo.control.account_command import NAME as ACCOUNT
-from octavo.control.folder import holding
 from octavo.control.listening import control_listener
 from octavo.control.serving import Commands, serve_control
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.request_log import RequestLog, request_log
-from octavo.http.server_options import server_options
 from octavo.log import Log, LogFormat, configure
-from octavo.model.accounts.audit import AuditEntry
+from octavo.model.access.audit import AuditEntry
 from octavo.service.account_services import account_command
 from octavo.service.attachments import BlobFolders, open_blob_folders
-from octavo.service.auditing import server_audit
 from octavo.service.components import add_components
-from octavo.service.engine import StoreEngine, open_engine
-from octavo.service.entropy import jitter, new_id, now
 from octavo.service.invitations import first_invitation
 from octavo.service.legal import Legal, read_legal
 from octavo.service.log_rounds import in_rounds
 from octavo.service.readiness import ReadinessProbe
+from octavo.service.server_options import server_options
 from octavo.service.wiring import wire_application
 from octavo.settings import Settings
 from octavo.settings.addresses import Bind, is_local, local_origin
+from octavo.store.data_folder import holding
+from octavo.store.engine import StoreEngine, open_engine
 
 CUT_OFF_SECONDS = 2.0
 """How long the cut-off at the end of the grace time may itself take.
@@ -125,7 +125,7 @@ async def run(settings: Settings, log: Log, *, new: bool = False) -> None:
             await nursery.start(_stop_on_signal, settings, listener, phase)
             with phase.starting:
                 legal = await read_legal(settings)
-                async with open_engine(settings, serving=True, new=new) as engine:
+                async with open_engine(settings, random=jitter, serving=True, new=new) as engine:
                     folders = await open_blob_folders(settings)
                     if engine.postgres is None:
                         await free_slots_left(engine.store)

@@ -8,7 +8,7 @@ from octavo_client import ClientError, ImportSummary, ProblemError
 from octavo_client.responses import WorkspaceInfo
 
 from octavo.archives.folder_archive import FolderListing
-from octavo.service.progress import counted
+from octavo.cli.progress_values import counted
 
 _WORKSPACES_NAMED = 10
 _WAITING = {

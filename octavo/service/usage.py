@@ -5,8 +5,8 @@ from typing import NamedTuple
 import trio
 from greenroom import Supervisor, WorkerContext, WorkerSpec
 
+from octavo.access.entropy import new_id, now
 from octavo.model.usage import DownloadLimits, InstallationLimits
-from octavo.service.entropy import new_id, now
 from octavo.settings import Settings
 from octavo.store import Store
 from octavo.usage.meter import UsageMeter

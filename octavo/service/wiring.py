@@ -7,6 +7,8 @@ from typing import NamedTuple, cast
 import trio
 from antechamber.asgi import Application as ASGIApplication
 
+from octavo.access.entropy import elapsed, jitter, new_entropy, new_id, now
+from octavo.access.ports import milliseconds
 from octavo.accounts.installation import Installation
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.known_devices import KnownDevices
@@ -15,10 +17,8 @@ from octavo.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
 from octavo.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.accounts.password_reset import PasswordReset
 from octavo.accounts.portal import Portal
-from octavo.accounts.ports import milliseconds
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignIn
-from octavo.http import pages
 from octavo.http.api.access_tokens import AccessTokens
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
@@ -31,7 +31,6 @@ from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.client_changes import ClientChangeOperations
 from octavo.http.api.connections import ConnectionOperations
 from octavo.http.api.contents import ContentOperations
-from octavo.http.api.contract_document import ContractOperations
 from octavo.http.api.exports import ExportOperations
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
@@ -55,14 +54,10 @@ from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reader_problems import reader_problems
 from octavo.http.api.reading import ReadingOperations
-from octavo.http.api.refusals import problem_of
-from octavo.http.api.refused_attempts import counting_refusals
 from octavo.http.api.registrations import RegistrationOperations
-from octavo.http.api.registry import contract_document, explained_problems
 from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
-from octavo.http.api.service import Readiness, ServiceOperations
 from octavo.http.api.sessions import SessionOperations
 from octavo.http.api.sync import SyncOperations
 from octavo.http.api.uploaded_images import UploadedImages
@@ -72,10 +67,14 @@ from octavo.http.contract.in_process import Perform, PerformAs
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestLog
+from octavo.http.deferred import Deferred, DeferredApplication
 from octavo.http.pages import API_REFERENCE
+from octavo.http.refusals import problem_of
+from octavo.http.refused_attempts import counting_refusals
 from octavo.model.accounts.consent import DocumentName, LegalDocuments
 from octavo.model.usage import InstallationUsage
 from octavo.publishing.member_notes import MemberNotes
+from octavo.service import pages
 from octavo.service.account_services import (
     administration_of,
     announce_members,
@@ -83,11 +82,12 @@ from octavo.service.account_services import (
     workspace_gone,
 )
 from octavo.service.components import Components
-from octavo.service.deferred import Deferred, DeferredApplication
-from octavo.service.entropy import elapsed, jitter, new_entropy, new_id, now
+from octavo.service.contract_document import ContractOperations
+from octavo.service.health import Readiness, ServiceOperations
 from octavo.service.legal import Legal
+from octavo.service.registry import contract_document, explained_problems
 from octavo.store.fair_turns import working_for
-from octavo.store.scripts.signing_keys import only_secret
+from octavo.store.queries.signing_keys import only_secret
 from octavo.ws.notice_stream import SUBPROTOCOL
 
 

@@ -31,14 +31,14 @@ from octavo_client.exporting import ExportedFiles
 from octavo_client.importing import is_refusal
 from octavo_client.responses import WorkspaceInfo
 
+from octavo.access.entropy import system_random
 from octavo.archives.directory import entries_of, find_directory
 from octavo.archives.entry_name import name_of, path_of_name
 from octavo.archives.folder_archive import FolderChanged, FolderListing, list_folder, pack_folder
 from octavo.archives.part_files import PartFiles
 from octavo.archives.refusal import ArchiveInvalid
 from octavo.archives.selection import Selection
-from octavo.service.entropy import system_random
-from octavo.service.progress import Progress, Report
+from octavo.cli.progress_values import Progress, Report
 from octavo.service.transfer_reports import (
     ExportReport,
     ImportReport,

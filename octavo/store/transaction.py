@@ -116,7 +116,7 @@ class TextSaves(NamedTuple):
         planned_at: the cursor from which they were planned.
         reached: the cursor of the last one.
         growth: the difference of the sizes in bytes.
-        heads: the columns of each new head, as `octavo.store.scripts.revision_rows` has them, and
+        heads: the columns of each new head, as `octavo.store.queries.revision_rows` has them, and
             the revision that it replaces.
         texts: the text of each head, compressed.
         receipts: mutation id, fingerprint, position, mark, changes and time of each changeset that

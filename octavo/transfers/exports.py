@@ -23,11 +23,11 @@ from octavo.model.files.confinement import Confinement
 from octavo.model.usage import Amount
 from octavo.store import Store
 from octavo.store.blobs import BlobMissing, BlobStore
-from octavo.store.scripts.changesets import WorkspaceGone
-from octavo.store.scripts.feed import earlier_sizes, live_at, live_contents
-from octavo.store.scripts.files import StoredFile, earlier_contents, live_paths, with_earlier
+from octavo.store.queries.changesets import WorkspaceGone
+from octavo.store.queries.feed import earlier_sizes, live_at, live_contents
+from octavo.store.queries.files import StoredFile, earlier_contents, live_paths, with_earlier
+from octavo.store.queries.marks import cursor_of
 from octavo.store.scripts.images import StoredImage, blobs_of
-from octavo.store.scripts.marks import cursor_of
 from octavo.transfers.other_writes import OtherWrites
 
 ExportFormat = Literal["all", "notes", "history"]

@@ -30,11 +30,11 @@ from octavo.model.usage import StorageLimitReached
 from octavo.store import Store
 from octavo.store.blobs.blob_store import BlobKey, digest_of_key
 from octavo.store.compression import decompressed
+from octavo.store.queries.blobs import BlobCollected
+from octavo.store.queries.changesets import committed_changes
+from octavo.store.queries.files import live_paths
 from octavo.store.scripts import imports as rows
 from octavo.store.scripts import uploads
-from octavo.store.scripts.blobs import BlobCollected
-from octavo.store.scripts.changesets import committed_changes
-from octavo.store.scripts.files import live_paths
 from octavo.transfers.other_writes import OtherWrites
 from octavo.usage.storage import StorageRoom
 

@@ -24,10 +24,10 @@ from octavo.model.files.imported import taken_paths
 from octavo.model.usage import ImportWithoutRoom, StorageLimitReached, WriteLimitReached
 from octavo.store import StoreUnavailable
 from octavo.store.blobs import BlobMissing, BlobStore, BlobsUnavailable, Staging
+from octavo.store.queries.blobs import BlobCollected
+from octavo.store.queries.files import live_paths
+from octavo.store.queries.marks import cursor_of
 from octavo.store.scripts import imports as rows
-from octavo.store.scripts.blobs import BlobCollected
-from octavo.store.scripts.files import live_paths
-from octavo.store.scripts.marks import cursor_of
 from octavo.transfers.archive_check import (
     CheckedArchive,
     SurveyedArchive,

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from octavo.actors.notice_hub import NoticeHub
 from octavo.store import StoreUnavailable
-from octavo.store.scripts.workspaces import WorkspaceAccess
+from octavo.store.queries.workspaces import WorkspaceAccess
 
 SUBPROTOCOL = "octavo.notices.v1"
 MAX_MESSAGE = 4096

@@ -6,11 +6,11 @@ from octavo_rules.identity import AccountId, WorkspaceId
 from octavo_rules.scopes import READ, WRITE
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from octavo.accounts.caller import Caller
+from octavo.access.caller import Caller
 from octavo.accounts.credentials import CachedCaller, CredentialCache, Credentials
 from octavo.accounts.own_credentials import NotAMember
-from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
-from octavo.store.scripts.workspaces import create
+from octavo.model.access.access_limits import AccessLimits, parse_scopes
+from octavo.store.queries.workspaces import create
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.identity_fixture import LIFE, START, IdentityFixture
 

@@ -7,7 +7,7 @@ import pytest
 import trio
 from octavo_rules.refusal import DomainError
 
-from octavo.model.accounts.address import Address
+from octavo.model.access.address import Address
 from octavo.model.accounts.refusal import InvitationUnusable, TooManyKeys
 from octavo.store.postgres import open_postgres
 from tests.fakes.identity_fixture import PASSWORD, START, IdentityFixture

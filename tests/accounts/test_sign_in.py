@@ -8,7 +8,7 @@ import trio
 from octavo_rules.identity import AccountId
 
 from octavo.accounts.passwords import Passwords
-from octavo.model.accounts.address import Address
+from octavo.model.access.address import Address
 from octavo.model.accounts.device_token import KnownDevice
 from octavo.model.accounts.refusal import InvalidCredentials, TooManyAttempts
 from tests.fakes.identity_fixture import (

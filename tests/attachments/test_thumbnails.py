@@ -13,7 +13,7 @@ from octavo_rules.identity import Digest
 from octavo.attachments.image_work import ImageWork, WrittenFile
 from octavo.attachments.thumbnails import AT_ONCE, ImageVariant, Thumbnails
 from octavo.store.blobs import BlobKey, BlobMissing
-from octavo.store.scripts import blobs
+from octavo.store.queries import blobs
 from octavo.store.sqlite import InlineStore, open_inline
 from octavo.usage.meter import UsageMeter
 from octavo.usage.storage import StorageRoom

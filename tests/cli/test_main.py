@@ -9,8 +9,8 @@ import pytest
 import octavo
 from octavo import service
 from octavo.cli import main
-from octavo.http.api.registry import contract_document
-from octavo.model.accounts.token import digest_of, is_operator_token
+from octavo.model.access.token import digest_of, is_operator_token
+from octavo.service.registry import contract_document
 from octavo.settings import Settings
 from octavo.settings.description import describe, shown
 from octavo.settings.names import option

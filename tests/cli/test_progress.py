@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from octavo.cli.progress import ProgressDisplay, bar
-from octavo.service.progress import Progress, size_text
+from octavo.cli.progress_values import Progress, size_text
 
 
 class Terminal(io.StringIO):

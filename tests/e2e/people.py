@@ -12,20 +12,20 @@ import trio
 from octavo_rules.identity import AccountId
 
 from octavo import service
+from octavo.access.auditing import command_audit
+from octavo.access.entropy import jitter, new_entropy, new_id, now
 from octavo.accounts.argon2id import Argon2, encoded_hash
 from octavo.accounts.invitations import invite as new_invitation
 from octavo.accounts.sign_in import SessionMaker
-from octavo.model.accounts.account import Account
-from octavo.model.accounts.address import Address
+from octavo.model.access.account import Account
+from octavo.model.access.address import Address
+from octavo.model.access.token import api_key, digest_of
 from octavo.model.accounts.api_key import ApiKey, KeyId
 from octavo.model.accounts.consent import Consent, Versions
 from octavo.model.accounts.password import hashed_form
-from octavo.model.accounts.token import api_key, digest_of
-from octavo.service.auditing import command_audit
-from octavo.service.engine import open_engine
-from octavo.service.entropy import new_entropy, new_id, now
 from octavo.settings import Settings
 from octavo.settings.addresses import DatabaseUrl
+from octavo.store.engine import open_engine
 from octavo.store.scripts import api_keys, invitations
 from tests.e2e.octavo_process import PUBLIC, Octavo
 from tests.e2e.served_contract import check_head
@@ -139,7 +139,7 @@ def join(
 
 
 async def _join(settings: Settings, accepted: Versions | None, invitation: str | None) -> Person:
-    async with open_engine(settings, serving=False) as engine:
+    async with open_engine(settings, random=jitter, serving=False) as engine:
         audit = command_audit(engine.store)
         invitation = invitation or await new_invitation(
             audit,

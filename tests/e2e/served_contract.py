@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from octavo.http.api.registry import contract_document
+from octavo.service.registry import contract_document
 
 _STATUS_WITHOUT_BODY = (101, 204, 304)
 # Of the connection, or of every message (RFC 9110 sections 6.6.1, 7.6.1, 7.8, 8.3 and 8.6).

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from examples.billing_portal import STORAGE, Json, Operator, portal
-from octavo.model.accounts.token import digest_of, operator_token
+from octavo.model.access.token import digest_of, operator_token
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.people import Person, client, register
 from tests.e2e.server import PATIENCE

@@ -9,9 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from octavo.accounts.attempts import RATES
+from octavo.access.attempts import RATES
+from octavo.model.access.token import digest_of, operator_token
 from octavo.model.accounts.consent import Versions
-from octavo.model.accounts.token import digest_of, operator_token
 from tests.e2e.databases import execute, new_database
 from tests.e2e.listening import listening
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running

@@ -16,8 +16,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from octavo.http.api.registry import contract_document
-from octavo.model.accounts.token import digest_of, operator_token
+from octavo.model.access.token import digest_of, operator_token
+from octavo.service.registry import contract_document
 from tests.e2e.databases import new_database
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
 from tests.e2e.operations.common import Documented, operations, valid

@@ -6,8 +6,8 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
-from octavo.http.api.registry import contract_document
-from octavo.model.accounts.token import operator_token
+from octavo.model.access.token import operator_token
+from octavo.service.registry import contract_document
 from tests.e2e.databases import new_database
 from tests.e2e.octavo_process import data_folder, running
 from tests.e2e.operations import (

@@ -16,7 +16,7 @@ import trio
 from PIL.PngImagePlugin import PngInfo
 from zstandard import ZstdDecompressor, ZstdError
 
-from octavo.model.accounts.token import digest_of, operator_token
+from octavo.model.access.token import digest_of, operator_token
 from tests.e2e.databases import new_database
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
 from tests.e2e.people import PASSWORD, Person, client, invite, register, settle

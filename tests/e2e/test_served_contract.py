@@ -5,7 +5,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from octavo.http.api.registry import contract_document
+from octavo.service.registry import contract_document
 from tests.e2e.people import client
 from tests.e2e.served_contract import ServedContract, Undocumented, check_head
 

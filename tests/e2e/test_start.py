@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.server import PATIENCE
 from tests.project.source import ROOT
 
-PAGES = {"quart", "quart_trio", "flask", "jinja2", "werkzeug", "octavo.http.pages.application"}
+PAGES = {"quart", "quart_trio", "flask", "jinja2", "werkzeug", "octavo.service.pages.application"}
 MCP = {"mcp_types", "octavo.mcp", "octavo.http.api.mcp_notes"}
 POSTGRES = {"asyncpg", "trio_asyncio", "octavo.store.postgres.store"}
 SERVER = {
@@ -27,7 +27,7 @@ CLIENT = {"httpx", "trio_websocket", "octavo_client", "octavo.store.sqlite"}
 OWN = ("octavo", "greenroom", "antechamber")
 TRACEBACKS = ("rich", "pygments")
 """Structlog imports them where they are installed, as for the tests; Octavo does not need them."""
-ANY = {"trio", "pydantic", "octavo.settings", "octavo.service.engine"}
+ANY = {"trio", "pydantic", "octavo.settings", "octavo.store.engine"}
 
 _IMPORTED = re.compile(r"import time: +\d+ \| +\d+ \| +([a-zA-Z0-9_.]+)\n")
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import trio
 from octavo_rules.identity import Digest
 
-from octavo.service.blobs import FOLDER
 from octavo.store import Transaction
 from octavo.store.blobs import BlobKey, blob_key
 from octavo.store.blobs.blob_store import path_of_key
-from octavo.store.scripts.blobs import NewBlob, mark_stored, reserve
+from octavo.store.open_blobs import FOLDER
+from octavo.store.queries.blobs import NewBlob, mark_stored, reserve
 from octavo.store.sqlite import open_sqlite
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from octavo.control.folder import holding
 from octavo.control.listening import control_listener
+from octavo.store.data_folder import holding
 
 
 @contextmanager

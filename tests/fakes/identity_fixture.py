@@ -11,11 +11,11 @@ import trio
 from antechamber.client_network import client_network
 from octavo_rules.identity import AccountId, WorkspaceId
 
+from octavo.access.attempts import RATES, Attempts
+from octavo.access.audit import Audit
 from octavo.accounts.activity import Activity
 from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.accounts.argon2id import Argon2
-from octavo.accounts.attempts import RATES, Attempts
-from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import CACHE_SECONDS, Credentials
 from octavo.accounts.installation import Installation
 from octavo.accounts.invitations import invite
@@ -27,9 +27,9 @@ from octavo.accounts.passwords import Passwords
 from octavo.accounts.portal import Portal
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignedIn, SignIn
-from octavo.model.accounts.account import Role, State
-from octavo.model.accounts.address import Address
-from octavo.model.accounts.audit import AuditEntry
+from octavo.model.access.account import Role, State
+from octavo.model.access.address import Address
+from octavo.model.access.audit import AuditEntry
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.model.accounts.installation import Prerequisites
 from octavo.model.accounts.session import SessionLife

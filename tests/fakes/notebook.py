@@ -24,14 +24,14 @@ from octavo.model.files.plan import Change
 from octavo.model.files.revision import Revision
 from octavo.model.search import ANY_HEAD, HeadFilter, finders_of, parse_query, ranked
 from octavo.store import Script, Store, Transaction, Value
-from octavo.store.scripts.changesets import store_changes
-from octavo.store.scripts.folder_purges import record_purges
-from octavo.store.scripts.index_backlog import (
+from octavo.store.queries.changesets import store_changes
+from octavo.store.queries.index_backlog import (
     LINKS,
     WORDS,
     FileIndex,
     workspaces_to_index,
 )
+from octavo.store.scripts.folder_purges import record_purges
 from octavo.store.scripts.index_removal import unindex_files
 from octavo.store.scripts.searching import candidates
 

@@ -13,14 +13,14 @@ from greenroom import Directory, Supervisor
 from octavo_rules.identity import AccountId, Cursor, ProgramNumber, WorkspaceId
 from octavo_rules.scopes import READ, WRITE
 
-from octavo.accounts.attempts import Attempts
-from octavo.accounts.audit import Audit
-from octavo.accounts.caller import Caller
+from octavo.access.attempts import Attempts
+from octavo.access.audit import Audit
+from octavo.access.caller import Caller
+from octavo.access.workspaces import Access
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
 from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.messages import WorkspaceMessage
-from octavo.http.api.access import Access
 from octavo.http.api.attachments import AttachmentOperations
 from octavo.http.api.authentication import AttemptLimiter
 from octavo.http.api.changeset_submission import ChangesetSubmitter
@@ -43,7 +43,6 @@ from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reader_problems import reader_problems
 from octavo.http.api.reading import CurrentTexts, ReadingOperations, current_texts
-from octavo.http.api.refusals import problem_of
 from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
@@ -54,8 +53,9 @@ from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security
 from octavo.http.contract.problems import NotSignedIn
-from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
-from octavo.model.accounts.account import Role as AccountRole
+from octavo.http.refusals import problem_of
+from octavo.model.access.access_limits import AccessLimits, parse_scopes
+from octavo.model.access.account import Role as AccountRole
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import GrantId
 from octavo.model.usage import NO_LIMITS, InstallationLimits

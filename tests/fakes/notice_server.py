@@ -11,23 +11,23 @@ from antechamber.limits import Limits
 from antechamber.websocket import Frame
 from greenroom import Supervisor, WorkerContext, WorkerSpec
 
+from octavo.access.workspaces import Access
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.sign_in import SignedIn
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
-from octavo.http.api.access import Access
 from octavo.http.api.authentication import SessionOrKey
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.files import FileOperations
 from octavo.http.api.note_texts import RevisionTexts
 from octavo.http.api.notices import PATH, NoticeOperations, NoticeSocket
-from octavo.http.api.refusals import problem_of
 from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestRecord
+from octavo.http.refusals import problem_of
 from octavo.service.notice_streams import NoticeStreams
-from octavo.store.scripts.marks import cursor_of
+from octavo.store.queries.marks import cursor_of
 from octavo.ws.notice_stream import SUBPROTOCOL, changed_frame
 from packages.antechamber.tests.conftest import Authority
 from packages.antechamber.tests.http_server import QUICK, Response, Server, serving

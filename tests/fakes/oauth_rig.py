@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 from octavo_rules.identity import AccountId
 from octavo_rules.scopes import READ, WRITE, Scope
 
-from octavo.model.accounts.access_limits import AccessLimits
+from octavo.model.access.access_limits import AccessLimits
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.pkce import challenge_of
 from octavo.model.oauth.refusal import OAuthRefusal

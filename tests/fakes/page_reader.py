@@ -14,16 +14,16 @@ from urllib.parse import urlencode, urlsplit
 from antechamber.asgi import Receive, Scope
 from quart_trio import QuartTrio
 
-from octavo.accounts.ports import Clock
-from octavo.http.api.service import ServiceOperations
+from octavo.access.ports import Clock
 from octavo.http.contract.openapi import document
 from octavo.http.contract.problems import NotSignedIn
-from octavo.http.pages import pages
 from octavo.http.pages.form_stamps import FormStamps
-from octavo.model.accounts.account import Role
+from octavo.model.access.account import Role
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.model.accounts.installation import Prerequisites
 from octavo.model.usage import NO_LIMITS, NOTHING, InstallationUsage, Month
+from octavo.service.health import ServiceOperations
+from octavo.service.pages import pages
 from octavo.store import StoreUnavailable
 from tests.fakes.identity_fixture import NO_PREREQUISITES, PASSWORD, PORTAL, identity_fixture
 from tests.fakes.publishing_users import PublishingUsers

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
 
-from octavo.accounts.attempts import RATES, Attempts
-from octavo.accounts.audit import Audit
+from octavo.access.attempts import RATES, Attempts
+from octavo.access.audit import Audit
 from octavo.accounts.passwords import Passwords
 from octavo.attachments.thumbnails import ImageVariant
 from octavo.http.pages.published import published_pages

@@ -6,7 +6,8 @@ from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.model.usage import NO_LIMITS, Amount, InstallationLimits, Month, month_of
 from octavo.store import Store, Transaction, Value
-from octavo.store.scripts import usage, workspaces
+from octavo.store.queries import workspaces
+from octavo.store.scripts import usage
 from octavo.store.scripts.usage import InstallationAmount
 from octavo.usage.meter import UsageMeter
 from tests.fakes.faulty_store import FaultyStore

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
+from octavo.access.workspaces import Access
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
 from octavo.accounts.sign_in import SignedIn
-from octavo.http.api.access import Access
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.audit import AuditOperations
@@ -22,16 +22,16 @@ from octavo.http.api.members import MemberOperations
 from octavo.http.api.oauth import OAuthOperations
 from octavo.http.api.operator import OperatorOperations
 from octavo.http.api.password_reset import PasswordResetOperations
-from octavo.http.api.refusals import problem_of
-from octavo.http.api.refused_attempts import counting_refusals
 from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.sessions import SessionOperations
 from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestRecord
-from octavo.model.accounts.access_limits import AccessLimits
-from octavo.model.accounts.account import Role
+from octavo.http.refusals import problem_of
+from octavo.http.refused_attempts import counting_refusals
+from octavo.model.access.access_limits import AccessLimits
+from octavo.model.access.account import Role
 from tests.fakes.asgi_client import Headers, Response, ask, ask_json
 from tests.fakes.identity_fixture import LIFE, PASSWORD, IdentityFixture
 from tests.fakes.oauth_rig import OAuthRig

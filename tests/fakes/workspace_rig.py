@@ -30,8 +30,8 @@ from octavo.model.files.changeset import (
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
 from octavo.store import Store, Transaction
-from octavo.store.scripts.files import WholeFile, whole_file
-from octavo.store.scripts.workspaces import create
+from octavo.store.queries.files import WholeFile, whole_file
+from octavo.store.queries.workspaces import create
 from octavo.store.sqlite import InlineStore, open_inline
 from tests.fakes.inline_documents import inline_documents
 

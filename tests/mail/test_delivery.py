@@ -20,8 +20,8 @@ from octavo.mail.delivery import (
 )
 from octavo.mail.smtp import CANCEL_SECONDS, QUIT_SECONDS, SEND_SECONDS
 from octavo.mail.transport import SendFailure
-from octavo.model.accounts.address import Address
-from octavo.model.accounts.attempts import Rate
+from octavo.model.access.address import Address
+from octavo.model.access.rate import Rate
 from octavo.model.accounts.password_reset import RESET_SECONDS
 from octavo.model.mail import BUDGET_SECONDS, LIFETIME_SECONDS, MailKind, queued
 from octavo.settings.sender import Sender

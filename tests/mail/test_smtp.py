@@ -11,7 +11,7 @@ import trustme
 from octavo.mail.composition import Composer
 from octavo.mail.smtp import SmtpTransport
 from octavo.mail.transport import SendFailure
-from octavo.model.accounts.address import Address
+from octavo.model.access.address import Address
 from octavo.settings.sender import Sender, SmtpSecurity
 from tests.fakes.smtp_server import (
     PASSWORD,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.identity import AccountId
 
-from octavo.model.accounts.account import State
+from octavo.model.access.account import State
 from octavo.model.workspace import (
     ROLES,
     HeirCandidate,

@@ -9,14 +9,14 @@ import trio
 from octavo_rules.identity import AccountId, ProgramNumber, WorkspaceId
 from octavo_rules.scopes import READ, Scope
 
-from octavo.model.accounts.access_limits import AccessLimits
+from octavo.model.access.access_limits import AccessLimits
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import MAX_GRANTS
 from octavo.model.oauth.refusal import OAuthRefusal
 from octavo.oauth.tokens import IssuedTokens
+from octavo.store.queries.process_notices import CHANNEL, AccessNotice, read_notice
 from octavo.store.scripts import oauth_clients, oauth_grants
 from octavo.store.scripts.oauth_programs import RecordedProgram, programs_of
-from octavo.store.scripts.process_notices import CHANNEL, AccessNotice, read_notice
 from tests.fakes.identity_fixture import START, IdentityFixture
 from tests.fakes.oauth_rig import ALL, CALLBACK, PROGRAM, URL, VERIFIER, OAuthRig
 from tests.oauth.conftest import emptied

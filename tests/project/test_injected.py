@@ -1,6 +1,6 @@
 """Time, randomness and identifiers are injected: no module obtains them by itself.
 
-`octavo.service.entropy` provides them, and the testing kit replaces it; all other modules of the
+`octavo.access.entropy` provides them, and the testing kit replaces it; all other modules of the
 package take them as arguments, so that a run can be repeated.
 """
 
@@ -40,7 +40,7 @@ MODULES = {source.partition(".")[0] for source in SOURCES}
 
 # What gives the others their sources, and what tests are made of.
 PROVIDERS = (
-    "octavo/service/entropy.py",
+    "octavo/access/entropy.py",
     "packages/antechamber/src/antechamber/cli.py",
     "packages/greenroom/src/greenroom/testing",
 )
@@ -150,7 +150,7 @@ def test_rule_accepts(source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["octavo/service/entropy.py", "packages/greenroom/src/greenroom/testing/seed.py"]
+    "path", ["octavo/access/entropy.py", "packages/greenroom/src/greenroom/testing/seed.py"]
 )
 def test_rule_exempts_the_providers(path: str) -> None:
     assert exempt(Path(path))

@@ -19,7 +19,7 @@ EXEMPT = tuple(
     for each in (
         "packages/greenroom/src/greenroom/testing",
         "packages/client/src/octavo_client",
-        "octavo/service/interruption.py",
+        "octavo/cli/interruption.py",
     )
 )
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef

@@ -6,24 +6,24 @@ import re
 from collections.abc import Callable
 from functools import cache
 
+from octavo.access.attempts import KNOWN_DEVICES, RATES, Attempts
+from octavo.access.audit import RefusedAttempts
 from octavo.accounts import argon2id, passwords
 from octavo.accounts.argon2id import Argon2
-from octavo.accounts.attempts import KNOWN_DEVICES, RATES, Attempts
-from octavo.accounts.audit import RefusedAttempts
 from octavo.accounts.invitations import FIRST_INVITATION_LASTS
 from octavo.accounts.passwords import HASH_SECONDS, KNOWN_OF_ONE, Passwords
 from octavo.attachments import image_work
 from octavo.http.api.oauth import REGISTRATIONS
-from octavo.http.api.session_cookie import cleared_cookie
 from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
 from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
 from octavo.http.pages.forms import LONGEST_SMALL, MOST_FIELDS
 from octavo.http.pages.localized import LOCALES
 from octavo.http.pages.messages import message_cookie
+from octavo.http.session_cookie import cleared_cookie
 from octavo.mail.smtp import SEND_SECONDS, STEP_SECONDS
-from octavo.model.accounts import token
+from octavo.model.access import token
+from octavo.model.access.rate import Rate
 from octavo.model.accounts.api_key import MAX_KEYS
-from octavo.model.accounts.attempts import Rate
 from octavo.model.accounts.device_token import DEVICE_TOKEN_SECONDS
 from octavo.model.accounts.invitation import INVITATION_SECONDS, LONGEST_SECONDS
 from octavo.model.accounts.password import LONGEST, SHORTEST
@@ -38,7 +38,7 @@ from octavo.oauth.public_fetch import SECONDS as DOCUMENT_SECONDS
 from octavo.render.html_writer import MAX_DEPTH
 from octavo.service.legal import LARGEST
 from octavo.settings import Settings
-from octavo.store.scripts.audit import MAX_REFUSALS
+from octavo.store.queries.audit import MAX_REFUSALS
 from octavo.store.scripts.link_reports import MAX_OPEN
 from octavo.workers import process
 from tests.e2e.overload.report import BEGIN, END

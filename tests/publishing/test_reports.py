@@ -6,7 +6,7 @@ import pytest
 from antechamber.client_network import client_network
 from octavo_rules.identity import AccountId
 
-from octavo.accounts.audit import Audit
+from octavo.access.audit import Audit
 from octavo.publishing.reports import LinkReports
 from octavo.publishing.signing import ReportAddresses
 from octavo.store import Transaction

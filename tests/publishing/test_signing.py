@@ -10,7 +10,7 @@ import trio
 from octavo.model.publishing.report import ReportId
 from octavo.publishing.signing import ROTATION_SECONDS, ReportAddresses, Tickets
 from octavo.store import Store
-from octavo.store.scripts.signing_keys import keys_of
+from octavo.store.queries.signing_keys import keys_of
 from octavo.store.sqlite import open_inline
 from tests.fakes.faulty_store import FaultyStore
 from tests.model.publishing.test_ticket import LINK

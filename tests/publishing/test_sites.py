@@ -4,8 +4,8 @@ from octavo_rules.identity import Cursor, WorkspaceId
 
 from octavo.model.publishing.link import LinkTarget
 from octavo.publishing.sites import Sites
+from octavo.store.queries.workspaces import delete
 from octavo.store.scripts.site_changes import place_of
-from octavo.store.scripts.workspaces import delete
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.notes_api import NotesApi, opened
 

@@ -14,6 +14,7 @@ from octavo_rules.changes import PurgeFile
 from octavo_rules.content import note_text
 from octavo_rules.identity import AccountId, FileId, MutationId, RevisionId, WorkspaceId
 
+from octavo.access.entropy import jitter, new_id
 from octavo.actors.jobs.indexing import catch_up
 from octavo.actors.workspace.messages import Push
 from octavo.documents import DocumentCache
@@ -33,14 +34,13 @@ from octavo.search.searched_texts import SearchedTexts
 from octavo.service import components
 from octavo.service.attachments import open_blob_folders
 from octavo.service.components import Components, add_components
-from octavo.service.engine import open_engine
-from octavo.service.entropy import new_id
 from octavo.service.legal import read_legal
 from octavo.settings import Settings
 from octavo.store.content_cache import ContentCache
-from octavo.store.scripts.index_backlog import WORDS
+from octavo.store.engine import open_engine
+from octavo.store.queries.index_backlog import WORDS
+from octavo.store.queries.workspaces import create
 from octavo.store.scripts.searching import candidates
-from octavo.store.scripts.workspaces import create
 from octavo.store.transaction import Transaction
 
 ANN, VAULT, NOTE = AccountId(new_id()), WorkspaceId(new_id()), FileId(new_id())
@@ -70,7 +70,7 @@ def head_in(receipt: Receipt) -> frozenset[RevisionId]:
 async def running(folder: Path) -> AsyncIterator[Components]:
     """The components of a server, with an account and a workspace."""
     settings = Settings(data_dir=folder)
-    async with open_engine(settings, serving=True) as engine:
+    async with open_engine(settings, random=jitter, serving=True) as engine:
         folders, legal = await open_blob_folders(settings), await read_legal(settings)
         root = Supervisor("octavo")
         parts = add_components(root, settings, engine, folders, legal, log_audit=lambda _: None)
@@ -133,7 +133,7 @@ async def test_no_text_is_held_where_other_processes_may_purge_it(
     tmp_path: Path, shared: bool
 ) -> None:
     settings = Settings(data_dir=tmp_path)
-    async with open_engine(settings, serving=True) as opened:
+    async with open_engine(settings, random=jitter, serving=True) as opened:
         # Nothing is asked of the server before the parts run.
         server = opened.sqlite if shared else None
         engine = replace(opened, postgres=server)  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 import re
 
-from antechamber.usage import ServerUsage
+from antechamber.limits import ServerUsage
 
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.service.limits_in_use import render_limits

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from octavo import service
+from octavo.access.entropy import jitter
 from octavo.accounts.password_reset import PasswordReset
-from octavo.model.accounts.address import Address
-from octavo.service.engine import open_engine
+from octavo.model.access.address import Address
 from octavo.service.mail import mail_transport
 from octavo.settings import Settings
 from octavo.settings.sender import Sender, SmtpSecurity
+from octavo.store.engine import open_engine
 from tests.fakes.identity_fixture import IdentityFixture
 from tests.fakes.smtp_server import free_port, mail_server
 
@@ -76,14 +77,14 @@ def test_without_a_mail_server_nothing_is_loaded() -> None:
 
 async def test_recover_makes_a_token_with_a_running_and_a_stopped_server(tmp_path: Path) -> None:
     given = Settings(data_dir=tmp_path)
-    async with open_engine(given, serving=True) as engine:
+    async with open_engine(given, random=jitter, serving=True) as engine:
         identity = IdentityFixture(engine.store)
         made = await identity.account(ANN)
         await identity.set_state(made.account.account_id, "locked")
         beside = await service.recover(given, " Ann@Example.org")
     stopped = await service.recover(given, ANN)
     assert all(re.fullmatch(r"[\w-]{43}", token) for token in (beside, stopped))
-    async with open_engine(given, serving=True) as engine:
+    async with open_engine(given, random=jitter, serving=True) as engine:
         identity = IdentityFixture(engine.store)
         identity.sources.time = time.time()
         reset: PasswordReset = identity.password_reset
@@ -93,7 +94,7 @@ async def test_recover_makes_a_token_with_a_running_and_a_stopped_server(tmp_pat
 
 async def test_refused_recover_says_why(tmp_path: Path) -> None:
     given = Settings(data_dir=tmp_path)
-    async with open_engine(given, serving=True) as engine:
+    async with open_engine(given, random=jitter, serving=True) as engine:
         identity = IdentityFixture(engine.store)
         made = await identity.account(ANN)
         await identity.set_state(made.account.account_id, "disabled")

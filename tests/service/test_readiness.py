@@ -13,7 +13,6 @@ import trio
 import trio.testing
 
 from octavo.service import readiness as service
-from octavo.service.engine import StoreEngine
 from octavo.service.readiness import (
     FRESH_SECONDS,
     LOOK_SECONDS,
@@ -23,6 +22,7 @@ from octavo.service.readiness import (
 )
 from octavo.store import Script, StoreFull, StoreUnavailable, StoreUnusable, Transaction
 from octavo.store.blobs import BlobStore, BlobsUnavailable, LocalBlobs
+from octavo.store.engine import StoreEngine
 from octavo.store.migrations import shipped
 from octavo.store.sqlite import SqliteStore, open_sqlite
 from octavo.store.transaction import T

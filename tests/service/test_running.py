@@ -11,15 +11,15 @@ from typing import NoReturn
 
 import pytest
 import trio
+from antechamber.limits import ServerUsage
 from antechamber.listener import open_listener
-from antechamber.usage import ServerUsage
 
 from octavo import service
-from octavo.http.api.service import Readiness, ServiceOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.request_log import RequestRecord
 from octavo.log import Log, Sink
 from octavo.service import running
+from octavo.service.health import Readiness, ServiceOperations
 from octavo.service.running import serve_http
 from octavo.settings import Bind, Settings
 

@@ -18,13 +18,13 @@ from greenroom import WorkerContext, WorkerSpec
 from octavo_rules.documents.document import client_of
 from octavo_rules.identity import AccountId, WorkspaceId
 
+from octavo.access.workspaces import Access
 from octavo.accounts.administration import AccountRemoval
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
 from octavo.accounts.passwords import Passwords
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
-from octavo.http.api.access import Access
 from octavo.http.api.authentication import SessionOrKey
 from octavo.http.api.notices import PATH, NoticeSocket, StreamCaller
 from octavo.http.contract.request_log import RequestRecord
@@ -33,8 +33,8 @@ from octavo.service.account_services import announce_members, workspace_gone
 from octavo.service.components import Components, relay_notifications
 from octavo.service.notice_streams import CHECKED_EVERY
 from octavo.store import StoreUnavailable
-from octavo.store.scripts.marks import cursor_of
-from octavo.store.scripts.workspaces import WorkspaceAccess
+from octavo.store.queries.marks import cursor_of
+from octavo.store.queries.workspaces import WorkspaceAccess
 from octavo.ws.notice_stream import SUBPROTOCOL, NoticeStream, changed_frame
 from tests.fakes.identity_fixture import CHEAP, IdentityFixture, hash_inline
 from tests.fakes.inline_documents import inline_documents

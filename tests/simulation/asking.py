@@ -12,7 +12,7 @@ from greenroom.testing import current_schedule, note
 from octavo.actors.jobs.indexing import CATCH_UP_SECONDS
 from octavo.actors.workspace.messages import CommitFailed
 from octavo.store import StoreUnavailable
-from octavo.store.scripts.blobs import BlobCollected
+from octavo.store.queries.blobs import BlobCollected
 from tests.simulation.bare_process import BareProcess
 from tests.simulation.weather import FaultSchedule
 

@@ -16,9 +16,9 @@ from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.model.files.batch import Batch
 from octavo.model.files.plan import Plan
 from octavo.store import Script, Transaction
-from octavo.store.scripts import changesets
-from octavo.store.scripts.changesets import commit_changesets
-from octavo.store.scripts.revision_rows import WORKSPACE
+from octavo.store.queries import changesets
+from octavo.store.queries.changesets import commit_changesets
+from octavo.store.queries.revision_rows import WORKSPACE
 
 Break = Callable[[pytest.MonkeyPatch], None]
 

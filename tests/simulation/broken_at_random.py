@@ -17,14 +17,10 @@ from octavo.actors.jobs import indexing
 from octavo.actors.workspace import actor
 from octavo.actors.workspace.planning import PendingPush
 from octavo.store import Script, Transaction
-from octavo.store.scripts import (
-    changesets,
-    documents,
-    link_queries,
-    uploads,
-)
-from octavo.store.scripts.feed import Heads, heads_after
-from octavo.store.scripts.select_in import execute_each
+from octavo.store.queries import changesets, documents
+from octavo.store.queries.feed import Heads, heads_after
+from octavo.store.queries.select_in import execute_each
+from octavo.store.scripts import link_queries, uploads
 from octavo.store.sqlite.transaction import SqliteTransaction
 
 Break = Callable[[pytest.MonkeyPatch], None]

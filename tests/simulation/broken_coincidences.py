@@ -27,7 +27,8 @@ from octavo.model.search import Ranked
 from octavo.search.searched_texts import SearchedTexts
 from octavo.store import StoreUnavailable
 from octavo.store.content_cache import ContentCache
-from octavo.store.scripts import changesets, history_pruning, index_removal, link_index
+from octavo.store.queries import changesets
+from octavo.store.scripts import history_pruning, index_removal, link_index
 from octavo.store.sqlite.transaction import SqliteTransaction
 
 Break = Callable[[pytest.MonkeyPatch], None]

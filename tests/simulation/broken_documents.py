@@ -15,17 +15,10 @@ from octavo.documents.batch_document import BatchDocument
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.plan import Plan
 from octavo.store import Script
-from octavo.store.scripts import (
-    changesets,
-    documents,
-    files,
-    history_pruning,
-    index_backlog,
-    link_index,
-    link_view,
-)
-from octavo.store.scripts.changesets import commit_changesets
-from octavo.store.scripts.documents import put_documents
+from octavo.store.queries import changesets, documents, files, index_backlog
+from octavo.store.queries.changesets import commit_changesets
+from octavo.store.queries.documents import put_documents
+from octavo.store.scripts import history_pruning, link_index, link_view
 from octavo.store.scripts.link_view import LinkView
 
 Break = Callable[[pytest.MonkeyPatch], None]

@@ -12,7 +12,8 @@ from octavo.attachments.image_work import WrittenFile
 from octavo.attachments.uploading import ImageUploads, IncomingImage
 from octavo.store import Script, Transaction
 from octavo.store.blobs import BlobKey, StagedFile, blob_key
-from octavo.store.scripts import blobs, uploads
+from octavo.store.queries import blobs
+from octavo.store.scripts import uploads
 from octavo.store.scripts.uploads import Upload
 from tests.simulation.blob_disk import ProcessBlobs
 from tests.simulation.broken import Break

@@ -9,8 +9,8 @@ from octavo_rules.identity import AccountId, Position, WorkspaceId
 
 from octavo.actors.jobs import archive_jobs
 from octavo.store import Script, Transaction
+from octavo.store.queries import changesets
 from octavo.store.scripts import archive_jobs as slots
-from octavo.store.scripts import changesets
 from octavo.store.scripts import imports as rows
 from octavo.transfers import import_commits
 from octavo.transfers.import_commits import ImportCommits, Permit

@@ -9,8 +9,8 @@ import pytest
 import trio
 from octavo_rules.identity import AccountId, FileId, RevisionId, WorkspaceId
 
-from octavo.accounts.ports import milliseconds
-from octavo.model.accounts.token import digest_of
+from octavo.access.ports import milliseconds
+from octavo.model.access.token import digest_of
 from octavo.model.files.changeset import AttachImage, UpdateFile
 from octavo.model.publishing import ticket
 from octavo.model.publishing.folder_move import moved_folder
@@ -23,11 +23,11 @@ from octavo.publishing.reading import PublishedReading
 from octavo.publishing.signing import Tickets
 from octavo.publishing.site_map import SiteMap
 from octavo.store import Script, Transaction
+from octavo.store.queries.signing_keys import keys_of
 from octavo.store.scripts import folder_links, link_reports, publications
 from octavo.store.scripts.link_reports import TakenDown
 from octavo.store.scripts.publications import ReadableLink
 from octavo.store.scripts.rendered_notes import TextSource
-from octavo.store.scripts.signing_keys import keys_of
 from octavo.store.scripts.site_changes import ChangedFile
 from tests.simulation.broken import Break
 

@@ -15,10 +15,10 @@ from octavo.actors.notice_hub import Listener, NoticeHub
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.messages import Push
 from octavo.model.files.batch import Batch
-from octavo.store.scripts import changesets
+from octavo.store.queries import changesets
+from octavo.store.queries.select_in import select_in
 from octavo.store.scripts.fulltext_index import keep_indexed_paths
 from octavo.store.scripts.index_removal import unindex_files
-from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Transaction
 
 COINCIDENCES = (

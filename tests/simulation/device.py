@@ -21,11 +21,11 @@ from octavo.model.refusal import HeadMoved
 from octavo.model.search import Ranked, parse_query
 from octavo.search.note_search import FoundNotes
 from octavo.store import Script
-from octavo.store.scripts.feed import FeedSlice, Since, feed
-from octavo.store.scripts.files import StoredFile
+from octavo.store.queries.feed import FeedSlice, Since, feed
+from octavo.store.queries.files import StoredFile
+from octavo.store.queries.index_backlog import LINKS, WORDS, FileIndex, workspaces_to_index
+from octavo.store.queries.sweeping import sweep
 from octavo.store.scripts.fulltext_index import erase_removed_words
-from octavo.store.scripts.index_backlog import LINKS, WORDS, FileIndex, workspaces_to_index
-from octavo.store.scripts.sweeping import sweep
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.bare_process import Violation
 from tests.simulation.disk import ANN

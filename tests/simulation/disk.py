@@ -15,7 +15,7 @@ from octavo_rules.identity import AccountId, Position, WorkspaceId
 from outcome import Outcome, Value
 
 from octavo.store import Script, StoreFull, StoreUnavailable, Transaction, identifiers
-from octavo.store.scripts.workspaces import create
+from octavo.store.queries.workspaces import create
 from octavo.store.sqlite import InlineStore
 from octavo.store.sqlite.batch import all_failed
 from octavo.store.sqlite.memory import memory_databases

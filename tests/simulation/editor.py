@@ -17,8 +17,8 @@ from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import FollowTexts, MissingUpdate
 from octavo.model.files.changeset import CreateFile, DeleteFile, RestoreFile, UpdateFile
 from octavo.model.files.receipt import Receipt
-from octavo.store.scripts.files import WholeFile, revision, revisions_of, whole_file
-from octavo.store.scripts.index_backlog import LINKS, WORDS, FileIndex
+from octavo.store.queries.files import WholeFile, revision, revisions_of, whole_file
+from octavo.store.queries.index_backlog import LINKS, WORDS, FileIndex
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.bare_process import Violation
 from tests.simulation.ledger import NOTES, POISON, SHARED, Ledger, Written

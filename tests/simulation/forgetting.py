@@ -6,9 +6,9 @@ from octavo_rules.identity import FileId, MutationId
 
 from octavo.documents import DocumentCache
 from octavo.model.files.changeset import AttachImage, ChangeOperation, content_of
+from octavo.store.queries.revision_rows import WORKSPACE
+from octavo.store.queries.sweeping import sweep
 from octavo.store.scripts.fulltext_index import erase_removed_words
-from octavo.store.scripts.revision_rows import WORKSPACE
-from octavo.store.scripts.sweeping import sweep
 from octavo.store.transaction import Script, Transaction
 from tests.simulation.disk import Disk
 from tests.simulation.kept import Kept

@@ -17,15 +17,14 @@ from octavo.model.accounts.session import SessionLife
 from octavo.model.files.retention import Aged, Retention, prunable
 from octavo.service import retention
 from octavo.store import Script, StoreError, StoreUnavailable, Transaction
+from octavo.store.queries import audit, sweeping
 from octavo.store.scripts import (
-    audit,
     history_pruning,
     oauth_clients,
     oauth_grants,
     oauth_programs,
     publications,
     restorations,
-    sweeping,
 )
 from octavo.store.scripts.history_pruning import FileKey, FilesToPrune, prune_file
 from tests.simulation import housekeeping_service

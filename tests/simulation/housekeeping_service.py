@@ -31,10 +31,9 @@ from octavo.model.files.retention import Retention
 from octavo.service import retention
 from octavo.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable, Transaction
+from octavo.store.queries import audit, expiry, sweeping, workspaces
 from octavo.store.scripts import (
     account_removal,
-    audit,
-    expiry,
     invitations,
     oauth_clients,
     oauth_grants,
@@ -45,9 +44,7 @@ from octavo.store.scripts import (
     publications,
     restorations,
     sessions,
-    sweeping,
     usage,
-    workspaces,
 )
 from octavo.store.scripts.history_pruning import prune_file
 from octavo.store.transaction import T

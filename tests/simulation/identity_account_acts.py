@@ -6,13 +6,13 @@ from urllib.parse import parse_qs, urlsplit
 import trio
 from octavo_rules.identity import AccountId
 
-from octavo.accounts.ports import milliseconds
+from octavo.access.ports import milliseconds
+from octavo.model.access.audit import AuditKind
+from octavo.model.access.rate import Rate
+from octavo.model.access.token import digest_of, opaque_token
 from octavo.model.accounts.api_key import KeyId
-from octavo.model.accounts.attempts import Rate
-from octavo.model.accounts.audit import AuditKind
 from octavo.model.accounts.consent import Versions
 from octavo.model.accounts.session import SessionId
-from octavo.model.accounts.token import digest_of, opaque_token
 from octavo.model.mail import REQUEST_DELAY_SECONDS
 from octavo.store.scripts import outbox, password_resets
 from tests.fakes.identity_fixture import START

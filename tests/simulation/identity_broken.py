@@ -8,18 +8,18 @@ from types import SimpleNamespace
 import pytest
 from octavo_rules.identity import AccountId, WorkspaceId
 
+from octavo.access.audit import Audit
 from octavo.accounts.administration import Administration
-from octavo.accounts.audit import Audit
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.installation import Installation
 from octavo.accounts.members import Members
 from octavo.accounts.sign_in import SignedIn, SignIn
+from octavo.model.access.account import Account
+from octavo.model.access.address import Address
+from octavo.model.access.audit import Actor, AuditEntry
+from octavo.model.access.rate import AttemptVerdict, Rate, admit
 from octavo.model.accounts import administration
-from octavo.model.accounts.account import Account
-from octavo.model.accounts.address import Address
 from octavo.model.accounts.administration import Controls, ControlsChange, DecisionsChange
-from octavo.model.accounts.attempts import AttemptVerdict, Rate, admit
-from octavo.model.accounts.audit import Actor, AuditEntry
 from octavo.model.accounts.device_token import KnownDevice
 from octavo.model.accounts.installation import RegistrationPolicy
 from octavo.model.accounts.invitation import Invitation
@@ -279,7 +279,7 @@ def charge_for_refused_attempts(patch: pytest.MonkeyPatch) -> None:
         cost = rate.interval if found.retry_after else 0.0
         return AttemptVerdict(found.paid_at + cost, found.retry_after)
 
-    patch.setattr("octavo.accounts.attempts.admit", charge)
+    patch.setattr("octavo.access.attempts.admit", charge)
 
 
 def let_attempts_wait_for_less(patch: pytest.MonkeyPatch) -> None:
@@ -289,7 +289,7 @@ def let_attempts_wait_for_less(patch: pytest.MonkeyPatch) -> None:
         found = admit(paid_at, now, rate)
         return found._replace(retry_after=found.retry_after / 2)
 
-    patch.setattr("octavo.accounts.attempts.admit", misjudge)
+    patch.setattr("octavo.access.attempts.admit", misjudge)
 
 
 IDENTITY_BROKEN: Mapping[Break, str] = {

@@ -6,7 +6,7 @@ import pytest
 from octavo_rules.identity import AccountId
 
 from octavo.accounts.credentials import Credentials
-from octavo.model.accounts.token import digest_of
+from octavo.model.access.token import digest_of
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import Grant, GrantId
 from octavo.oauth.tokens import IssuedTokens, Tokens

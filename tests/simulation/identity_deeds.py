@@ -9,8 +9,8 @@ from typing import Literal, TypeVar
 from greenroom.testing import note
 from octavo_rules.refusal import DomainError
 
-from octavo.accounts.caller import Caller
-from octavo.model.accounts.audit import AuditKind
+from octavo.access.caller import Caller
+from octavo.model.access.audit import AuditKind
 from octavo.model.oauth.refusal import OAuthRefusal
 from octavo.store import StoreUnavailable
 from tests.simulation.asking import Asking, NothingDone, Unsettled

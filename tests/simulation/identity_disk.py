@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from greenroom.testing import note
 from outcome import Outcome
 
-from octavo.model.accounts.audit import AuditEntry
+from octavo.model.access.audit import AuditEntry
 from octavo.store import Script, Transaction, identifiers
-from octavo.store.scripts import audit
+from octavo.store.queries import audit
 from tests.simulation.disk import Disk
 from tests.simulation.identity_state import State, state_of
 from tests.simulation.weather import FaultSchedule

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from octavo.model.accounts.audit import AuditEntry, AuditKind
+from octavo.model.access.audit import AuditEntry, AuditKind
 from tests.simulation.identity_state import State
 
 Effect = Callable[[State, State, AuditEntry], bool]

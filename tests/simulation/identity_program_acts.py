@@ -2,8 +2,8 @@
 
 from random import Random
 
-from octavo.model.accounts.audit import AuditKind
-from octavo.model.accounts.token import digest_of
+from octavo.model.access.audit import AuditKind
+from octavo.model.access.token import digest_of
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import GrantId
 from octavo.model.oauth.refusal import OAuthRefusal

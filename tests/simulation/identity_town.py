@@ -6,11 +6,11 @@ from random import Random
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.model.accounts.address import Address
+from octavo.model.access.address import Address
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import GrantId
 from octavo.model.workspace import Role
-from octavo.store.scripts.workspaces import create
+from octavo.store.queries.workspaces import create
 from tests.fakes.oauth_rig import PROGRAM
 from tests.simulation.identity_deeds import Credential, Deeds
 from tests.simulation.identity_guesses import Guess

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 
-from octavo.model.accounts.audit import AuditKind
+from octavo.model.access.audit import AuditKind
 from octavo.store.transaction import Transaction
 from tests.simulation.identity_deeds import Deed
 from tests.simulation.identity_disk import Step, WatchedDisk

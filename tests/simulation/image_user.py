@@ -24,9 +24,9 @@ from octavo.model.files.changeset import (
 from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.files.receipt import Receipt
 from octavo.store.blobs import BlobMissing, BlobsUnavailable
+from octavo.store.queries.blobs import BlobCollected
+from octavo.store.queries.files import revisions_of
 from octavo.store.scripts import uploads
-from octavo.store.scripts.blobs import BlobCollected
-from octavo.store.scripts.files import revisions_of
 from octavo.store.scripts.images import StoredContent, content_of
 from tests.fakes.image_files import PNG_SIGNATURE
 from tests.simulation.asking import Asking, NothingDone, Unsettled

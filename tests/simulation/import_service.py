@@ -25,7 +25,7 @@ from octavo.attachments.blob_writer import GRACE_SECONDS
 from octavo.model.files.archive import ImportMissing, ImportNotOpen, PathsTaken
 from octavo.model.files.changeset import Changeset, CreateFile, fingerprint
 from octavo.store.blobs import BlobsUnavailable
-from octavo.store.scripts.blobs import BlobCollected
+from octavo.store.queries.blobs import BlobCollected
 from octavo.transfers import import_commits
 from octavo.transfers.import_run import ImportIncomplete, ImportResult
 from tests.fakes.image_files import encoded, picture

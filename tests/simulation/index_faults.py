@@ -9,9 +9,8 @@ from octavo_rules.identity import FileId
 
 from octavo.model.search.tokens import name_tokens, tag_of, tokens_of
 from octavo.store import Script, Store, Transaction
-from octavo.store.scripts import index_backlog
-from octavo.store.scripts.fulltext_index import remove_some_words
-from octavo.store.scripts.index_backlog import (
+from octavo.store.queries import index_backlog
+from octavo.store.queries.index_backlog import (
     LINKS,
     WORDS,
     FileIndex,
@@ -19,8 +18,9 @@ from octavo.store.scripts.index_backlog import (
     next_step,
     workspaces_to_index,
 )
+from octavo.store.queries.revision_rows import WORKSPACE
+from octavo.store.scripts.fulltext_index import remove_some_words
 from octavo.store.scripts.link_index import links_in, sources_of, targets_of
-from octavo.store.scripts.revision_rows import WORKSPACE
 from octavo.store.transaction import indexed_title
 from tests.simulation.kept import Kept
 from tests.simulation.link_faults import MANY, faults_of_index, faults_of_links

@@ -9,7 +9,7 @@ from octavo_rules.identity import FileId, Position, WorkspaceId
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
 from octavo.store import Script, Transaction
-from octavo.store.scripts.feed import live_at
+from octavo.store.queries.feed import live_at
 from tests.simulation.device import Device
 from tests.simulation.kept import Kept, feed_of
 

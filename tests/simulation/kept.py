@@ -11,8 +11,8 @@ from octavo.model.files.changeset import Outcome
 from octavo.model.files.revision import Revision
 from octavo.store import Script, Transaction
 from octavo.store.compression import decompressed
-from octavo.store.scripts.changesets import read_changes
-from octavo.store.scripts.revision_rows import (
+from octavo.store.queries.changesets import read_changes
+from octavo.store.queries.revision_rows import (
     COLUMNS,
     SOURCES,
     WORKSPACE,

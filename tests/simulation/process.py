@@ -18,8 +18,8 @@ from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.receipt import Receipt
 from octavo.model.refusal import UnrenderableNote
-from octavo.store.scripts.files import StoredFile
-from octavo.store.scripts.marks import cursor_of
+from octavo.store.queries.files import StoredFile
+from octavo.store.queries.marks import cursor_of
 from tests.fakes.inline_documents import inline_documents
 from tests.simulation.audience import Audience, Frame
 from tests.simulation.bare_process import AT_ONCE, BareProcess, Violation

@@ -9,8 +9,8 @@ from typing import ParamSpec, TypeVar
 import trio
 from greenroom import WorkerContext, WorkerSpec
 
-from octavo.accounts.attempts import RATES, Attempts
-from octavo.accounts.audit import Audit
+from octavo.access.attempts import RATES, Attempts
+from octavo.access.audit import Audit
 from octavo.publishing.views import FolderView, NoteView
 from octavo.usage.meter import UsageMeter
 from tests.fakes.publishing_rig import publishing_rig

@@ -26,9 +26,9 @@ from octavo.model.files.restoration_order import BatchSizes
 from octavo.model.files.revision import Revision
 from octavo.restoration.restorations import RestorationRequest
 from octavo.store import Transaction
+from octavo.store.queries.workspaces import role_of
 from octavo.store.scripts import restorations as rows
 from octavo.store.scripts.restorations import RestorationKey, StoredRestoration
-from octavo.store.scripts.workspaces import role_of
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.disk import ANN, Disk, found
 from tests.simulation.invariants import faults_of

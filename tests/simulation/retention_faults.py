@@ -18,15 +18,15 @@ from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.retention import DAY, HOUR, Retention
 from octavo.model.files.revision import Revision
 from octavo.store import Script, Transaction
-from octavo.store.scripts.documents import (
+from octavo.store.queries.documents import (
     DOCUMENT,
     WITH_DOCUMENT,
     document_of_row,
     updates_beside,
 )
-from octavo.store.scripts.expiry import expire_receipts
-from octavo.store.scripts.files import whole_file
-from octavo.store.scripts.revision_rows import WORKSPACE
+from octavo.store.queries.expiry import expire_receipts
+from octavo.store.queries.files import whole_file
+from octavo.store.queries.revision_rows import WORKSPACE
 from tests.fakes.inline_documents import inline_documents
 from tests.fakes.workspace_rig import serving
 from tests.fakes.yjs_device import Device

@@ -22,7 +22,8 @@ from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS
 from octavo.actors.workspace.messages import HeadOf
 from octavo.attachments.uploading import LIFETIME_SECONDS
 from octavo.model.documents.limits import DocumentLimits
-from octavo.store.scripts import index_backlog, link_view
+from octavo.store.queries import index_backlog
+from octavo.store.scripts import link_view
 from tests.simulation.asking import Asking
 from tests.simulation.blob_disk import BlobDisk, DiskWithBlobs
 from tests.simulation.coincidences import watch

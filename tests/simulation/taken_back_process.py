@@ -12,7 +12,7 @@ from octavo_rules.identity import START, AccountId, Cursor, WorkspaceId
 
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
-from octavo.store.scripts.marks import cursor_of
+from octavo.store.queries.marks import cursor_of
 from tests.fakes.inline_documents import inline_documents
 from tests.simulation.audience import Frame
 from tests.simulation.bare_process import AT_ONCE, BareProcess

@@ -36,8 +36,8 @@ from octavo.model.files.changeset import (
 )
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
-from octavo.store.scripts.feed import Since, feed
-from octavo.store.scripts.marks import CursorUnknown, checked_cursor, cursor_of
+from octavo.store.queries.feed import Since, feed
+from octavo.store.queries.marks import CursorUnknown, checked_cursor, cursor_of
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.disk import ANN, Disk, found
 from tests.simulation.forgetting import sweep_all

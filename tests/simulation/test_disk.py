@@ -8,7 +8,7 @@ import pytest
 from octavo_rules.identity import WorkspaceId
 
 from octavo.store import StoreUnavailable, Transaction
-from octavo.store.scripts.workspaces import create
+from octavo.store.queries.workspaces import create
 from tests.simulation.disk import ANN, Disk
 from tests.simulation.weather import FaultSchedule
 

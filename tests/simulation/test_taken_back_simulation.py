@@ -11,9 +11,9 @@ from octavo_rules.identity import Cursor, WorkspaceId
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace import actor
 from octavo.store import Script, Transaction
-from octavo.store.scripts import changesets
-from octavo.store.scripts import feed as feeds
-from octavo.store.scripts.feed import Heads, Since
+from octavo.store.queries import changesets
+from octavo.store.queries import feed as feeds
+from octavo.store.queries.feed import Heads, Since
 from tests.simulation.taken_back_service import ALL_TURNS, simulate_taken_back
 from tests.simulation.test_simulation import CI_SEEDS, MOST, SEEDS
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from octavo.store.blobs import BlobKey
-from octavo.store.scripts import blobs
+from octavo.store.queries import blobs
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import NotesApi, opened
 from tests.http.api.test_imports import archive, contents, start

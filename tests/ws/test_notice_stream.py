@@ -16,9 +16,9 @@ from octavo_rules.scopes import READ
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.notice_hub import NoticeHub
-from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
+from octavo.model.access.access_limits import AccessLimits, parse_scopes
 from octavo.store import Transaction
-from octavo.store.scripts.workspaces import WorkspaceAccess
+from octavo.store.queries.workspaces import WorkspaceAccess
 from octavo.ws.notice_stream import (
     MAX_MESSAGE,
     MAX_SUBSCRIPTIONS,

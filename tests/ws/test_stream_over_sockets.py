@@ -16,7 +16,7 @@ from octavo_rules.identity import START, AccountId, Cursor, WorkspaceId
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.notice_hub import NoticeHub
-from octavo.store.scripts.workspaces import WorkspaceAccess
+from octavo.store.queries.workspaces import WorkspaceAccess
 from octavo.ws.notice_stream import NoticeStream, changed_frame
 from tests.fakes.cursors import at
 

@@ -14,7 +14,7 @@ from octavo_rules.identity import Epoch, FileId
 
 from octavo.actors.workspace.messages import MissingUpdate
 from octavo.model.files.changeset import RestoreFile
-from octavo.store.scripts.files import WholeFile
+from octavo.store.queries.files import WholeFile
 from tests.actors.workspace.test_actor import text_of
 from tests.fakes.inline_documents import inline_documents
 from tests.fakes.workspace_rig import VAULT, Rig, edit, note, serving

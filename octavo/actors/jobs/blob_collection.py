@@ -5,7 +5,8 @@ from collections.abc import Callable
 from octavo.actors.jobs.step_loop import StepLoop
 from octavo.store import Store
 from octavo.store.blobs import BlobStore, BlobsUnavailable
-from octavo.store.scripts import blobs, imports, uploads
+from octavo.store.queries import blobs
+from octavo.store.scripts import imports, uploads
 
 ATTACHING_SECONDS = 3600.0
 """Seconds for which an expired upload is kept: a change that attaches it may be under way."""

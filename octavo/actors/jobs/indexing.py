@@ -16,13 +16,7 @@ from octavo_rules.identity import WorkspaceId
 from octavo.actors.jobs.debounce import Debounce
 from octavo.actors.jobs.step_loop import StepLoop
 from octavo.store import IndexDamaged, Script, Store, StoreError, StoreUnavailable
-from octavo.store.scripts.fulltext_index import (
-    remove_some_words,
-    renew_words,
-    words_are_left,
-    words_are_worn_out,
-)
-from octavo.store.scripts.index_backlog import (
+from octavo.store.queries.index_backlog import (
     LINKS,
     SLICE_BYTES,
     WORDS,
@@ -30,6 +24,12 @@ from octavo.store.scripts.index_backlog import (
     commit_step,
     next_step,
     workspaces_to_index,
+)
+from octavo.store.scripts.fulltext_index import (
+    remove_some_words,
+    renew_words,
+    words_are_left,
+    words_are_worn_out,
 )
 from octavo.store.scripts.link_view import LinksOutdated
 from octavo.store.transaction import T

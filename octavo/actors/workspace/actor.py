@@ -37,7 +37,7 @@ from octavo.model.files.receipt import receipt_of
 from octavo.model.files.tree import Tree
 from octavo.store import Store, StoreUnavailable
 from octavo.store.fair_turns import working_for
-from octavo.store.scripts.changesets import (
+from octavo.store.queries.changesets import (
     HeadReplaced,
     PositionMoved,
     Repeated,
@@ -46,8 +46,8 @@ from octavo.store.scripts.changesets import (
     receipts,
     store_documents,
 )
-from octavo.store.scripts.contents import UploadGone
-from octavo.store.scripts.feed import Heads, all_heads, heads_after
+from octavo.store.queries.contents import UploadGone
+from octavo.store.queries.feed import Heads, all_heads, heads_after
 from octavo.usage.storage import StorageRoom
 
 HEADS_PER_TURN = 100

@@ -15,8 +15,8 @@ from octavo.actors.workspace.messages import HeadOf, WorkspaceMessage
 from octavo.model.files.revision import Revision
 from octavo.store import Store
 from octavo.store.content_cache import ContentCache
-from octavo.store.scripts import files
-from octavo.store.scripts.files import StoredFile
+from octavo.store.queries import files
+from octavo.store.queries.files import StoredFile
 
 V = TypeVar("V")
 

@@ -12,7 +12,7 @@ from octavo.actors.workspace.messages import FollowTexts
 from octavo.documents import CheckText, DocumentBatch, DocumentCache, merged
 from octavo.model.documents.limits import DocumentLimits
 from octavo.store.fair_turns import FairThreads, FairTurns
-from octavo.store.scripts.files import WholeFile
+from octavo.store.queries.files import WholeFile
 
 T = TypeVar("T")
 MAX_THREADS = 2
@@ -88,7 +88,7 @@ async def read_current(
 
     Args:
         read: reads the files with their documents; the argument is that of
-            `octavo.store.scripts.files.whole_file`.
+            `octavo.store.queries.files.whole_file`.
         files_in: returns the files in the result.
         follow: asks the actor of their workspace; returns whether that has succeeded.
 

@@ -37,8 +37,8 @@ from octavo.model.files.tree import Tree
 from octavo.model.links.link_rewrite import file_moves, relinked_within
 from octavo.model.refusal import MutationReused
 from octavo.store import Store
-from octavo.store.scripts.changesets import PositionMoved, WorkspaceGone, compressed_texts
-from octavo.store.scripts.documents import FollowedDocument, documents_of
+from octavo.store.queries.changesets import PositionMoved, WorkspaceGone, compressed_texts
+from octavo.store.queries.documents import FollowedDocument, documents_of
 from octavo.store.scripts.link_rewrite import notes_to_rewrite
 
 BYTES_OF_AN_OPERATION = 16_384

@@ -2,7 +2,7 @@
 
 from octavo_rules.scopes import READ, WRITE
 
-from octavo.accounts.caller import Caller
+from octavo.access.caller import Caller
 from octavo.accounts.credentials import Credentials
 from octavo.http.api.mcp import token_missing, token_refused
 from octavo.http.contract.call import Call

@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import Field
 from pydantic_core import MISSING
 
+from octavo.access.caller import Caller
 from octavo.accounts.administration import AccountRemoval
-from octavo.accounts.caller import Caller
 from octavo.accounts.known_devices import KnownDevices
 from octavo.accounts.own_account import OwnAccount, OwnConsent
 from octavo.accounts.portal import Portal
@@ -19,9 +19,6 @@ from octavo.http.api.consent import (
     versions_of,
 )
 from octavo.http.api.device_cookie import device_cookie, device_tokens
-from octavo.http.api.fields import label
-from octavo.http.api.refusals import refused_with
-from octavo.http.api.session_cookie import SET_COOKIE, cleared_cookie
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -36,7 +33,10 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.problems import CredentialRefused, InvalidRequest, NotFound
 from octavo.http.contract.reply import Reply
-from octavo.model.accounts import account as model
+from octavo.http.fields import label
+from octavo.http.refusals import refused_with
+from octavo.http.session_cookie import SET_COOKIE, cleared_cookie
+from octavo.model.access import account as model
 from octavo.model.accounts.administration import Controls
 from octavo.model.accounts.consent import ConsentDue, LegalDocuments
 from octavo.model.accounts.portal import LONGEST_PAGE

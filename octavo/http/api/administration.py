@@ -6,8 +6,8 @@ from octavo_rules.identity import AccountId
 from pydantic import Field
 from pydantic_core import MISSING
 
+from octavo.access.caller import Caller
 from octavo.accounts.administration import AccountRemoval, Administration
-from octavo.accounts.caller import Caller
 from octavo.http.api.account import (
     ControlsSchema,
     LimitSchema,
@@ -17,7 +17,6 @@ from octavo.http.api.account import (
     controls_schema,
     usage_schema,
 )
-from octavo.http.api.refusals import refused_with
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -33,7 +32,8 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import Forbidden, InvalidRequest, NotFound
-from octavo.model.accounts.account import Role, State
+from octavo.http.refusals import refused_with
+from octavo.model.access.account import Role, State
 from octavo.model.accounts.administration import (
     LONGEST_REASON,
     ControlsChange,

@@ -10,8 +10,6 @@ from pydantic_core import MISSING
 
 from octavo.attachments.uploading import ImageUploads
 from octavo.http.api.changeset_submission import ChangesetSubmitter, expected_heads
-from octavo.http.api.fields import PathText
-from octavo.http.api.file_schemas import FileChangeSchema
 from octavo.http.api.files import (
     COMMON_PROBLEMS,
     ETAG,
@@ -23,7 +21,6 @@ from octavo.http.api.files import (
 )
 from octavo.http.api.metering import StorageBusy
 from octavo.http.api.note_texts import RevisionTexts
-from octavo.http.api.refusals import refused_with
 from octavo.http.api.uploaded_images import UploadedImages, unknown_image
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import MultipartStream, Part, json_body, multipart_body
@@ -40,6 +37,9 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.contract.reply import Reply
+from octavo.http.fields import PathText
+from octavo.http.file_schemas import FileChangeSchema
+from octavo.http.refusals import refused_with
 from octavo.images.facts import MAX_BYTES
 from octavo.model.files.changeset import AttachImage
 from octavo.model.files.image import ObjectId, UnacceptableImage, UploadMissing

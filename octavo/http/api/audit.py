@@ -2,13 +2,13 @@
 
 from octavo_rules.identity import AccountId
 
-from octavo.accounts.audit import Audit
+from octavo.access.audit import Audit
 from octavo.http.api.administration import require_administrator
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier, Timestamp, timestamp
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
-from octavo.model.accounts.audit import AuditEntry, AuditKind, AuditOutcome
+from octavo.model.access.audit import AuditEntry, AuditKind, AuditOutcome
 
 
 class AuditQuery(PageQuery):

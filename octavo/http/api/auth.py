@@ -20,9 +20,6 @@ from octavo.http.api.auth_protocol import (
 )
 from octavo.http.api.authentication import refuse_other_origin, require_origin
 from octavo.http.api.device_cookie import device_cookie, device_tokens
-from octavo.http.api.fields import NewPassword
-from octavo.http.api.refusals import refused_with
-from octavo.http.api.session_cookie import SET_COOKIE, cleared_cookie, session_cookie, session_token
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
@@ -33,7 +30,10 @@ from octavo.http.contract.problems import (
 )
 from octavo.http.contract.reply import Reply
 from octavo.http.contract.unavailable import READ_PROBLEMS, STORE_PROBLEMS
-from octavo.model.accounts.address import Address, parse_address
+from octavo.http.fields import NewPassword
+from octavo.http.refusals import refused_with
+from octavo.http.session_cookie import SET_COOKIE, cleared_cookie, session_cookie, session_token
+from octavo.model.access.address import Address, parse_address
 from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.model.accounts.password import password_fault
 from octavo.model.accounts.session import SessionLife

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from antechamber.asgi import Receive
 from pydantic import BaseModel, Field
 
-from octavo.http.api.refusals import refusals_as_problems
 from octavo.http.contract.bodies.body_kind import check_closed
 from octavo.http.contract.bodies.body_reader import Headers
 from octavo.http.contract.bodies.json_body import JsonBody
@@ -27,7 +26,8 @@ from octavo.http.contract.problems import (
     UnsupportedMediaType,
     WrongOrigin,
 )
-from octavo.model.accounts.account import Account
+from octavo.http.refusals import refusals_as_problems
+from octavo.model.access.account import Account
 from octavo.model.accounts.session import Session, SessionLife
 
 M = TypeVar("M", bound=BaseModel)

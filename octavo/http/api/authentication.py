@@ -10,13 +10,11 @@ from collections.abc import Sequence
 
 from antechamber.client_network import client_network
 
-from octavo.accounts.attempts import Attempts
-from octavo.accounts.audit import RefusedAttempts
-from octavo.accounts.caller import Caller, Operator
+from octavo.access.attempts import Attempts
+from octavo.access.audit import RefusedAttempts
+from octavo.access.caller import Caller, Operator
 from octavo.accounts.credentials import Credentials
 from octavo.http.api.auth_protocol import is_protocol, protocol_errors
-from octavo.http.api.refusals import refusals_as_problems
-from octavo.http.api.session_cookie import session_token
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Locked
 from octavo.http.contract.problems import (
@@ -27,8 +25,10 @@ from octavo.http.contract.problems import (
     OperatorOff,
     WrongOrigin,
 )
+from octavo.http.refusals import refusals_as_problems
+from octavo.http.session_cookie import session_token
+from octavo.model.access.token import digest_of, is_operator_token
 from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentDue, LegalDocuments
-from octavo.model.accounts.token import digest_of, is_operator_token
 
 _BEARER = b"bearer "
 _CREDENTIALS = frozenset({b"authorization", b"cookie", b"origin"})

@@ -8,7 +8,8 @@ from octavo_rules.documents.document import NOTHING, DocumentUpdate
 from octavo_rules.identity import Digest, Epoch, FileId, MutationId, WorkspaceId
 from pydantic_core import MISSING
 
-from octavo.accounts.caller import Caller
+from octavo.access.caller import Caller
+from octavo.access.workspaces import Access
 from octavo.actors.workspace.messages import (
     ChangesetRefused,
     HeadOf,
@@ -16,11 +17,10 @@ from octavo.actors.workspace.messages import (
     Push,
     WorkspaceMessage,
 )
-from octavo.http.api.access import Access
-from octavo.http.api.refusals import IfMatchRequired
 from octavo.http.contract.call import Call
 from octavo.http.contract.in_process import OF_PAGE
 from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.http.refusals import IfMatchRequired
 from octavo.model.etag import one_strong_tag, parse_entity_tags
 from octavo.model.files.changeset import ChangeOperation, Changeset, fingerprint
 from octavo.model.files.receipt import Receipt
@@ -57,7 +57,7 @@ class ChangesetSubmitter(NamedTuple):
         ``requested`` are the operations as the client sent them, if the server added to them, or
         the fingerprint of a request without operations; a repetition is recognised by it. All
         revisions have the origin ``restore`` if the changeset ``restores`` earlier states. Raises
-        the problems of `octavo.http.api.refusals`. If
+        the problems of `octavo.http.refusals`. If
         cancelled before the actor received it, the change is not made; later it may be made, and
         then has a receipt. The receipt has what is visible to the caller.
         """

@@ -10,13 +10,10 @@ from octavo_rules.scopes import READ, WRITE
 from pydantic import FailFast, Field, field_validator
 from pydantic_core import MISSING
 
-from octavo.accounts.caller import Caller
+from octavo.access.caller import Caller
 from octavo.http.api.changeset_submission import ChangesetSubmitter, visible_receipt
-from octavo.http.api.fields import MarkdownText, PathText
-from octavo.http.api.file_schemas import ChangesetResultSchema, changeset_result
 from octavo.http.api.files import LINKS_WITHOUT_PATH, LONGEST_CHANGE
 from octavo.http.api.note_texts import LONG, EarlierText, NoteTexts, RevisionTexts, text_of
-from octavo.http.api.refusals import CHANGE_PROBLEMS, refused_with
 from octavo.http.api.sync import SyncProtocol, UnsupportedProtocol, check_protocol
 from octavo.http.api.uploaded_images import UploadedImages, unknown_image
 from octavo.http.api.workspaces import WorkspacePath
@@ -32,6 +29,9 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InsufficientScope, InvalidRequest, NotFound
 from octavo.http.contract.slices import converted
+from octavo.http.fields import MarkdownText, PathText
+from octavo.http.file_schemas import ChangesetResultSchema, changeset_result
+from octavo.http.refusals import CHANGE_PROBLEMS, refused_with
 from octavo.model.files.changeset import (
     MAX_OPERATIONS,
     AttachImage,
@@ -45,8 +45,8 @@ from octavo.model.files.changeset import (
 from octavo.model.files.image import ObjectId, UploadedImage, UploadMissing
 from octavo.model.refusal import FilePurged, HeadNotNamed, TooManyFiles
 from octavo.store import Store
-from octavo.store.scripts.changesets import receipts
-from octavo.store.scripts.files import head_paths
+from octavo.store.queries.changesets import receipts
+from octavo.store.queries.files import head_paths
 
 
 class _Single(ContractModel):

@@ -9,13 +9,10 @@ from octavo_rules.scopes import READ, WRITE
 from pydantic import Field
 from pydantic_core import MISSING
 
-from octavo.accounts.caller import Caller
+from octavo.access.caller import Caller
 from octavo.actors.workspace.messages import ChangesetRefused
 from octavo.http.api.changeset_submission import ChangesetSubmitter
-from octavo.http.api.file_schemas import ChangesetResultSchema, FileChangeSchema, changeset_result
 from octavo.http.api.metering import memory_of
-from octavo.http.api.refusals import refused_with
-from octavo.http.api.store_problems import WorkspaceBusy
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -29,6 +26,9 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.http.file_schemas import ChangesetResultSchema, FileChangeSchema, changeset_result
+from octavo.http.refusals import refused_with
+from octavo.http.store_problems import WorkspaceBusy
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.reversion import OUTDATED_BY, Action, KeptFile, KeptReason, Reversion
 from octavo.model.refusal import MutationReused, TooManyFiles, UnrenderableNote
@@ -41,8 +41,8 @@ from octavo.restoration.undo import (
     UndoOutlook,
 )
 from octavo.store import Store
+from octavo.store.queries.changesets import receipts
 from octavo.store.scripts import accounts
-from octavo.store.scripts.changesets import receipts
 from octavo.store.scripts.oauth_programs import ProgramChanges, changes_of
 from octavo.store.scripts.program_changes import ChangesOfProgram, ProgramOfAccount, programs_undone
 

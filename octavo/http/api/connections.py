@@ -10,8 +10,8 @@ from octavo_rules.identity import WorkspaceId
 from octavo_rules.scopes import SCOPES, Scope
 from pydantic import ConfigDict, Field
 
-from octavo.accounts.attempts import GRANTS
-from octavo.accounts.caller import Caller
+from octavo.access.attempts import GRANTS
+from octavo.access.caller import Caller
 from octavo.http.api.oauth_problems import REQUEST_PROBLEMS, request_refusals
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -27,11 +27,11 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
-from octavo.model.accounts.access_limits import AccessLimits
+from octavo.model.access.access_limits import AccessLimits
 from octavo.model.oauth.grant import Grant, GrantId
 from octavo.model.oauth.redirect_uri import host_of, leads_to_this_device
 from octavo.store import Store
-from octavo.store.scripts.workspaces import chosen_of
+from octavo.store.queries.workspaces import chosen_of
 
 if TYPE_CHECKING:
     from octavo.oauth.tokens import AuthorizationServer

@@ -9,14 +9,13 @@ from octavo_rules.identity import RevisionId, WorkspaceId
 from octavo_rules.scopes import READ
 from pydantic_core import MISSING
 
+from octavo.access.workspaces import Access
 from octavo.attachments.thumbnails import MEDIA_TYPE as THUMBNAIL_TYPE
 from octavo.attachments.thumbnails import Thumbnails
-from octavo.http.api.access import Access
-from octavo.http.api.blob_stream import open_blob, require_blob, vanished
-from octavo.http.api.conditional import IfNoneMatch
 from octavo.http.api.files import FilePath
 from octavo.http.api.metering import METERED, MeteredChunks, Metering, StorageBusy, memory_of
-from octavo.http.api.refusals import refused_with
+from octavo.http.blob_stream import open_blob, require_blob, vanished
+from octavo.http.conditional import IfNoneMatch
 from octavo.http.contract.byte_range import ByteRange, RangeNotSatisfiable, requested_range
 from octavo.http.contract.call import Call
 from octavo.http.contract.content_disposition import content_disposition
@@ -25,6 +24,7 @@ from octavo.http.contract.memory_budget import COUNTED
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import Header, InvalidRequest, NotFound
 from octavo.http.contract.reply import NoBytes, NotModified, Stream
+from octavo.http.refusals import refused_with
 from octavo.model.etag import entity_tag
 from octavo.model.files.image import MEDIA_TYPES
 from octavo.model.files.revision import Revision
@@ -32,7 +32,7 @@ from octavo.model.refusal import FilePurged
 from octavo.model.usage import Amount
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, BlobMissing, BlobStore
-from octavo.store.scripts import files
+from octavo.store.queries import files
 from octavo.store.scripts.images import StoredContent, content_of
 
 MARKDOWN_TYPE = "text/markdown; charset=utf-8"

@@ -5,8 +5,8 @@ It stays when its person signs out, and allows nothing but attempts of its own.
 
 from collections.abc import Sequence
 
-from octavo.http.api.session_cookie import cookie_values
 from octavo.http.contract.problems import Header
+from octavo.http.session_cookie import cookie_values
 from octavo.model.accounts.device_token import DEVICE_TOKEN_SECONDS
 
 _NAME = b"__Host-octavo-device"

@@ -7,9 +7,9 @@ from functools import partial
 from octavo_rules.identity import WorkspaceId
 from octavo_rules.scopes import READ
 
-from octavo.accounts.caller import Caller
-from octavo.accounts.ports import Clock
-from octavo.http.api.access import Access
+from octavo.access.caller import Caller
+from octavo.access.ports import Clock
+from octavo.access.workspaces import Access
 from octavo.http.api.archive_problems import ARCHIVE_JOB_PROBLEMS
 from octavo.http.api.metering import METERED, Metering
 from octavo.http.api.workspaces import WorkspacePath
@@ -20,7 +20,7 @@ from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.problems import AccountLocked, NotFound
 from octavo.http.contract.reply import NoBytes, Stream
 from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentDue, LegalDocuments
-from octavo.store.scripts.changesets import WorkspaceGone
+from octavo.store.queries.changesets import WorkspaceGone
 from octavo.transfers.exports import ExportFormat, Exports
 
 ZIP = "application/zip"

@@ -10,11 +10,7 @@ from octavo_rules.scopes import WRITE
 from pydantic_core import MISSING
 
 from octavo.http.api.changeset_submission import ChangesetSubmitter, expected_heads
-from octavo.http.api.fields import ExpectedHead, MarkdownText, PathText
-from octavo.http.api.file_schemas import FileChangeSchema, file_change
 from octavo.http.api.note_texts import NoteTexts, RevisionTexts
-from octavo.http.api.refusals import NOTE_TOO_LARGE, IfMatchRequired, refused_with
-from octavo.http.api.store_problems import WorkspaceBusy
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -28,6 +24,10 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound, Problem
 from octavo.http.contract.reply import Reply
+from octavo.http.fields import ExpectedHead, MarkdownText, PathText
+from octavo.http.file_schemas import FileChangeSchema, file_change
+from octavo.http.refusals import NOTE_TOO_LARGE, IfMatchRequired, refused_with
+from octavo.http.store_problems import WorkspaceBusy
 from octavo.model.etag import entity_tag
 from octavo.model.files.changeset import (
     ChangeOperation,

@@ -11,17 +11,17 @@ from octavo_rules.scopes import READ
 from pydantic import Field
 from pydantic_core import to_json
 
-from octavo.http.api.access import Access
-from octavo.http.api.file_schemas import RevisionDocument, revision_document
+from octavo.access.workspaces import Access
 from octavo.http.api.files import FilePath
 from octavo.http.api.metering import METERED, Metering, amount_of_texts
-from octavo.http.api.refusals import refused_with
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS
 from octavo.http.contract.problems import NotFound
 from octavo.http.contract.reply import EncodedJson, encoded_json
+from octavo.http.file_schemas import RevisionDocument, revision_document
+from octavo.http.refusals import refused_with
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision_diff import (
     ChangedHunk,
@@ -35,7 +35,7 @@ from octavo.model.files.revision_diff import (
 from octavo.model.refusal import FilePurged
 from octavo.store import Store
 from octavo.store.fair_turns import FairThreads
-from octavo.store.scripts.files import StoredFile, file, revision, revisions_of, text_size
+from octavo.store.queries.files import StoredFile, file, revision, revisions_of, text_size
 
 MAX_THREADS = 2
 MOST_LISTED = 10_000

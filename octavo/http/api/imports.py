@@ -7,10 +7,9 @@ from typing import Annotated, Literal
 from octavo_rules.scopes import WRITE
 from pydantic import Field
 
-from octavo.http.api.access import Access
+from octavo.access.workspaces import Access
 from octavo.http.api.archive_problems import ARCHIVE_JOB_PROBLEMS, ImportStopped
 from octavo.http.api.metering import StorageBusy
-from octavo.http.api.refusals import refused_with
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import BodyStream, json_body, raw_body
 from octavo.http.contract.call import Call
@@ -25,6 +24,7 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import NotFound
 from octavo.http.contract.unavailable import StorageFull
+from octavo.http.refusals import refused_with
 from octavo.model.files.archive import (
     ArchiveHasTooManyBytes,
     ArchiveHasTooManyFiles,

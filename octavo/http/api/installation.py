@@ -4,11 +4,11 @@ from typing import Literal
 
 from octavo.accounts.installation import Installation, InstallationState
 from octavo.http.api.administration import require_administrator
-from octavo.http.api.refusals import refused_with
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
+from octavo.http.refusals import refused_with
 from octavo.model.accounts.installation import RegistrationPolicy, SettingLocked, SettingRequired
 
 _LONGEST_BODY = 4_096

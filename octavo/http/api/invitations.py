@@ -6,14 +6,12 @@ from urllib.parse import quote
 from octavo_rules.identity import WorkspaceId
 from pydantic import Field
 
-from octavo.accounts.attempts import GRANTS
-from octavo.accounts.caller import Caller
+from octavo.access.attempts import GRANTS
+from octavo.access.caller import Caller
+from octavo.access.ports import Clock
+from octavo.access.workspaces import Access
 from octavo.accounts.invitations import Invitations
-from octavo.accounts.ports import Clock
-from octavo.http.api.access import Access
 from octavo.http.api.administration import require_administrator
-from octavo.http.api.fields import EmailAddress
-from octavo.http.api.refusals import refused_with
 from octavo.http.api.workspaces import WorkspacePath, WorkspaceSchema, workspace_document
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -31,9 +29,11 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.http.fields import EmailAddress
+from octavo.http.refusals import refused_with
 from octavo.model import workspace
-from octavo.model.accounts.account import Role
-from octavo.model.accounts.address import Address, parse_address
+from octavo.model.access.account import Role
+from octavo.model.access.address import Address, parse_address
 from octavo.model.accounts.invitation import (
     LONGEST_SECONDS,
     Invitation,

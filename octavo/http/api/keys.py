@@ -6,12 +6,10 @@ from octavo_rules.identity import WorkspaceId
 from octavo_rules.scopes import SCOPES, Scope
 from pydantic import Field
 
-from octavo.accounts.attempts import GRANTS
-from octavo.accounts.caller import Caller
+from octavo.access.attempts import GRANTS
+from octavo.access.caller import Caller
+from octavo.access.ports import Clock
 from octavo.accounts.own_credentials import NotAMember, OwnKeys
-from octavo.accounts.ports import Clock
-from octavo.http.api.fields import label
-from octavo.http.api.refusals import refused_with
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -28,7 +26,9 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
-from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
+from octavo.http.fields import label
+from octavo.http.refusals import refused_with
+from octavo.model.access.access_limits import AccessLimits, parse_scopes
 from octavo.model.accounts.api_key import LONGEST_NAME, MAX_CHOSEN, KeyId
 from octavo.model.accounts.api_key import ApiKey as StoredKey
 from octavo.model.accounts.refusal import TooManyKeys

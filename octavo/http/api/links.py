@@ -5,8 +5,8 @@ from typing import Literal
 from octavo_rules.identity import WorkspaceId
 from octavo_rules.scopes import READ
 
+from octavo.access.workspaces import Access
 from octavo.actors.jobs.indexing import read_links
-from octavo.http.api.access import Access
 from octavo.http.api.files import FilePath
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.call import Call

@@ -13,10 +13,9 @@ from antechamber.asgi import Receive
 from octavo_rules.scopes import READ, WRITE
 from pydantic import ConfigDict, RootModel
 
-from octavo.accounts.caller import Caller
+from octavo.access.caller import Caller
 from octavo.http.api.authentication import refuse_other_origin
 from octavo.http.api.metering import METERED
-from octavo.http.api.store_problems import WorkspaceBusy
 from octavo.http.contract.bodies import JsonBody
 from octavo.http.contract.bodies.body_reader import Headers
 from octavo.http.contract.call import Authenticator, Call, Principal
@@ -38,6 +37,7 @@ from octavo.http.contract.problems import (
     WrongOrigin,
 )
 from octavo.http.contract.reply import Reply
+from octavo.http.store_problems import WorkspaceBusy
 
 PATH = "/mcp"
 OFF = "The MCP endpoint is off: the setting mcp enables it."

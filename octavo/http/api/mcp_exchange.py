@@ -3,7 +3,7 @@
 from antechamber.asgi import Receive, Scope
 from octavo_rules.scopes import WRITE
 
-from octavo.accounts.caller import Caller
+from octavo.access.caller import Caller
 from octavo.http.api.mcp import (
     Exchange,
     McpHeaders,

@@ -5,7 +5,6 @@ from typing import TypeVar
 
 from octavo_rules.identity import RevisionId
 
-from octavo.http.api.file_schemas import FileChangeSchema, WorkspaceFile
 from octavo.http.api.links import FileLinksSchema
 from octavo.http.api.reading import FileList, RevisionList
 from octavo.http.api.search import SearchResults
@@ -13,6 +12,7 @@ from octavo.http.api.sync import FeedPageSchema
 from octavo.http.api.workspaces import WorkspaceList
 from octavo.http.contract.in_process import Api, Performed, typed
 from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.file_schemas import FileChangeSchema, WorkspaceFile
 from octavo.mcp.notes import (
     Changes,
     EntryPage,

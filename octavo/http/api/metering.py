@@ -20,7 +20,7 @@ note: what it returns is counted and never refused, since the change is committe
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import ClassVar
 
-from octavo.accounts.caller import Caller
+from octavo.access.caller import Caller
 from octavo.http.contract.call import Call
 from octavo.http.contract.problems import DescribedHeader, Problem
 from octavo.model.usage import (
@@ -31,7 +31,7 @@ from octavo.model.usage import (
     UsageLimit,
     WriteLimitReached,
 )
-from octavo.store.scripts.files import StoredFile, WholeFile
+from octavo.store.queries.files import StoredFile, WholeFile
 from octavo.usage.meter import Transfer, UsageMeter
 
 SERVICE_LIMIT = b"service-limit"

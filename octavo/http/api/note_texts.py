@@ -9,7 +9,7 @@ from octavo_rules.identity import FileId, MutationId, RevisionId, WorkspaceId
 from octavo_rules.refusal import DomainError
 from pydantic_core import MISSING
 
-from octavo.http.api.access import Access
+from octavo.access.workspaces import Access
 from octavo.http.api.changeset_submission import visible_receipt
 from octavo.http.api.metering import memory_of
 from octavo.http.contract.call import Call
@@ -20,8 +20,8 @@ from octavo.model.refusal import FilePurged, MutationReused
 from octavo.render.limits import check_renderable
 from octavo.store import Store
 from octavo.store.fair_turns import FairThreads
-from octavo.store.scripts import files
-from octavo.store.scripts.changesets import receipts
+from octavo.store.queries import files
+from octavo.store.queries.changesets import receipts
 
 LONG = 128 * 1024
 """Characters whose check takes some milliseconds."""

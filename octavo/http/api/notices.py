@@ -11,9 +11,8 @@ from antechamber.request_id import RULE
 from octavo_rules.identity import WorkspaceId
 from octavo_rules.scopes import READ
 
-from octavo.accounts.caller import Caller
+from octavo.access.caller import Caller
 from octavo.http.api.authentication import SessionOrKey, credential_headers
-from octavo.http.api.store_problems import store_problem
 from octavo.http.contract.call import Call, client_of
 from octavo.http.contract.contract_model import HeaderModel
 from octavo.http.contract.memory_budget import MemoryBudget
@@ -29,9 +28,10 @@ from octavo.http.contract.problems import (
 )
 from octavo.http.contract.request_context import RequestContext
 from octavo.http.contract.request_log import RequestLog, RequestRecord
+from octavo.http.store_problems import store_problem
 from octavo.store import Store, StoreUnavailable
 from octavo.store.fair_turns import working_for
-from octavo.store.scripts.workspaces import WorkspaceAccess, access_to
+from octavo.store.queries.workspaces import WorkspaceAccess, access_to
 
 PATH = "/api/sync/notices"
 # Up to this number of workspaces is looked up without a worker thread.

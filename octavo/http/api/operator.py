@@ -12,15 +12,15 @@ from octavo.http.api.account import (
     usage_schema,
 )
 from octavo.http.api.administration import AccountControlsInput, AccountPath, controls_change
-from octavo.http.api.fields import EmailAddress
-from octavo.http.api.refusals import refused_with
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import REMOVED, ContractModel, Identifier, Removed
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
-from octavo.model.accounts.account import State
-from octavo.model.accounts.address import parse_address
+from octavo.http.fields import EmailAddress
+from octavo.http.refusals import refused_with
+from octavo.model.access.account import State
+from octavo.model.access.address import parse_address
 from octavo.model.accounts.administration import DecisionsChange
 from octavo.model.accounts.refusal import ControlsChanged, LastAdministrator
 from octavo.store.scripts.accounts import AccountSummary

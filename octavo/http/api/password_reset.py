@@ -13,14 +13,14 @@ from octavo.http.api.auth_protocol import (
     protocol_errors,
 )
 from octavo.http.api.authentication import require_origin
-from octavo.http.api.fields import NewPassword
-from octavo.http.api.refusals import refused_with
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest
 from octavo.http.contract.unavailable import STORE_PROBLEMS
-from octavo.model.accounts.address import parse_address
+from octavo.http.fields import NewPassword
+from octavo.http.refusals import refused_with
+from octavo.model.access.address import parse_address
 from octavo.model.accounts.refusal import InvalidResetToken
 
 _LONGEST_BODY = 16_384

@@ -6,12 +6,10 @@ from urllib.parse import quote
 from octavo_rules.identity import FileId
 from pydantic import Discriminator, Field
 
-from octavo.accounts.attempts import GRANTS
-from octavo.accounts.caller import Caller
-from octavo.accounts.ports import Clock, milliseconds
-from octavo.http.api.access import Access
-from octavo.http.api.fields import FolderPath
-from octavo.http.api.refusals import refused_with
+from octavo.access.attempts import GRANTS
+from octavo.access.caller import Caller
+from octavo.access.ports import Clock, milliseconds
+from octavo.access.workspaces import Access
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -30,6 +28,8 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.http.fields import FolderPath
+from octavo.http.refusals import refused_with
 from octavo.model.accounts.password import LONGEST as LONGEST_PASSWORD
 from octavo.model.files.path import check_path
 from octavo.model.label import parse_label

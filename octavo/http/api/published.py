@@ -10,9 +10,9 @@ from typing import Annotated
 from octavo_rules.identity import FileId, RevisionId
 from pydantic import ConfigDict, Field
 
-from octavo.http.api.blob_stream import open_blob, require_blob
-from octavo.http.api.conditional import IfNoneMatch
 from octavo.http.api.metering import MeteredChunks, StorageBusy
+from octavo.http.blob_stream import open_blob, require_blob
+from octavo.http.conditional import IfNoneMatch
 from octavo.http.contract.bodies import form_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.content_disposition import content_disposition

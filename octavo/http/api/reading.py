@@ -14,17 +14,6 @@ from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import CommitFailed, FollowTexts, HeadOf
 from octavo.http.api.changeset_submission import ChangesetSubmitter, Workspaces
-from octavo.http.api.conditional import IfNoneMatch
-from octavo.http.api.fields import FolderPath
-from octavo.http.api.file_schemas import (
-    ListedFileSchema,
-    RevisionDocument,
-    WorkspaceFile,
-    listed_file,
-    note_document,
-    revision_document,
-    workspace_file,
-)
 from octavo.http.api.files import ETAG, FilePath
 from octavo.http.api.metering import (
     METERED,
@@ -34,9 +23,8 @@ from octavo.http.api.metering import (
     amount_of_texts,
     memory_of,
 )
-from octavo.http.api.refusals import refused_with
-from octavo.http.api.store_problems import WorkspaceBusy
 from octavo.http.api.workspaces import WorkspacePath
+from octavo.http.conditional import IfNoneMatch
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import IN_PATH, ContractModel, Identifier
@@ -45,14 +33,27 @@ from octavo.http.contract.paging import ListPage, PageQuery, cursor, read_cursor
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.contract.reply import NotModified, Reply, encoded_json
 from octavo.http.contract.slices import converted
+from octavo.http.fields import FolderPath
+from octavo.http.file_schemas import (
+    ListedFileSchema,
+    RevisionDocument,
+    WorkspaceFile,
+    listed_file,
+    note_document,
+    revision_document,
+    workspace_file,
+)
+from octavo.http.refusals import refused_with
+from octavo.http.store_problems import WorkspaceBusy
 from octavo.model.etag import entity_tag
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision
 from octavo.model.refusal import FilePurged, TooManyFiles
 from octavo.model.usage import Amount
 from octavo.store import Store
-from octavo.store.scripts import accounts, files
-from octavo.store.scripts.files import RecentPlace, StoredFile
+from octavo.store.queries import files
+from octavo.store.queries.files import RecentPlace, StoredFile
+from octavo.store.scripts import accounts
 from octavo.store.scripts.oauth_programs import RecordedProgram, programs_of
 
 MAX_READ = 500

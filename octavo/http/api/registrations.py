@@ -13,9 +13,6 @@ from octavo.http.api.auth_protocol import AUTH_PROBLEMS
 from octavo.http.api.authentication import require_origin
 from octavo.http.api.consent import ConsentInput, versions_of
 from octavo.http.api.device_cookie import device_cookie, device_tokens
-from octavo.http.api.fields import EmailAddress, NewPassword, label
-from octavo.http.api.refusals import refusals_as_problems, refused_with
-from octavo.http.api.session_cookie import SET_COOKIE, session_cookie
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
@@ -23,8 +20,11 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import Header, InvalidRequest
 from octavo.http.contract.reply import Reply
 from octavo.http.contract.unavailable import STORE_PROBLEMS
-from octavo.model.accounts.account import LONGEST_NAME, Preferences
-from octavo.model.accounts.address import Address, parse_address
+from octavo.http.fields import EmailAddress, NewPassword, label
+from octavo.http.refusals import refusals_as_problems, refused_with
+from octavo.http.session_cookie import SET_COOKIE, session_cookie
+from octavo.model.access.account import LONGEST_NAME, Preferences
+from octavo.model.access.address import Address, parse_address
 from octavo.model.accounts.administration import Controls, Decisions, StorageLimit
 from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.model.accounts.password import password_fault

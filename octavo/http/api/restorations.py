@@ -9,9 +9,7 @@ from octavo_rules.scopes import WRITE
 from pydantic import Field
 from pydantic_core import MISSING
 
-from octavo.http.api.access import Access
-from octavo.http.api.fields import FolderPath
-from octavo.http.api.refusals import refused_with
+from octavo.access.workspaces import Access
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -28,12 +26,14 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS, ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.http.fields import FolderPath
+from octavo.http.refusals import refused_with
 from octavo.model.files.restoration import LeftFile, LeftReason
 from octavo.model.files.reversion import Action, Reversion
 from octavo.model.refusal import MutationReused
 from octavo.restoration.restorations import PositionUnknown, RestorationRequest, Restorations
 from octavo.restoration.undo import HistoryPruned
-from octavo.store.scripts.changesets import WorkspaceGone
+from octavo.store.queries.changesets import WorkspaceGone
 from octavo.store.scripts.restorations import MAX_LEFT, StoredRestoration
 
 _LONGEST_BODY = 16_384

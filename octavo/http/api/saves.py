@@ -11,20 +11,20 @@ from pydantic_core import MISSING
 
 from octavo.actors.workspace.messages import HeadOf
 from octavo.http.api.changeset_submission import ChangesetSubmitter
-from octavo.http.api.file_schemas import NoteSaveSchema, note_save
 from octavo.http.api.files import COMMON_PROBLEMS, ETAG, LONGEST_CHANGE, FilePath
 from octavo.http.api.metering import METERED, Metering, memory_of
-from octavo.http.api.refusals import DOCUMENT_PROBLEMS, NOTE_TOO_LARGE, refused_with
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, GivenBytes, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.reply import Reply
+from octavo.http.file_schemas import NoteSaveSchema, note_save
+from octavo.http.refusals import DOCUMENT_PROBLEMS, NOTE_TOO_LARGE, refused_with
 from octavo.model.etag import entity_tag
 from octavo.model.refusal import MutationReused
 from octavo.model.usage import Amount, StorageLimitReached
 from octavo.store import Store
-from octavo.store.scripts.files import text_size
+from octavo.store.queries.files import text_size
 
 
 class SaveNoteInput(ContractModel):

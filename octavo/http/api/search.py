@@ -8,9 +8,8 @@ from octavo_rules.identity import AccountId, WorkspaceId
 from octavo_rules.scopes import READ
 from pydantic import Field
 
-from octavo.accounts.caller import Caller
-from octavo.http.api.access import Access
-from octavo.http.api.fields import FolderPath, QueryText
+from octavo.access.caller import Caller
+from octavo.access.workspaces import Access
 from octavo.http.api.metering import METERED, Metering
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.call import Call
@@ -23,6 +22,7 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS
 from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.http.fields import FolderPath, QueryText
 from octavo.model.search import (
     Finder,
     HeadFilter,
@@ -38,8 +38,8 @@ from octavo.search.note_search import FoundNotes, NoteSearch, Where
 from octavo.search.searched_texts import SearchedTexts
 from octavo.store import Store
 from octavo.store.fair_turns import FairThreads
+from octavo.store.queries.workspaces import chosen_of
 from octavo.store.scripts.searching import workspaces_of
-from octavo.store.scripts.workspaces import chosen_of
 
 MAX_THREADS = 2
 """Maximum number of searches ranked in parallel; ranking takes tens of milliseconds of CPU."""

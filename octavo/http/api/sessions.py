@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from octavo.accounts.caller import Caller
+from octavo.access.caller import Caller
 from octavo.accounts.own_credentials import OwnSessions
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (

@@ -8,8 +8,7 @@ from octavo_rules.identity import Cursor, FileId, Position, RevisionId, Workspac
 from octavo_rules.scopes import READ
 from pydantic import Field
 
-from octavo.http.api.access import Access
-from octavo.http.api.file_schemas import FeedEntrySchema, feed_entry
+from octavo.access.workspaces import Access
 from octavo.http.api.metering import METERED, Metering, amount_of_texts
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.call import Authenticator, Call
@@ -19,14 +18,15 @@ from octavo.http.contract.paging import IN_DIGITS, Limit
 from octavo.http.contract.problems import InvalidRequest, NotFound, Problem
 from octavo.http.contract.reply import Stream
 from octavo.http.contract.slices import converted
+from octavo.http.file_schemas import FeedEntrySchema, feed_entry
 from octavo.model.files.confinement import Confinement
 from octavo.model.usage import DownloadLimitReached
 from octavo.store import Store
-from octavo.store.scripts.changesets import WorkspaceGone
-from octavo.store.scripts.feed import Since, feed, live_at, live_contents
-from octavo.store.scripts.files import StoredFile
+from octavo.store.queries.changesets import WorkspaceGone
+from octavo.store.queries.feed import Since, feed, live_at, live_contents
+from octavo.store.queries.files import StoredFile
+from octavo.store.queries.marks import CursorUnknown, cursor_of
 from octavo.store.scripts.folder_feed import folder_feed
-from octavo.store.scripts.marks import CursorUnknown, cursor_of
 
 VERSIONS = (1,)
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from octavo_rules.identity import Digest, FileId, WorkspaceId
 
-from octavo.http.api.access import Access
+from octavo.access.workspaces import Access
 from octavo.http.contract.call import Call
 from octavo.model.files.image import ObjectId, UploadedImage, UploadMissing
 from octavo.store import Store

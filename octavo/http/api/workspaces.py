@@ -8,9 +8,8 @@ from octavo_rules.identity import WorkspaceId
 from octavo_rules.scopes import READ
 from pydantic import Field
 
-from octavo.accounts.caller import Caller
-from octavo.http.api.access import Access
-from octavo.http.api.fields import label
+from octavo.access.caller import Caller
+from octavo.access.workspaces import Access
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -25,10 +24,11 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.http.fields import label
 from octavo.model.label import parse_label
 from octavo.model.workspace import LONGEST_NAME, Role, Workspace
 from octavo.store import Store
-from octavo.store.scripts import workspaces
+from octavo.store.queries import workspaces
 
 _LONGEST_BODY = 4_096
 

@@ -10,7 +10,7 @@ from octavo.http.contract.problems import NotFound
 from octavo.http.pages.administration import PLACE
 from octavo.http.pages.responses import show
 from octavo.http.pages.site import Audience, Site, Visitor
-from octavo.model.accounts.audit import KINDS, SERVICES
+from octavo.model.access.audit import KINDS, SERVICES
 
 _FILTERS = ("kind", "account")
 

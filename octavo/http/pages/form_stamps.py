@@ -1,12 +1,12 @@
-"""The stamps in the addresses of forms with a long text: see `octavo.model.accounts.form_stamp`."""
+"""The stamps in the addresses of forms with a long text: see `octavo.model.access.form_stamp`."""
 
 from collections.abc import Awaitable, Callable
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.accounts.ports import Clock, milliseconds
-from octavo.http.api.refusals import refusals_as_problems
-from octavo.model.accounts.form_stamp import FormStamp, signed_stamp, valid_stamp
+from octavo.access.ports import Clock, milliseconds
+from octavo.http.refusals import refusals_as_problems
+from octavo.model.access.form_stamp import FormStamp, signed_stamp, valid_stamp
 
 FormSecret = Callable[[], Awaitable[bytes]]
 """Returns the secret of the installation by which stamps are signed. Raises `StoreUnavailable`."""

@@ -9,7 +9,7 @@ from babel import Locale
 from quart import Response, g, request
 from quart_trio import QuartTrio
 
-from octavo.accounts.ports import Clock
+from octavo.access.ports import Clock
 from octavo.http.api.account import AccountSchema
 from octavo.http.contract.problems import Header
 from octavo.http.pages.localized import When, device_name, number, size, when

@@ -8,7 +8,7 @@ from unicodedata import normalize
 from octavo_rules.scopes import READ, WRITE
 from quart import Response
 
-from octavo.accounts.ports import Clock
+from octavo.access.ports import Clock
 from octavo.http.api.keys import ApiKeyCreated, ApiKeyList, ApiKeySchema
 from octavo.http.api.sessions import SessionList, SessionsEnded
 from octavo.http.api.workspaces import WorkspaceList

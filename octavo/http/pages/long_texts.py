@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from quart import g, request
 from quart_trio import QuartTrio
 
-from octavo.accounts.ports import NewEntropy
+from octavo.access.ports import NewEntropy
 from octavo.http.contract.memory_budget import COUNTED, MemoryBudget
 from octavo.http.contract.reservation import Reservation, reservation_of
 

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable
 
 from quart import Response
 
-from octavo.http.api.refusals import REFUSALS, refusals_as_problems
 from octavo.http.contract.problems import Problem
 from octavo.http.pages.responses import SIGN_IN, redirect, show
 from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.http.pages.trouble import trouble_of
+from octavo.http.refusals import REFUSALS, refusals_as_problems
 from octavo.model.accounts.refusal import InvalidResetToken
 
 FORGOTTEN = "/forgot-password"

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from quart import Response
 
-from octavo.accounts.ports import Clock
+from octavo.access.ports import Clock
 from octavo.http.api.client_changes import (
     ChangedByClient,
     ClientChangesList,

@@ -8,7 +8,7 @@ from unicodedata import normalize
 
 from quart import Response
 
-from octavo.accounts.ports import Clock
+from octavo.access.ports import Clock
 from octavo.http.api.members import MemberList
 from octavo.http.api.publications import (
     PublishedLinkCreated,

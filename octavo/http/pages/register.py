@@ -7,13 +7,13 @@ from urllib.parse import quote, urlsplit
 from quart import Response, request
 
 from octavo.http.api.consent import required_documents
-from octavo.http.api.refusals import refusals_as_problems
 from octavo.http.api.workspaces import WorkspaceSchema
 from octavo.http.contract.problems import ConsentRequired, NotFound, Problem
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import path_of, workspace_of
+from octavo.http.refusals import refusals_as_problems
 from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.model.accounts.invitation import InvitedInto
 from octavo.store import StoreUnavailable

@@ -23,9 +23,8 @@ from quart import Response, g, request
 from quart.wrappers.response import DataBody
 from quart_trio import QuartTrio
 
-from octavo.accounts.ports import NewEntropy
+from octavo.access.ports import NewEntropy
 from octavo.http.api.account import AccountSchema
-from octavo.http.api.session_cookie import session_token
 from octavo.http.contract.bodies import ClientLeft
 from octavo.http.contract.in_process import Api, Perform
 from octavo.http.contract.problems import (
@@ -42,6 +41,7 @@ from octavo.http.pages.kept_forms import STAMP, fields_to_keep, go_on, not_saved
 from octavo.http.pages.long_texts import is_long, reservation
 from octavo.http.pages.resubmission import Resubmissions
 from octavo.http.pages.uploads import open_upload
+from octavo.http.session_cookie import session_token
 
 TOKEN = "token-of-form"
 """The hidden field with the value that only pages of the session contain."""

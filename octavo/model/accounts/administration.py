@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from octavo.model.accounts.account import Role, State
+from octavo.model.access.account import Role, State
 from octavo.model.accounts.refusal import ControlsChanged
 from octavo.model.usage import UNLIMITED, DownloadLimits
 

@@ -5,7 +5,7 @@ from typing import NewType
 
 from octavo_rules.identity import AccountId
 
-from octavo.model.accounts.access_limits import AccessLimits
+from octavo.model.access.access_limits import AccessLimits
 
 KeyId = NewType("KeyId", str)
 

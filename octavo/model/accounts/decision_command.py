@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from octavo.model.accounts.account import State
+from octavo.model.access.account import State
 from octavo.model.accounts.administration import LONGEST_REASON, DecisionsChange
 from octavo.model.label import parse_label
 

@@ -6,8 +6,8 @@ from typing import Literal, NewType
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.model import workspace
-from octavo.model.accounts.account import Role
-from octavo.model.accounts.address import Address
+from octavo.model.access.account import Role
+from octavo.model.access.address import Address
 from octavo.model.accounts.administration import Decisions
 
 InvitationId = NewType("InvitationId", str)

@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from octavo.model.accounts.address import Address, local_part
+from octavo.model.access.address import Address, local_part
 from octavo.model.accounts.password_strength import is_guessable
 
 SHORTEST, LONGEST = 10, 256

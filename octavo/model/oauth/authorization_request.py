@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from octavo_rules.scopes import READ, Scope
 
-from octavo.model.accounts.access_limits import parse_scopes
+from octavo.model.access.access_limits import parse_scopes
 from octavo.model.oauth.client import OAuthClient
 from octavo.model.oauth.pkce import check_challenge
 from octavo.model.oauth.redirect_uri import check_redirect_uri, uses_redirect_uri

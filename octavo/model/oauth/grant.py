@@ -5,7 +5,7 @@ from typing import Literal, NewType
 
 from octavo_rules.identity import AccountId, ProgramNumber
 
-from octavo.model.accounts.access_limits import AccessLimits
+from octavo.model.access.access_limits import AccessLimits
 from octavo.model.oauth.client import ClientId
 
 GrantId = NewType("GrantId", str)

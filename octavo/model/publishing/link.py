@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, NewType
 from octavo_rules.identity import AccountId, FileId, WorkspaceId
 from octavo_rules.refusal import DomainError
 
-from octavo.model.accounts.account import State
+from octavo.model.access.account import State
 from octavo.model.accounts.password import LONGEST, hashed_form
 
 PublicationId = NewType("PublicationId", str)

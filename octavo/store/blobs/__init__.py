@@ -1,7 +1,7 @@
 """Blobs: immutable files of bytes outside the database, such as images.
 
 A blob is stored before the transaction that refers to it commits, and deleted after the
-transaction that removes its last reference (`octavo.store.scripts.blobs`).
+transaction that removes its last reference (`octavo.store.queries.blobs`).
 
 The names of `object_store` are loaded on first access: an installation with blobs in a folder does
 not need obstore.

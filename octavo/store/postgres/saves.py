@@ -1,11 +1,11 @@
 """New texts of notes as one statement: each statement of its own would be a round trip.
 
-It does what `octavo.store.scripts.changesets` does with eight statements for the changes that are
+It does what `octavo.store.queries.changesets` does with eight statements for the changes that are
 most frequent by far: notes that stay where they are get new texts. A statement sees the rows as
 they were before it, so the old heads become revisions while they are replaced.
 """
 
-from octavo.store.scripts.revision_rows import COPIED, NAMES
+from octavo.store.queries.revision_rows import COPIED, NAMES
 from octavo.store.transaction import TextSaves
 
 _TYPES = {"position": "bigint", "digest": "bytea", "size": "bigint", "changed_at": "bigint"}

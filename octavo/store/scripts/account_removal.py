@@ -10,10 +10,11 @@ from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.model.accounts.refusal import AccountMissing
 from octavo.model.workspace import HeirCandidate, heir_among
-from octavo.store.scripts import imports, outbox, publications, uploads, workspaces
+from octavo.store.queries import workspaces
+from octavo.store.queries.audit import forget_clients
+from octavo.store.queries.process_notices import notify_access
+from octavo.store.scripts import imports, outbox, publications, uploads
 from octavo.store.scripts.accounts import require_administrator, require_administrator_besides
-from octavo.store.scripts.audit import forget_clients
-from octavo.store.scripts.process_notices import notify_access
 from octavo.store.transaction import Script, Transaction
 
 # For each workspace that only the account owns, besides disabled accounts: of the members that may

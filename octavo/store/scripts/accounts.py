@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from octavo_rules.identity import AccountId
 
-from octavo.model.accounts.account import Account, Appearance, Preferences, State, ThemeFamily
-from octavo.model.accounts.address import Address
+from octavo.model.access.account import Account, Appearance, Preferences, State, ThemeFamily
+from octavo.model.access.address import Address
 from octavo.model.accounts.administration import (
     Controls,
     Decisions,
@@ -24,9 +24,9 @@ from octavo.model.accounts.refusal import (
     NotAdministrator,
 )
 from octavo.model.usage import DownloadLimits, Month, month_of
-from octavo.store.scripts import consents
-from octavo.store.scripts.process_notices import notify_access
-from octavo.store.scripts.select_in import select_in
+from octavo.store.queries import consents
+from octavo.store.queries.process_notices import notify_access
+from octavo.store.queries.select_in import select_in
 from octavo.store.scripts.usage import USAGE_COUNT, AccountUsage, usage_columns, usage_of
 from octavo.store.transaction import Row, Script, Transaction
 

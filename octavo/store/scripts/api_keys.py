@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
-from octavo.model.accounts.account import Account
+from octavo.model.access.access_limits import AccessLimits, parse_scopes
+from octavo.model.access.account import Account
 from octavo.model.accounts.api_key import MAX_KEYS, ApiKey, KeyId
 from octavo.model.accounts.refusal import AccountGone, TooManyKeys
+from octavo.store.queries.process_notices import notify_access
+from octavo.store.queries.select_in import select_in
 from octavo.store.scripts import accounts
-from octavo.store.scripts.process_notices import notify_access
-from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction, Value, single_statement
 
 _COLUMNS = (

@@ -15,12 +15,12 @@ from octavo_rules.identity import Cursor, FileId, Position, WorkspaceId
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.feed import page_end
 from octavo.model.files.revision import Revision
-from octavo.store.scripts.contents import texts_of
-from octavo.store.scripts.feed import FeedSlice, Since, heads_between, read_cursor_since
-from octavo.store.scripts.files import StoredFile
+from octavo.store.queries.contents import texts_of
+from octavo.store.queries.feed import FeedSlice, Since, heads_between, read_cursor_since
+from octavo.store.queries.files import StoredFile
+from octavo.store.queries.revision_rows import WORKSPACE, from_both, revision_of
+from octavo.store.queries.select_in import select_in
 from octavo.store.scripts.folder_purges import purged_within
-from octavo.store.scripts.revision_rows import WORKSPACE, from_both, revision_of
-from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Script, Transaction
 
 MAX_REVISIONS = 5_000
@@ -60,7 +60,7 @@ def folder_feed(
     *,
     texts: bool,
 ) -> Script[FeedSlice | None]:
-    """Return the same as `octavo.store.scripts.feed.feed`, for the files ``within`` a folder."""
+    """Return the same as `octavo.store.queries.feed.feed`, for the files ``within`` a folder."""
     after = since.position
 
     async def read_page(transaction: Transaction) -> FeedSlice | None:

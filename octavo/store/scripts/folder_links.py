@@ -12,7 +12,7 @@ from octavo.model.files.plan import Plan
 from octavo.model.files.revision import Revision
 from octavo.model.publishing.folder_move import holds_only_moved, moved_folder
 from octavo.model.publishing.link import is_below
-from octavo.store.scripts.select_in import execute_each, select_in
+from octavo.store.queries.select_in import execute_each, select_in
 from octavo.store.transaction import Transaction
 
 _FOLDERS = """

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from octavo_rules.identity import FileId, Position, WorkspaceId
 
 from octavo.model.files.confinement import Confinement
-from octavo.store.scripts.revision_rows import WORKSPACE
-from octavo.store.scripts.select_in import execute_each, select_in
+from octavo.store.queries.revision_rows import WORKSPACE
+from octavo.store.queries.select_in import execute_each, select_in
 from octavo.store.transaction import Transaction
 
 _KEYS = "SELECT id, folder FROM api_keys WHERE workspaces = $1 AND folder IS NOT NULL"

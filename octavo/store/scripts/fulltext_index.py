@@ -18,9 +18,9 @@ from octavo_rules.identity import FileId, WorkspaceId
 from octavo.model.files.revision import Revision
 from octavo.model.search.portions import overlapping, portions_of
 from octavo.store.compression import undamaged
-from octavo.store.scripts.contents import texts_of
-from octavo.store.scripts.revision_rows import WORKSPACE
-from octavo.store.scripts.select_in import execute_each, select_in
+from octavo.store.queries.contents import texts_of
+from octavo.store.queries.revision_rows import WORKSPACE
+from octavo.store.queries.select_in import execute_each, select_in
 from octavo.store.transaction import (
     FORGET_WORDS,
     IndexedNote,

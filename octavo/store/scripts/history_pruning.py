@@ -10,10 +10,10 @@ from octavo_rules.identity import Position
 
 from octavo.model.files.feed import page_end
 from octavo.model.files.retention import Aged, Retention, prunable
-from octavo.store.scripts.contents import delete_contents
-from octavo.store.scripts.documents import delete_document_of, merge_updates
-from octavo.store.scripts.marks import remember_marks
-from octavo.store.scripts.revision_rows import from_both
+from octavo.store.queries.contents import delete_contents
+from octavo.store.queries.documents import delete_document_of, merge_updates
+from octavo.store.queries.marks import remember_marks
+from octavo.store.queries.revision_rows import from_both
 from octavo.store.transaction import Row, Script, Transaction
 
 MAX_ROWS = 500

@@ -10,15 +10,15 @@ from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 
 from octavo.model.files.revision import Revision
 from octavo.store.blobs import BlobKey
-from octavo.store.scripts.blobs import check_soon, mark_stored
-from octavo.store.scripts.revision_rows import (
+from octavo.store.queries.blobs import check_soon, mark_stored
+from octavo.store.queries.revision_rows import (
     COUNT,
     WORKSPACE,
     columns_of,
     from_both,
     revision_of,
 )
-from octavo.store.scripts.select_in import select_in
+from octavo.store.queries.select_in import select_in
 from octavo.store.transaction import Script, Transaction
 
 _COLUMNS = """

@@ -10,8 +10,8 @@ from octavo_rules.identity import AccountId, Digest, WorkspaceId
 from octavo.model.files.imported import archive_of, derived_id
 from octavo.store.blobs import BlobKey
 from octavo.store.blobs.blob_store import digest_of_key
-from octavo.store.scripts.blobs import check_soon, mark_stored
-from octavo.store.scripts.revision_rows import WORKSPACE
+from octavo.store.queries.blobs import check_soon, mark_stored
+from octavo.store.queries.revision_rows import WORKSPACE
 from octavo.store.scripts.usage import room_for_part
 from octavo.store.transaction import Row, Script, Transaction
 
@@ -155,7 +155,7 @@ def put_part(import_id: str, part: ImportPart, now: int, expires_at: int) -> Scr
     """Add a part that was just stored in a reserved blob, or replace one.
 
     If it is refused, nothing refers to the blob, which is checked soon. Times are in ms. Raises
-    `octavo.store.scripts.blobs.BlobCollected`.
+    `octavo.store.queries.blobs.BlobCollected`.
     """
 
     async def add_part(transaction: Transaction) -> PutPart:

@@ -2,7 +2,7 @@
 
 from octavo_rules.identity import AccountId
 
-from octavo.model.accounts.account import Account
+from octavo.model.access.account import Account
 from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
 from octavo.model.accounts.refusal import AddressTaken, InvitationUnusable
 from octavo.model.accounts.session import Session

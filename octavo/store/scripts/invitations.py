@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.model.accounts.account import Account
-from octavo.model.accounts.address import Address
+from octavo.model.access.account import Account
+from octavo.model.access.address import Address
 from octavo.model.accounts.invitation import (
     MAX_OPEN,
     MAX_OPEN_OF_WORKSPACE,
@@ -25,9 +25,9 @@ from octavo.model.accounts.refusal import (
 from octavo.model.accounts.session import Session
 from octavo.model.workspace import AlreadyMember, Role
 from octavo.store.identifiers import LAST
+from octavo.store.queries.expiry import MAX_ROWS
+from octavo.store.queries.workspaces import role_in
 from octavo.store.scripts import accounts, members, sessions
-from octavo.store.scripts.expiry import MAX_ROWS
-from octavo.store.scripts.workspaces import role_in
 from octavo.store.transaction import Row, Script, Transaction
 
 _COLUMNS = (

@@ -5,7 +5,7 @@ keys of the paths of live files, ``link_sources`` those that the links of live n
 under. The links themselves are not stored: queries read them from the texts of the notes that they
 find. The row of a file in ``link_index`` says what the other tables have of it.
 
-The index follows the commits: see `octavo.store.scripts.index_backlog`. Queries read it together
+The index follows the commits: see `octavo.store.queries.index_backlog`. Queries read it together
 with what it lacks: see `octavo.store.scripts.link_view`.
 
 A wiki link without a slash is looked up first as a path in the folder of its note, and then as a
@@ -24,9 +24,9 @@ from octavo.model.files.revision import Revision
 from octavo.model.links import keys_of_link, keys_of_path, links_of
 from octavo.model.links.extraction import LinkKind
 from octavo.model.links.resolution import LONGEST_TARGET
-from octavo.store.scripts.contents import texts_of
-from octavo.store.scripts.revision_rows import WORKSPACE
-from octavo.store.scripts.select_in import execute_each, select_in
+from octavo.store.queries.contents import texts_of
+from octavo.store.queries.revision_rows import WORKSPACE
+from octavo.store.queries.select_in import execute_each, select_in
 from octavo.store.transaction import Transaction, Value
 
 LONGEST_HEADING = 500

@@ -18,11 +18,11 @@ from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.links import has_heading, headings_of, keys_of_path
 from octavo.model.links.extraction import LinkKind
 from octavo.store.compression import text_of, undamaged
-from octavo.store.scripts.contents import texts_of
+from octavo.store.queries.contents import texts_of
+from octavo.store.queries.revision_rows import WORKSPACE
+from octavo.store.queries.select_in import select_in
 from octavo.store.scripts.link_index import NoteLink, hashed, links_in, targets_of
 from octavo.store.scripts.link_view import LinkView, view_links
-from octavo.store.scripts.revision_rows import WORKSPACE
-from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction, indexed_title
 
 MAX_HEADING_BYTES = 2 * 1024 * 1024

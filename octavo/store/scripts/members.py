@@ -15,8 +15,8 @@ from octavo.model.workspace import (
     grants,
     may_change_role,
 )
-from octavo.store.scripts.process_notices import notify_access
-from octavo.store.scripts.workspaces import role_in
+from octavo.store.queries.process_notices import notify_access
+from octavo.store.queries.workspaces import role_in
 from octavo.store.transaction import Row, Script, Transaction
 
 _SELECT = """

@@ -8,8 +8,8 @@ from octavo_rules.identity import AccountId
 
 from octavo.model.oauth.client import ClientId, ClientMetadata, OAuthClient
 from octavo.model.oauth.grant import GrantId
-from octavo.store.scripts.expiry import MAX_ROWS
-from octavo.store.scripts.process_notices import notify_access
+from octavo.store.queries.expiry import MAX_ROWS
+from octavo.store.queries.process_notices import notify_access
 from octavo.store.transaction import Row, Script, Transaction
 
 MAX_CLIENTS = 10_000

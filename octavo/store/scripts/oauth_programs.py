@@ -12,9 +12,9 @@ from typing import NamedTuple
 from octavo_rules.identity import AccountId, ProgramNumber, WorkspaceId
 
 from octavo.model.oauth.client import ClientId, is_document_address
-from octavo.store.scripts.expiry import MAX_ROWS
-from octavo.store.scripts.revision_rows import WORKSPACE
-from octavo.store.scripts.select_in import select_in
+from octavo.store.queries.expiry import MAX_ROWS
+from octavo.store.queries.revision_rows import WORKSPACE
+from octavo.store.queries.select_in import select_in
 from octavo.store.transaction import Script, Transaction
 
 _NUMBER = "SELECT number FROM oauth_programs WHERE client = $1 AND name = $2"

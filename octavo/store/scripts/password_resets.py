@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from octavo_rules.identity import AccountId
 
-from octavo.model.accounts.account import Account
-from octavo.model.accounts.address import Address
-from octavo.model.accounts.attempts import Rate
+from octavo.model.access.account import Account
+from octavo.model.access.address import Address
+from octavo.model.access.rate import Rate
 from octavo.model.accounts.refusal import InvalidResetToken
 from octavo.model.mail import QueuedMail
 from octavo.store.scripts import accounts, api_keys, oauth_grants, outbox, sessions

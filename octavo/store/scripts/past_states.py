@@ -8,7 +8,7 @@ from octavo_rules.identity import FileId, Position, WorkspaceId
 
 from octavo.model.files.restoration import DivergedFile
 from octavo.model.files.revision import Revision
-from octavo.store.scripts.revision_rows import (
+from octavo.store.queries.revision_rows import (
     COLUMNS,
     WORKSPACE,
     columns_of,

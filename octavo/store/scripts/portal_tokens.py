@@ -5,8 +5,8 @@ from octavo_rules.identity import AccountId
 from octavo.model.accounts.portal import PortalTokenUnusable
 from octavo.model.accounts.refusal import AccountGone
 from octavo.model.usage import month_of
+from octavo.store.queries.expiry import MAX_ROWS
 from octavo.store.scripts.accounts import AccountSummary, is_open, summary_of
-from octavo.store.scripts.expiry import MAX_ROWS
 from octavo.store.transaction import Script, Transaction
 
 

@@ -11,7 +11,7 @@ from octavo_rules.identity import AccountId, FileId, Position, WorkspaceId
 from octavo.model.files.reversion import FileEnds, is_undone
 from octavo.model.files.revision import Revision
 from octavo.model.refusal import TooManyFiles
-from octavo.store.scripts.revision_rows import (
+from octavo.store.queries.revision_rows import (
     COUNT,
     WORKSPACE,
     columns_of,

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, cast
 from octavo_rules.identity import AccountId, FileId, MutationId, Position, WorkspaceId
 
 from octavo.model.files.restoration import LeftFile, LeftReason
-from octavo.store.scripts.revision_rows import WORKSPACE
+from octavo.store.queries.revision_rows import WORKSPACE
 from octavo.store.transaction import Row, Script, Transaction
 
 MAX_ROWS = 500

@@ -11,8 +11,8 @@ from octavo_rules.identity import AccountId, FileId, RevisionId, WorkspaceId
 from octavo.model.files.confinement import Confinement, both_in
 from octavo.model.files.path import range_below
 from octavo.model.search import ANY_HEAD, Candidate, HeadFilter, Query, SearchedText
-from octavo.store.scripts.contents import texts_of
-from octavo.store.scripts.files import live_paths
+from octavo.store.queries.contents import texts_of
+from octavo.store.queries.files import live_paths
 from octavo.store.transaction import MatchedNote, Matching, Script, Transaction
 
 MAX_NAMED = 100

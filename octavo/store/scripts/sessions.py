@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from octavo_rules.identity import AccountId
 
-from octavo.model.accounts.account import Account
+from octavo.model.access.account import Account
 from octavo.model.accounts.api_key import KeyId
 from octavo.model.accounts.refusal import InvalidCredentials
 from octavo.model.accounts.session import Session, SessionId
 from octavo.store.identifiers import LAST
+from octavo.store.queries.process_notices import notify_access
+from octavo.store.queries.select_in import select_in
 from octavo.store.scripts import accounts
-from octavo.store.scripts.process_notices import notify_access
-from octavo.store.scripts.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction, single_statement
 
 _COLUMNS = (

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from octavo_rules.identity import START, Cursor, FileId, RevisionId, WorkspaceId
 
 from octavo.model.files.path import Kind
-from octavo.store.scripts.marks import CURSOR, cursor_of_row, is_known
+from octavo.store.queries.marks import CURSOR, cursor_of_row, is_known
 from octavo.store.transaction import Row, Script, Transaction
 
 _CHANGED = """

@@ -9,8 +9,8 @@ from octavo_rules.identity import AccountId, Digest, WorkspaceId
 
 from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.store.blobs import BlobKey
-from octavo.store.scripts.blobs import BlobCollected, check_soon, mark_stored, stored_with
-from octavo.store.scripts.select_in import select_in
+from octavo.store.queries.blobs import BlobCollected, check_soon, mark_stored, stored_with
+from octavo.store.queries.select_in import select_in
 from octavo.store.transaction import Script, Transaction
 
 MAX_ROWS = 500

@@ -10,7 +10,7 @@ from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.model.accounts.administration import strictest
 from octavo.model.usage import Amount, DownloadLimits, Month
-from octavo.store.scripts.select_in import execute_each, select_in
+from octavo.store.queries.select_in import execute_each, select_in
 from octavo.store.transaction import Row, Script, Transaction, single_statement
 
 MAX_ROWS = 500

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from antechamber.admission import AdmissionDenied, ConnectionAdmission
+from antechamber.connection_handler import AdmissionDenied, ConnectionAdmission
 from antechamber.proxies import parse_networks
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule

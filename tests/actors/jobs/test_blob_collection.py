@@ -12,7 +12,8 @@ from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS, BlobCollection
 from octavo.actors.jobs.step_loop import POLL_SECONDS
 from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.store.blobs import BlobKey, BlobsUnavailable, blob_key
-from octavo.store.scripts import blobs, imports, uploads
+from octavo.store.queries import blobs
+from octavo.store.scripts import imports, uploads
 from octavo.store.sqlite import InlineStore, open_inline
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace
 

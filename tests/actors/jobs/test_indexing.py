@@ -24,8 +24,7 @@ from octavo.actors.jobs.indexing import (
     read_links,
 )
 from octavo.store import Script, Store, StoreUnavailable, Transaction
-from octavo.store.scripts import link_view
-from octavo.store.scripts.index_backlog import (
+from octavo.store.queries.index_backlog import (
     LINKS,
     SLICE_BYTES,
     WORDS,
@@ -33,6 +32,7 @@ from octavo.store.scripts.index_backlog import (
     next_step,
     workspaces_to_index,
 )
+from octavo.store.scripts import link_view
 from octavo.store.scripts.link_queries import FIRST, back_links
 from octavo.store.sqlite import InlineStore, open_inline
 from octavo.store.transaction import T

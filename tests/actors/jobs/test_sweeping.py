@@ -9,7 +9,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from octavo.actors.jobs.step_loop import FIRST_PAUSE, POLL_SECONDS
 from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.store import Store
-from octavo.store.scripts import workspaces
+from octavo.store.queries import workspaces
 from octavo.store.sqlite import InlineStore, open_inline
 from octavo.store.transaction import Transaction
 from tests.fakes.faulty_store import FaultyStore

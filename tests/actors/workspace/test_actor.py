@@ -17,10 +17,10 @@ from octavo.model.files.receipt import Receipt
 from octavo.model.refusal import FileMissing, FilePurged, HeadMoved, MutationReused, PathConflict
 from octavo.store import Script, StoreUnavailable
 from octavo.store.compression import compressed
-from octavo.store.scripts import changesets
-from octavo.store.scripts.feed import Since, feed
-from octavo.store.scripts.files import file
-from octavo.store.scripts.workspaces import create, delete
+from octavo.store.queries import changesets
+from octavo.store.queries.feed import Since, feed
+from octavo.store.queries.files import file
+from octavo.store.queries.workspaces import create, delete
 from octavo.store.sqlite import open_inline
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.workspace_rig import ANN, VAULT, Rig, create_workspace, edit, note, serving

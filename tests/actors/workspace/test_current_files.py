@@ -14,7 +14,7 @@ from octavo_rules.identity import FileId, WorkspaceId
 from octavo.actors.workspace.current_files import LONGEST_CACHED, MAX_BYTES, CurrentFiles
 from octavo.model.files.changeset import DeleteFile
 from octavo.store import Script
-from octavo.store.scripts.files import StoredFile
+from octavo.store.queries.files import StoredFile
 from octavo.store.sqlite import InlineStore, open_inline
 from tests.fakes.workspace_rig import VAULT, Rig, create_workspace, edit, note, serving
 

@@ -22,7 +22,7 @@ from octavo.documents import LiveDocument, document_batch, merged
 from octavo.documents.batch_document import BatchDocument
 from octavo.model.documents.limits import DocumentLimits
 from octavo.store import Store, Transaction
-from octavo.store.scripts.documents import documents_of, merge_updates
+from octavo.store.queries.documents import documents_of, merge_updates
 from octavo.store.sqlite import open_inline
 from tests.actors.workspace.test_actor import text_of
 from tests.actors.workspace.test_documents import (

@@ -24,8 +24,8 @@ from octavo.model.files.changeset import DeleteFile
 from octavo.model.refusal import FileMissing, HeadMoved, PathConflict
 from octavo.store import Store, StoreUnavailable
 from octavo.store.postgres import open_postgres
-from octavo.store.scripts.feed import Since, feed
-from octavo.store.scripts.marks import CursorUnknown, cursor_of
+from octavo.store.queries.feed import Since, feed
+from octavo.store.queries.marks import CursorUnknown, cursor_of
 from octavo.store.sqlite import open_inline
 from tests.actors.workspace.test_actor import text_of
 from tests.actors.workspace.test_documents import device_of, head_id, lacking, save_of, take

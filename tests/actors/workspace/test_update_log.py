@@ -18,8 +18,8 @@ from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.changeset import DeleteFile, RestoreFile
 from octavo.model.files.retention import Retention
 from octavo.store import Store, Transaction
-from octavo.store.scripts.documents import documents_of
-from octavo.store.scripts.files import WholeFile, whole_file
+from octavo.store.queries.documents import documents_of
+from octavo.store.queries.files import WholeFile, whole_file
 from octavo.store.scripts.history_pruning import FileKey, prune_file
 from octavo.store.sqlite import open_inline
 from tests.actors.workspace.test_actor import text_of

@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl
 
 import httpx
 
-from octavo.http.api.registry import CONTRACT, EXAMPLES
 from octavo.http.contract.assembly import contract_of
+from octavo.service.registry import CONTRACT, EXAMPLES
 from tests.e2e.operations.world import Json, World
 
 OPERATIONS = {each.id: each for each in contract_of(CONTRACT)}

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from octavo_rules.scopes import READ
 
-from octavo.http.api.registry import contract_document
+from octavo.service.registry import contract_document
 from tests.e2e.operations.common import Documented, operations
 from tests.e2e.overload.target import Request
 from tests.fakes.page_reader import installation

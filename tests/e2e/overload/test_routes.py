@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from octavo.http.api.registry import contract_document
+from octavo.service.registry import contract_document
 from tests.e2e.operations.common import operations
 from tests.e2e.overload.routes import (
     CHANGING,

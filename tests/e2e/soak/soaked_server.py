@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import trio
 
-from octavo.service import entropy
+from octavo.access import entropy
 
 MONTHS = 500 * 86_400.0
 """Seconds: nothing that passes with time is kept for longer."""
@@ -128,7 +128,7 @@ if __name__ == "__main__":
         assert isinstance(getattr(import_module(module), name), float)
         setattr(import_module(module), name, seconds)
     # What was refused before the clock is moved is written before, too.
-    given = import_module("octavo.accounts.audit").RefusedAttempts.__init__.__kwdefaults__
+    given = import_module("octavo.access.audit").RefusedAttempts.__init__.__kwdefaults__
     assert given["interval"] > 1
     given["interval"] = 1.0
     signal.signal(signal.SIGUSR1, clock.move)

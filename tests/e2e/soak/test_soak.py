@@ -19,7 +19,7 @@ from random import Random
 import httpx
 import pytest
 
-from octavo.model.accounts.token import operator_token
+from octavo.model.access.token import operator_token
 from octavo.store.sqlite.search import MOST_LEVELS
 from tests.e2e.databases import change, levels_of_index, new_database, rows_of_tables
 from tests.e2e.octavo_process import Octavo, data_folder, running

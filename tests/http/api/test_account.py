@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.http.api.registry import contract_document
+from octavo.service.registry import contract_document
 from tests.fakes.users_api import FROM_HERE, UsersApi
 
 

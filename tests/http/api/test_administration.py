@@ -8,7 +8,7 @@ from trio.testing import MockClock
 from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
 from octavo.model.accounts.administration import DecisionsChange
 from octavo.model.accounts.refusal import NotAdministrator
-from octavo.store.scripts import workspaces
+from octavo.store.queries import workspaces
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.users_api import (

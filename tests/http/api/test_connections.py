@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from octavo.model.accounts.account import State
+from octavo.model.access.account import State
 from octavo.model.oauth.pkce import challenge_of
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import identity_fixture

@@ -6,8 +6,8 @@ import pytest
 
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.operation import Locked, Security
+from octavo.model.access.token import digest_of, operator_token
 from octavo.model.accounts.consent import LegalDocument, LegalDocuments
-from octavo.model.accounts.token import digest_of, operator_token
 from octavo.store.sqlite import open_inline
 from tests.fakes.asgi_client import Response, ask_json
 from tests.fakes.identity_fixture import PASSWORD, IdentityFixture, identity_fixture

@@ -59,7 +59,7 @@ async def test_memory_for_a_long_note_is_reserved_before_it_is_read(
     note = await api.note("a.md", long)
     place = f"{note.place}/content"
     monkeypatch.setattr(MemoryBudget, "wait_briefly", reserve)
-    monkeypatch.setattr("octavo.store.scripts.files.text_of", read)
+    monkeypatch.setattr("octavo.store.queries.files.text_of", read)
     for each in (place, f"{place}?revision={note.revision}"):
         assert (await api.owner.get(each)).body == long.encode()
         assert steps == [f"reserve {memory_of(len(long))}", "read"]

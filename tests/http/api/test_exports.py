@@ -15,7 +15,7 @@ from octavo_rules.identity import Cursor, WorkspaceId
 from octavo.http.contract.prepared_response import BrokenContent
 from octavo.store import Script, Transaction
 from octavo.store.blobs import BlobKey, BlobsUnavailable
-from octavo.store.scripts import feed, marks
+from octavo.store.queries import feed, marks
 from octavo.transfers import exports, other_writes
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture

@@ -17,12 +17,12 @@ from octavo.http.api.keys import KeyOperations
 from octavo.http.api.operator import OperatorOperations
 from octavo.http.api.password_reset import PasswordResetOperations
 from octavo.http.api.registrations import RegistrationOperations
-from octavo.http.api.registry import CONTRACT
 from octavo.http.api.sessions import SessionOperations
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import document
 from octavo.http.contract.operation import Locked, Security
+from octavo.service.registry import CONTRACT
 from tests.project.source import ROOT
 
 GROUPS = (

@@ -9,8 +9,8 @@ from octavo.model.accounts.invitation import (
     Invitation,
     InvitationId,
 )
+from octavo.store.queries.expiry import MAX_ROWS
 from octavo.store.scripts import invitations
-from octavo.store.scripts.expiry import MAX_ROWS
 from octavo.store.transaction import Transaction
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import START

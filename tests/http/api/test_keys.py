@@ -6,8 +6,8 @@ import pytest
 import trio
 from octavo_rules.scopes import WRITE
 
-from octavo.accounts.attempts import GRANTS, RATES
-from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
+from octavo.access.attempts import GRANTS, RATES
+from octavo.model.access.access_limits import AccessLimits, parse_scopes
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import START
 from tests.fakes.users_api import FROM_HERE, UsersApi, bearer

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from octavo.accounts.caller import Caller
+from octavo.access.caller import Caller
 from octavo.http.api.mcp import (
     LONGEST_MESSAGE,
     McpOperations,

@@ -11,7 +11,6 @@ import pytest
 
 from octavo.http.api import sync
 from octavo.http.api.metering import DownloadLimit, MonthlyLimitProblem, StorageBusy
-from octavo.http.api.registry import CONTRACT, contract_document
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.model.usage import (
@@ -21,6 +20,7 @@ from octavo.model.usage import (
     InstallationLimits,
     month_of,
 )
+from octavo.service.registry import CONTRACT, contract_document
 from octavo.store.scripts import usage
 from octavo.store.scripts.usage import InstallationAmount
 from tests.fakes import asgi_client

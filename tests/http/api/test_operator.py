@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from octavo.model.accounts.token import api_key, digest_of, operator_token
+from octavo.model.access.token import api_key, digest_of, operator_token
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import identity_fixture
 from tests.fakes.users_api import FROM_HERE, NO_LIMITS, UNUSED, UsersApi, bearer

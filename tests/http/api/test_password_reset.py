@@ -4,9 +4,9 @@ import pytest
 import trio
 from octavo_rules.identity import AccountId
 
-from octavo.accounts.attempts import RATES
+from octavo.access.attempts import RATES
 from octavo.accounts.sign_in import SignedIn
-from octavo.model.accounts.address import Address
+from octavo.model.access.address import Address
 from octavo.model.accounts.password_reset import RESET_SECONDS
 from octavo.store import StoreUnavailable
 from octavo.store.scripts import api_keys

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from octavo.model.accounts.token import digest_of, operator_token
+from octavo.model.access.token import digest_of, operator_token
 from octavo.store.scripts import portal_tokens
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import PORTAL, START, identity_fixture

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 import pytest
 import trio
 
-from octavo.accounts.attempts import RATES
+from octavo.access.attempts import RATES
 from octavo.images.facts import InvalidImage
 from octavo.model.accounts.refusal import TooManyAttempts
 from octavo.model.publishing.ticket import TICKET_SECONDS

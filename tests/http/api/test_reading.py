@@ -14,13 +14,13 @@ from octavo_rules.identity import (
     WorkspaceId,
 )
 
+from octavo.access.entropy import new_id
 from octavo.http.api import reading
-from octavo.http.api.file_schemas import WorkspaceFile
 from octavo.http.contract.paging import cursor
 from octavo.http.contract.reply import encoded_json
+from octavo.http.file_schemas import WorkspaceFile
 from octavo.model.files.revision import Revision
-from octavo.service.entropy import new_id
-from octavo.store.scripts.files import StoredFile
+from octavo.store.queries.files import StoredFile
 from tests.fakes.notes_api import NOBODYS, Json, NotesApi, refusal
 
 OTHERS = "01900000-0000-7000-8000-eeeeeeeeeeee"

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import pytest
 from octavo_rules.documents.document import NOTHING
 
-from octavo.http.api.registry import CONTRACT
 from octavo.http.contract.assembly import contract_of
+from octavo.service.registry import CONTRACT
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import NotesApi

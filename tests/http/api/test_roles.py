@@ -7,9 +7,9 @@ import trio
 from octavo_rules.identity import AccountId, WorkspaceId
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from octavo.http.api.access import Access
+from octavo.access.workspaces import Access
 from octavo.store import Transaction
-from octavo.store.scripts import workspaces
+from octavo.store.queries import workspaces
 from octavo.store.sqlite import InlineStore, open_inline
 from tests.fakes.faulty_store import FaultyStore
 

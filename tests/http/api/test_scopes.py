@@ -6,16 +6,16 @@ from typing import NamedTuple
 import pytest
 from octavo_rules.scopes import READ, WRITE
 
-from octavo.http.api.registry import CONTRACT, contract_document
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.operation import Security
 from octavo.http.contract.router import parameters_of
-from octavo.model.accounts.access_limits import AccessLimits, parse_scopes
+from octavo.model.access.access_limits import AccessLimits, parse_scopes
+from octavo.service.registry import CONTRACT, contract_document
+from tests.access.test_workspaces import MUTATION, ask
 from tests.fakes.asgi_client import Response
 from tests.fakes.asgi_client import ask as request
 from tests.fakes.notes_api import NOBODYS, Client, NotesApi, refusal
 from tests.fakes.users_api import UsersApi
-from tests.http.api.test_access import MUTATION, ask
 
 
 class Rule(NamedTuple):

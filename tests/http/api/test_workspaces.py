@@ -4,7 +4,7 @@ import pytest
 from octavo_rules.scopes import WRITE
 
 from octavo.store import Transaction
-from octavo.store.scripts.sweeping import sweep
+from octavo.store.queries.sweeping import sweep
 from tests.fakes.notes_api import NOBODYS, ROLES, NotesApi, refusal
 
 WORKSPACES = "/api/workspaces"

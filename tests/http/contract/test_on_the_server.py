@@ -15,7 +15,7 @@ from octavo.http.contract.openapi import document
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import NotFound
 from octavo.http.contract.request_log import RequestRecord
-from octavo.http.pages import pages
+from octavo.service.pages import pages
 from packages.antechamber.tests.http_server import serving
 from tests.fakes.example_contract import KNOWN, NoteInput, ShelfOperations, shelf_application
 from tests.fakes.page_reader import closed, form_stamps, no_entropy, no_time, nobody

@@ -3,7 +3,7 @@
 from quart_trio import QuartTrio
 
 from octavo.http.contract.openapi import document
-from octavo.http.pages import pages
+from octavo.service.pages import pages
 from tests.fakes.page_reader import (
     Installation,
     PageReader,

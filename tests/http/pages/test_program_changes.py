@@ -10,7 +10,7 @@ from octavo_rules.identity import FileId, ProgramNumber, WorkspaceId
 
 from octavo.model.files.changeset import CreateFile, UpdateFile
 from octavo.store import Transaction
-from octavo.store.scripts.files import list_of
+from octavo.store.queries.files import list_of
 from tests.fakes.page_reader import Installation, PageReader, installation
 from tests.fakes.users_api import ADDRESS
 from tests.http.pages.test_publications import HOSTILE, create_workspace, escaped

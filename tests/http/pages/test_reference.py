@@ -3,8 +3,6 @@
 import pytest
 from antechamber import SERVER_PROBLEMS
 
-from octavo.http.api.registry import contract_document
-from octavo.http.api.service import ServiceOperations
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import document
@@ -18,6 +16,8 @@ from octavo.http.pages.reference import (
     spans,
 )
 from octavo.http.pages.schema_text import TextPart, type_of
+from octavo.service.health import ServiceOperations
+from octavo.service.registry import contract_document
 from tests.fakes.example_contract import ShelfOperations
 
 GROUPS = [ServiceOperations, ShelfOperations]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from octavo.http.api.refusals import problem_of
 from octavo.http.contract.problems import Forbidden, InvalidRequest, RateLimited
 from octavo.http.pages.trouble import trouble_of
+from octavo.http.refusals import problem_of
 from octavo.model.accounts.refusal import PasswordQueueFull
 
 

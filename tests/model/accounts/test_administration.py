@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.accounts.account import ROLES, State
+from octavo.model.access.account import ROLES, State
 from octavo.model.accounts.administration import (
     Controls,
     ControlsChange,

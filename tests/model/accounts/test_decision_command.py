@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.model.accounts.account import State
+from octavo.model.access.account import State
 from octavo.model.accounts.administration import (
     Controls,
     Decisions,

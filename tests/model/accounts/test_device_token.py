@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.identity import AccountId
 
-from octavo.model.accounts.address import Address
+from octavo.model.access.address import Address
 from octavo.model.accounts.device_token import (
     DEVICE_BYTES,
     DEVICE_TOKEN_SECONDS,

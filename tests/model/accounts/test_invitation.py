@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.model import workspace
-from octavo.model.accounts.account import ROLES
-from octavo.model.accounts.address import Address
+from octavo.model.access.account import ROLES
+from octavo.model.access.address import Address
 from octavo.model.accounts.administration import Decisions
 from octavo.model.accounts.invitation import Invitation, InvitationId
 from tests.model.accounts.test_administration import decisions

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.accounts.address import Address
+from octavo.model.access.address import Address
 from octavo.model.accounts.password import LONGEST, SHORTEST, hashed_form, password_fault
 from octavo.model.accounts.password_strength import WORDS, is_guessable, pieces
 

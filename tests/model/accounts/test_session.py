@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.identity import AccountId
 
-from octavo.model.accounts.address import Address
+from octavo.model.access.address import Address
 from octavo.model.accounts.invitation import Invitation, InvitationId
 from octavo.model.accounts.session import Session, SessionId, SessionLife
 

@@ -4,7 +4,7 @@ import pytest
 from octavo_rules.identity import AccountId
 from octavo_rules.scopes import READ, Scope
 
-from octavo.model.accounts.access_limits import AccessLimits
+from octavo.model.access.access_limits import AccessLimits
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import Grant, GrantId, ends_at
 

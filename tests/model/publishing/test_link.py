@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.accounts.account import State
+from octavo.model.access.account import State
 from octavo.model.publishing.link import (
     SHORTEST_PASSWORD,
     LinkState,

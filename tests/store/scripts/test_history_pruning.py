@@ -31,19 +31,19 @@ from octavo.model.files.revision import Revision
 from octavo.model.files.tree import Tree
 from octavo.store import Store
 from octavo.store.postgres import open_postgres
+from octavo.store.queries.changesets import commit_changesets, receipts, store_documents
+from octavo.store.queries.expiry import expire_receipts, expire_sessions
+from octavo.store.queries.files import revision, revisions_of, whole_file
+from octavo.store.queries.index_backlog import WORDS
+from octavo.store.queries.sweeping import sweep
+from octavo.store.queries.workspaces import delete
 from octavo.store.scripts import history_pruning
-from octavo.store.scripts.changesets import commit_changesets, receipts, store_documents
-from octavo.store.scripts.expiry import expire_receipts, expire_sessions
-from octavo.store.scripts.files import revision, revisions_of, whole_file
 from octavo.store.scripts.fulltext_index import erase_removed_words, remove_some_words
-from octavo.store.scripts.index_backlog import WORDS
-from octavo.store.scripts.sweeping import sweep
-from octavo.store.scripts.workspaces import delete
 from octavo.store.transaction import Transaction, Value
 from tests.fakes.plain_documents import PlainDocuments
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace
 from tests.fakes.yjs_device import Device
-from tests.store.scripts.test_changesets import Opened, on_sqlite
+from tests.store.queries.test_changesets import Opened, on_sqlite
 
 NOW = 1000 * DAY
 RULE = Retention(all_of=2 * DAY, hourly=10 * DAY, least=2)

@@ -11,7 +11,8 @@ from octavo.store import Store
 from octavo.store.blobs import BlobKey, blob_key
 from octavo.store.blobs.blob_store import digest_of_key
 from octavo.store.postgres import open_postgres
-from octavo.store.scripts import blobs, imports, workspaces
+from octavo.store.queries import blobs, workspaces
+from octavo.store.scripts import imports
 from octavo.store.scripts.archive_jobs import free_slot, take_slot
 from octavo.store.scripts.usage import room_for_part
 from octavo.store.sqlite import open_inline

@@ -15,14 +15,15 @@ from octavo.model.links import links_of, paths_by_key, resolve
 from octavo.store import Script, Store, TextDamaged, Transaction
 from octavo.store.compression import decompressed
 from octavo.store.postgres import open_postgres
-from octavo.store.scripts import index_backlog, link_queries, link_view
-from octavo.store.scripts.index_backlog import LINKS
+from octavo.store.queries import index_backlog
+from octavo.store.queries.index_backlog import LINKS
+from octavo.store.scripts import link_queries, link_view
 from octavo.store.scripts.link_index import hashed, links_in, sources_of, targets_of, unpacked
 from octavo.store.scripts.link_queries import FIRST, OutgoingLink
 from octavo.store.scripts.link_view import LinksOutdated
 from octavo.store.sqlite import open_inline
 from tests.fakes.notebook import Notebook
-from tests.store.scripts.test_changesets import on_sqlite
+from tests.store.queries.test_changesets import on_sqlite
 
 Opened = Callable[[], AbstractAsyncContextManager[Store]]
 VAULT = WorkspaceId("vault")

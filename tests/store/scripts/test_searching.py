@@ -15,18 +15,19 @@ from octavo.store import TextDamaged, Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.postgres import search as postgres_search
 from octavo.store.postgres.search import MAX_POSITIONS, PIECE, pieces_of
-from octavo.store.scripts import files, searching, workspaces
+from octavo.store.queries import files, workspaces
+from octavo.store.queries.index_backlog import LINKS, WORDS, workspaces_to_index
+from octavo.store.queries.sweeping import sweep
+from octavo.store.scripts import searching
 from octavo.store.scripts.fulltext_index import erase_removed_words, renew_words, words_are_worn_out
-from octavo.store.scripts.index_backlog import LINKS, WORDS, workspaces_to_index
 from octavo.store.scripts.searching import MAX_FOUND, candidates, workspaces_of
-from octavo.store.scripts.sweeping import sweep
 from octavo.store.sqlite import open_inline
 from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.search import match
 from octavo.store.sqlite.statement import Statement
 from octavo.store.transaction import Matching
 from tests.fakes.notebook import Notebook
-from tests.store.scripts.test_changesets import Opened, on_sqlite, rows_of
+from tests.store.queries.test_changesets import Opened, on_sqlite, rows_of
 
 VAULT = WorkspaceId("vault")
 OTHER = WorkspaceId("other")

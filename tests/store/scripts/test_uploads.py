@@ -30,11 +30,12 @@ from octavo.model.files.tree import Tree
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, blob_key
 from octavo.store.postgres import open_postgres
-from octavo.store.scripts import blobs, feed, files, uploads, workspaces
-from octavo.store.scripts.changesets import commit_changesets
-from octavo.store.scripts.contents import UploadGone
+from octavo.store.queries import blobs, feed, files, workspaces
+from octavo.store.queries.changesets import commit_changesets
+from octavo.store.queries.contents import UploadGone
+from octavo.store.queries.sweeping import sweep
+from octavo.store.scripts import uploads
 from octavo.store.scripts.images import CLEANED, add_thumbnail
-from octavo.store.scripts.sweeping import sweep
 from octavo.store.sqlite import open_inline
 from octavo.store.transaction import Script, Transaction
 from tests.fakes.plain_documents import PlainDocuments

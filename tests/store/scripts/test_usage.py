@@ -12,7 +12,8 @@ from octavo.model.usage import NOTHING, Amount, DownloadLimits, Month
 from octavo.store import Store
 from octavo.store.blobs import blob_key
 from octavo.store.postgres import open_postgres
-from octavo.store.scripts import accounts, blobs, uploads, usage
+from octavo.store.queries import blobs
+from octavo.store.scripts import accounts, uploads, usage
 from octavo.store.scripts.account_removal import remove
 from octavo.store.scripts.usage import AccountTotal, InstallationAmount, OwnerStorage, UsageBatch
 from octavo.store.sqlite import open_inline

@@ -6,10 +6,10 @@ from itertools import islice
 from typing import TypeVar
 
 from octavo.http.api.attachments import AttachmentUploadResult
-from octavo.http.api.file_schemas import FileChangeSchema
 from octavo.http.api.reading import FileList
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import BodyTooLarge, Problem
+from octavo.http.file_schemas import FileChangeSchema
 from octavo.http.pages.forms import SentFile
 from octavo.http.pages.notes.frame import NotePages
 from octavo.http.pages.site import Visitor

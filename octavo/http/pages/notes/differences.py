@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from octavo_rules.merge import merge, shared
 
-from octavo.http.api.file_schemas import WorkspaceFile
 from octavo.http.api.history import DiffHunkSchema, DiffLineSchema
+from octavo.http.file_schemas import WorkspaceFile
 from octavo.model.files.conflict_view import ConflictView, conflict_views
 from octavo.model.files.revision_diff import ChangedLine, ChangedPiece, ended_alike, words
 

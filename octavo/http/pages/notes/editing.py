@@ -10,15 +10,14 @@ from urllib.parse import quote
 from octavo_rules.identity import RevisionId
 from quart import Response
 
-from octavo.http.api.file_schemas import (
+from octavo.http.api.workspaces import WorkspaceList, WorkspaceSchema
+from octavo.http.contract.in_process import typed
+from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.file_schemas import (
     ChangesetResultSchema,
     FileChangeSchema,
     WorkspaceFile,
 )
-from octavo.http.api.refusals import NOTE_TOO_LARGE, refusals_as_problems
-from octavo.http.api.workspaces import WorkspaceList, WorkspaceSchema
-from octavo.http.contract.in_process import typed
-from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.long_texts import reservation
 from octavo.http.pages.notes.adding import add_image, at_free_path, chosen_image
 from octavo.http.pages.notes.differences import meanwhile
@@ -44,6 +43,7 @@ from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import LIST, path_of
+from octavo.http.refusals import NOTE_TOO_LARGE, refusals_as_problems
 from octavo.model.etag import entity_tag
 from octavo.model.files.naming import written_path
 from octavo.model.files.path import NOTE_SUFFIX, check_path

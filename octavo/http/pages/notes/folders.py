@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from quart import Response
 
-from octavo.http.api.file_schemas import ListedFileSchema
 from octavo.http.api.reading import FileList, without_new_round
+from octavo.http.file_schemas import ListedFileSchema
 from octavo.http.pages.notes.frame import NotePages, crumbs_of, names_of
 from octavo.http.pages.notes.reading import newest
 from octavo.http.pages.responses import HOME, show

@@ -7,10 +7,10 @@ from urllib.parse import urlencode
 from octavo_rules.identity import RevisionId
 from quart import Response
 
-from octavo.http.api.file_schemas import WorkspaceFile
 from octavo.http.api.history import DiffHunkSchema, RevisionDiff
 from octavo.http.api.reading import ListedRevision, RevisionList
 from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.file_schemas import WorkspaceFile
 from octavo.http.pages.notes.differences import (
     MOST_LINES,
     MOST_PIECES,

@@ -3,9 +3,9 @@
 from octavo_rules.identity import RevisionId
 from quart import Response
 
-from octavo.http.api.file_schemas import FileChangeSchema
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import Problem
+from octavo.http.file_schemas import FileChangeSchema
 from octavo.http.pages.notes.frame import (
     NOUNS,
     NotePages,

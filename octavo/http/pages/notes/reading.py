@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from quart import Response
 
-from octavo.http.api.file_schemas import WorkspaceFile
 from octavo.http.api.links import FileLinksSchema, FoundLinkDocument, OutgoingLinkDocument
 from octavo.http.api.reading import ListedRevision, RevisionList
 from octavo.http.api.workspaces import WorkspaceSchema
 from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.file_schemas import WorkspaceFile
 from octavo.http.pages.notes.frame import (
     ERASED,
     NotePages,

@@ -17,8 +17,15 @@ from antechamber.body import NO_BODY, Body, request_body
 from antechamber.client_network import client_network
 from antechamber.error_boundary import contained, only
 from antechamber.exchange import HttpExchange
-from antechamber.head import END, Head, parse_head, read_partial_head
-from antechamber.head_buffer import gather_head, skip_empty_lines, split_head
+from antechamber.head import (
+    END,
+    Head,
+    gather_head,
+    parse_head,
+    read_partial_head,
+    skip_empty_lines,
+    split_head,
+)
 from antechamber.rejection import ClientGone, RequestRejected
 from antechamber.transport import MAX_EAGER, Transport
 from antechamber.upgrade import Upgrade, UpgradedStream, check_handshake

@@ -10,7 +10,7 @@ from octavo_rules.identity import AccountId, FileId, WorkspaceId
 from octavo.model.files.changeset import CreateFile, UpdateFile
 from octavo.store import Transaction
 from octavo.store.compression import decompressed
-from octavo.store.scripts.files import file
+from octavo.store.queries.files import file
 from tests.fakes.page_reader import Installation, PageReader
 from tests.http.pages.test_publications import create_workspace
 

@@ -9,7 +9,7 @@ import pytest
 from octavo.http.api import restorations
 from octavo.http.pages.notes import restoring
 from octavo.store import Transaction
-from octavo.store.scripts.revision_rows import WORKSPACE
+from octavo.store.queries.revision_rows import WORKSPACE
 from tests.fakes.page_reader import PageReader
 from tests.http.pages.notes.conftest import Vault
 

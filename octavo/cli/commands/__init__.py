@@ -1,0 +1,1 @@
+"""The commands of the kernel, each imported when it is called."""

@@ -1,0 +1,20 @@
+"""``octavo openapi``: the document of the contract, without a server."""
+
+import json
+
+import click
+
+from octavo.cli.help import Command, example
+from octavo.cli.output import say
+from octavo.service.registry import contract_document
+
+
+@click.command(
+    "openapi",
+    cls=Command,
+    help="Print the API document (OpenAPI 3.1), as the server returns it at /api/openapi.json.",
+    epilog=example("octavo openapi > openapi.json"),
+)
+def command() -> None:
+    """Print the document. Raises `Failed`."""
+    say(json.dumps(contract_document(), ensure_ascii=False, indent=2))

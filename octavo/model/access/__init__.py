@@ -1,0 +1,1 @@
+"""The rules of access: accounts, roles, limits of credentials, rates, the audit."""

@@ -1,0 +1,329 @@
+"""The Quart application of the pages."""
+
+import gzip
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from types import MappingProxyType, TracebackType
+from typing import Protocol
+
+import trio
+from quart import Response, g, has_request_context, request
+from quart.typing import ResponseReturnValue
+from quart_trio import QuartTrio
+from werkzeug.exceptions import HTTPException
+
+from octavo.access.ports import Clock, NewEntropy
+from octavo.http.contract.in_process import Perform
+from octavo.http.contract.problems import (
+    AccountLocked,
+    ConsentRequired,
+    NotFound,
+    NotSignedIn,
+    Problem,
+    WrongOrigin,
+)
+from octavo.http.contract.security_headers import PAGE_HEADERS
+from octavo.http.pages import API_REFERENCE
+from octavo.http.pages.account import add_account_pages
+from octavo.http.pages.administration import add_administration_pages
+from octavo.http.pages.audit import add_audit_page
+from octavo.http.pages.connections import add_connection_pages
+from octavo.http.pages.consent import add_consent_page
+from octavo.http.pages.form_stamps import FormStamps
+from octavo.http.pages.forms import FormConnection
+from octavo.http.pages.frame import add_frame, for_everybody
+from octavo.http.pages.keys import add_key_pages, add_session_pages
+from octavo.http.pages.long_texts import add_long_texts
+from octavo.http.pages.members import add_member_pages
+from octavo.http.pages.notes import add_note_pages
+from octavo.http.pages.notes.frame import NotePages
+from octavo.http.pages.password_reset import ResetOpens, add_password_reset_pages
+from octavo.http.pages.portal import add_portal_page, portal_links
+from octavo.http.pages.preferences import accepts_gzip
+from octavo.http.pages.program_changes import add_program_pages
+from octavo.http.pages.publications import add_publication_pages
+from octavo.http.pages.reference import reference, spans
+from octavo.http.pages.refusals import as_problem, refusal
+from octavo.http.pages.register import (
+    FindInvited,
+    Opens,
+    add_register_pages,
+    invited_into_nothing,
+    is_open,
+)
+from octavo.http.pages.reports import add_report_pages
+from octavo.http.pages.responses import (
+    HOME,
+    consent_first,
+    page_of_form,
+    redirect,
+    report,
+    show,
+    sign_in_first,
+)
+from octavo.http.pages.sign_in import add_sign_in_pages
+from octavo.http.pages.site import Site
+from octavo.http.pages.static_files import StaticFile, page_files
+from octavo.http.pages.templates import forget_pages
+from octavo.http.pages.usage import ReadUsage, usage_of_nothing
+from octavo.http.pages.workspaces import add_workspace_pages
+from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
+from octavo.model.etag import parse_entity_tags
+from octavo.publishing.member_notes import MemberNotes
+from octavo.templates import FOLDER
+
+FOREVER = "public, max-age=31536000, immutable"
+"""The ``cache-control`` of a file whose path contains a digest of its content (RFC 8246)."""
+
+PIECES = 100
+"""Chunks of a long template rendered between checkpoints."""
+
+NO_PORTAL: Mapping[str, str] = MappingProxyType({})
+"""No page of a portal."""
+
+_LOGGER = logging.getLogger(__name__)
+_HEADERS = tuple((name.decode("ascii"), value.decode("ascii")) for name, value in PAGE_HEADERS)
+
+_Failure = tuple[type, BaseException, TracebackType] | tuple[None, None, None]
+
+
+class _Pages(QuartTrio):
+    asgi_http_class = FormConnection
+
+    def log_exception(self, exception_info: _Failure) -> None:
+        if has_request_context():
+            request_id = request.headers.get("x-request-id", "")
+            _LOGGER.error("request %s failed", request_id, exc_info=exception_info)
+        # Else the lifespan has failed, and those who serve it say so.
+
+    async def handle_user_exception(
+        self, error: Exception | BaseExceptionGroup[BaseException]
+    ) -> HTTPException | ResponseReturnValue:
+        # QuartTrio handles only the first member of a group that has a handler, and loses the
+        # others.
+        if isinstance(error, BaseExceptionGroup):
+            if len(error.exceptions) > 1 or not isinstance(error.exceptions[0], Exception):
+                try:
+                    raise error
+                finally:
+                    del error
+            return await self.handle_user_exception(error.exceptions[0])
+        return await super().handle_user_exception(error)
+
+
+class Explained(Protocol):
+    """A problem that has a page."""
+
+    @property
+    def code(self) -> str:
+        """Its stable code."""
+
+    @property
+    def status(self) -> int:
+        """Its status."""
+
+    @property
+    def summary(self) -> str:
+        """Its meaning, in a sentence."""
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it; may be empty."""
+
+
+def pages(
+    *,
+    api_document: str,
+    contract: Mapping[str, object],
+    problems: Sequence[Explained | type[Problem]] = (),
+    public_url: str = "",
+    opens: Opens,
+    invited_into: FindInvited = invited_into_nothing,
+    reset_opens: ResetOpens,
+    legal: LegalDocuments = NO_DOCUMENTS,
+    sends_mail: bool = False,
+    mcp: bool = False,
+    portal: Mapping[str, str] = NO_PORTAL,
+    usage: ReadUsage = usage_of_nothing,
+    perform: Perform,
+    notes: MemberNotes | None = None,
+    now: Clock,
+    new_entropy: NewEntropy,
+    stamps: FormStamps,
+) -> QuartTrio:
+    """Return the ASGI application of the pages.
+
+    ``api_document`` is the path of the OpenAPI document, ``contract`` the document, which is shown
+    at `API_REFERENCE`. Each of ``problems`` gets a page below ``/problems/``, which the ``type`` of
+    a problem links to. ``public_url`` is the address of the installation, without a trailing slash.
+    ``opens`` and ``reset_opens`` return whether an invitation and a token to choose a password are
+    valid, ``invited_into`` what the holder of an invitation may know of it; people accept the
+    documents ``legal``, and ``sends_mail`` is whether the installation can send messages, ``mcp``
+    whether programs can be connected; ``portal`` has the addresses of the operator's portal by the
+    name of each page. ``notes`` shows the notes of workspaces, which have no pages without it.
+    ``usage`` returns what the installation has used in the month. ``perform`` performs operations
+    of the API. ``now`` is the clock, in seconds of Unix time; ``new_entropy`` returns the entropy
+    of hidden fields, and ``stamps`` makes those of forms with a long text.
+    The application must receive the lifespan before its first request. The header
+    ``x-request-id``, set by the forwarding application, identifies a request in the log. A handler
+    that fails is logged once and gets a 500.
+    """
+    app = _Pages(__name__, root_path=str(FOLDER), template_folder=str(FOLDER), static_folder=None)
+    app.config.update(
+        # A slower response would be truncated but look complete. The server enforces deadlines, and
+        # closes the connection at them.
+        RESPONSE_TIMEOUT=None,
+        PROPAGATE_EXCEPTIONS=False,
+    )
+    # Templates wait for nothing; those that could wait take nearly twice the time.
+    app.jinja_env.is_async = False
+    forget_pages(app.jinja_env)
+    explained = {problem.code: problem for problem in problems}
+    style, icon, variables = page_files(public_url, legal)
+    app.jinja_env.globals.update(variables, portal_links=portal_links(portal), mcp=mcp)
+    app.jinja_env.globals.update(sends_mail=sends_mail)
+    api_page = packed_api_page = b""
+
+    described = reference(contract)
+
+    @app.before_serving
+    async def write_api_page() -> None:
+        # The longest page, and the same for everyone: rendered once, with checkpoints.
+        nonlocal api_page, packed_api_page
+        template = app.jinja_env.get_template("reference.html")
+        pieces = []
+        context = {**for_everybody(), "contract": described, "spans": spans}
+        for piece in template.generate(context, api_document=api_document):
+            pieces.append(piece)
+            if len(pieces) % PIECES == 0:
+                await trio.lowlevel.checkpoint()
+        api_page = "".join(pieces).encode()
+        packed_api_page = await trio.to_thread.run_sync(gzip.compress, api_page)
+
+    add_frame(app, now)
+    add_long_texts(app, new_entropy)
+    site = Site(app, perform, public_url=public_url, new_entropy=new_entropy, stamps=stamps)
+    add_register_pages(site, opens, invited_into, legal)
+    add_sign_in_pages(site, opens)
+    add_password_reset_pages(site, reset_opens)
+    add_account_pages(site, usage)
+    add_portal_page(site)
+    add_consent_page(site)
+    add_session_pages(site)
+    add_key_pages(site, now)
+    if mcp:
+        add_connection_pages(site)
+    # What programs changed can be undone after the endpoint was switched off, too.
+    add_program_pages(site, now)
+    add_workspace_pages(site)
+    if notes is not None:
+        add_note_pages(NotePages(site, notes, now, new_entropy))
+    add_member_pages(site)
+    add_publication_pages(site, now)
+    add_administration_pages(site, usage)
+    add_report_pages(site)
+    add_audit_page(site)
+
+    @app.get("/")
+    async def index() -> Response:
+        if g.get("account") is not None:
+            return redirect(HOME)
+        return await show(
+            "index.html",
+            api_document=api_document,
+            api_reference=API_REFERENCE,
+            open_registration=await is_open(opens),
+        )
+
+    @app.get(API_REFERENCE)
+    async def show_api() -> Response:
+        response = _packed(api_page, packed_api_page, "text/html; charset=utf-8")
+        response.headers["cache-control"] = "no-cache"
+        return await _conditional(response)
+
+    @app.get("/problems")
+    async def list_problems() -> Response:
+        return await show("problems.html", problems=problems)
+
+    @app.get("/problems/<code>")
+    async def explain_problem(code: str) -> Response:
+        if code not in explained:
+            raise NotFound("This code is not known: the page of problems lists every code.")
+        problem = explained[code]
+        phrase = HTTPStatus(problem.status).phrase
+        return await show("problem.html", problem=problem, phrase=phrase)
+
+    def serve_file(file: StaticFile, path: str, cache_control: str) -> None:
+        packed = gzip.compress(file.content, mtime=0)
+
+        async def send() -> Response:
+            response = _packed(file.content, packed, file.media_type)
+            response.headers["cache-control"] = cache_control
+            return await _conditional(response)
+
+        app.add_url_rule(path, path, send)
+
+    serve_file(style, style.path, FOREVER)
+    serve_file(icon, icon.path, FOREVER)
+    # Browsers request this path when the response is not a page, such as the API document.
+    serve_file(icon, "/favicon.ico", "public, max-age=86400")
+
+    @app.errorhandler(HTTPException)
+    async def refuse(error: HTTPException) -> Response:
+        return await refusal(as_problem(error), public_url, perform)
+
+    @app.errorhandler(Problem)
+    async def refuse_problem(problem: Problem) -> Response:
+        if isinstance(problem, NotSignedIn) and request.method in ("GET", "HEAD", "POST"):
+            return sign_in_first()
+        if isinstance(problem, ConsentRequired):
+            return consent_first()
+        if isinstance(problem, WrongOrigin):
+            report(problem.code)
+            shown = app.url_map.bind("").test(request.path, "GET")
+            address = public_url + (request.full_path.rstrip("?") if shown else page_of_form())
+            return await show("other_origin.html", status=problem.status, address=address)
+        if isinstance(problem, AccountLocked):
+            report(problem.code)
+            return await show("locked.html", status=problem.status)
+        return await refusal(problem, public_url, perform)
+
+    @app.after_request
+    async def add_headers(response: Response) -> Response:
+        for name, value in _HEADERS:
+            # A page may have a policy of its own.
+            response.headers.setdefault(name, value)
+        response.headers.setdefault("cache-control", "no-store")
+        return response
+
+    return app
+
+
+async def _conditional(response: Response) -> Response:
+    """Return a response, or that the client has it already (RFC 9110 section 13.1.2)."""
+    await response.add_etag()
+    etag, _ = response.get_etag()
+    try:
+        tags = parse_entity_tags(request.headers.get("if-none-match", ""))
+    except ValueError:
+        return response
+    if etag is not None and tags.names_weakly(etag):
+        response.set_data(b"")
+        response.status_code = HTTPStatus.NOT_MODIFIED
+        del response.headers["content-length"]
+    return response
+
+
+def _packed(content: bytes, packed: bytes, media_type: str) -> Response:
+    """Return ``content``, compressed for a client that accepts it.
+
+    Only what is the same for everybody is compressed: the length of a compressed page would reveal
+    something about its secrets.
+    """
+    accepted = accepts_gzip(request.headers.get("accept-encoding", ""))
+    response = Response(packed if accepted else content, content_type=media_type)
+    response.headers["vary"] = "accept-encoding"
+    if accepted:
+        response.headers["content-encoding"] = "gzip"
+    return response

@@ -1,0 +1,135 @@
+"""The registry of the operations of this server, their document and their problems."""
+
+import json
+from pathlib import Path
+
+from antechamber import SERVER_PROBLEMS, ServerProblem
+
+from octavo.http.api.account import AccountOperations
+from octavo.http.api.administration import AdministrationOperations
+from octavo.http.api.attachments import AttachmentOperations
+from octavo.http.api.audit import AuditOperations
+from octavo.http.api.auth import AuthOperations
+from octavo.http.api.changesets import ChangesetOperations
+from octavo.http.api.client_changes import ClientChangeOperations
+from octavo.http.api.connections import ConnectionOperations
+from octavo.http.api.contents import ContentOperations
+from octavo.http.api.exports import ExportOperations
+from octavo.http.api.files import FileOperations
+from octavo.http.api.history import HistoryOperations
+from octavo.http.api.imports import ImportOperations
+from octavo.http.api.installation import InstallationOperations
+from octavo.http.api.invitations import InvitationOperations
+from octavo.http.api.keys import KeyOperations
+from octavo.http.api.legal import LegalOperations
+from octavo.http.api.link_reports import LinkReportOperations
+from octavo.http.api.links import LinkOperations
+from octavo.http.api.mcp import McpOperations
+from octavo.http.api.members import MemberOperations
+from octavo.http.api.notices import NoticeOperations
+from octavo.http.api.oauth import OAuthOperations
+from octavo.http.api.operator import OperatorOperations
+from octavo.http.api.password_reset import PasswordResetOperations
+from octavo.http.api.publications import PublicationOperations
+from octavo.http.api.published import PublishedOperations
+from octavo.http.api.reading import ReadingOperations
+from octavo.http.api.registrations import RegistrationOperations
+from octavo.http.api.restorations import RestorationOperations
+from octavo.http.api.saves import SaveOperations
+from octavo.http.api.search import SearchOperations
+from octavo.http.api.sessions import SessionOperations
+from octavo.http.api.sync import SyncOperations
+from octavo.http.api.workspaces import WorkspaceOperations
+from octavo.http.contract.assembly import contract_of, served_operations_of
+from octavo.http.contract.declared_responses import possible_problems
+from octavo.http.contract.openapi import Example, document
+from octavo.http.contract.problems import (
+    BodyTimeout,
+    BodyTooLarge,
+    InternalError,
+    InvalidRequest,
+    MethodNotAllowed,
+    NotFound,
+    Problem,
+    UnsupportedMediaType,
+)
+from octavo.http.contract.schemas import Json
+from octavo.service.contract_document import ContractOperations
+from octavo.service.health import ServiceOperations
+
+CONTRACT_VERSION = "0.1.0"
+EXAMPLES = Path(__file__).with_name("examples.json")
+"""By operation id, the members of `Example`; written by the tests (``make examples``)."""
+
+CONTRACT: tuple[type, ...] = (
+    ServiceOperations,
+    ContractOperations,
+    RegistrationOperations,
+    AuthOperations,
+    PasswordResetOperations,
+    AccountOperations,
+    SessionOperations,
+    KeyOperations,
+    AdministrationOperations,
+    AuditOperations,
+    InstallationOperations,
+    OperatorOperations,
+    WorkspaceOperations,
+    MemberOperations,
+    InvitationOperations,
+    FileOperations,
+    SaveOperations,
+    ChangesetOperations,
+    ReadingOperations,
+    HistoryOperations,
+    ClientChangeOperations,
+    RestorationOperations,
+    LinkOperations,
+    SearchOperations,
+    SyncOperations,
+    AttachmentOperations,
+    ContentOperations,
+    ImportOperations,
+    ExportOperations,
+    NoticeOperations,
+    LegalOperations,
+    PublicationOperations,
+    PublishedOperations,
+    LinkReportOperations,
+    OAuthOperations,
+    ConnectionOperations,
+    McpOperations,
+)
+"""Every class whose methods declare operations."""
+_OUTSIDE_OPERATIONS: tuple[type[Problem], ...] = (
+    InvalidRequest,
+    NotFound,
+    MethodNotAllowed,
+    BodyTimeout,
+    BodyTooLarge,
+    UnsupportedMediaType,
+    InternalError,
+)
+"""The problems of the router and of the pages, which no declaration has to name."""
+
+
+def contract_document() -> Json:
+    """Return the OpenAPI document of all operations."""
+    examples: dict[str, Json] = json.loads(EXAMPLES.read_bytes())
+    return document(
+        CONTRACT,
+        title="Octavo",
+        version=CONTRACT_VERSION,
+        examples={name: Example(**each) for name, each in examples.items()},
+        operations_of=served_operations_of,
+    )
+
+
+def explained_problems() -> list[type[Problem] | ServerProblem]:
+    """Return every problem that a client may receive, by status: each has a page."""
+    served = contract_of(CONTRACT, served_operations_of)
+    possible = (each for declared in served for each in possible_problems(declared))
+    found: list[type[Problem] | ServerProblem]
+    found = [*_OUTSIDE_OPERATIONS, *SERVER_PROBLEMS, *possible]
+    by_code = {each.code: each for each in found}
+    return sorted(by_code.values(), key=lambda each: (each.status, each.code))

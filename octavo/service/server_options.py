@@ -1,0 +1,80 @@
+"""Build the server options from the settings, and log requests that the server rejects."""
+
+import logging
+from collections.abc import Callable
+
+from antechamber import Limits, RejectedRequest, ServerOptions, raise_file_limit
+from antechamber.limits import ServerUsage
+
+from octavo.http.contract.request_log import RequestLog, RequestRecord
+from octavo.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+
+def server_options(
+    settings: Settings,
+    log_request: RequestLog,
+    usage: ServerUsage,
+    *,
+    now: Callable[[], float],
+    new_id: Callable[[], str],
+) -> ServerOptions:
+    """Return the server options for ``settings``; rejected requests are logged like others.
+
+    ``usage`` tells what is used of the limits. ``now`` returns seconds since 1970; ``new_id``
+    generates the ids of requests without one. Raises the open-file limit of this process as far as
+    permitted.
+    """
+    room = raise_file_limit(settings.connections)
+    if room < settings.connections:
+        _log.warning(
+            "this process may open files for %d connections only, not for %d: raise its "
+            "limit (ulimit -n), or lower OCTAVO_CONNECTIONS",
+            room,
+            settings.connections,
+        )
+
+    def log_rejected(rejected: RejectedRequest) -> None:
+        if rejected.seen:
+            # The application logs the requests that it received, in more detail.
+            return
+        log_request(
+            RequestRecord(
+                request_id=rejected.request_id,
+                method=rejected.method,
+                path=rejected.path,
+                operation=None,
+                status=rejected.status,
+                duration=0.0,
+                client=rejected.client,
+                request_bytes=0,
+                response_bytes=rejected.size,
+                principal=None,
+                failure=rejected.code,
+            )
+        )
+
+    return ServerOptions(
+        now=now,
+        new_id=new_id,
+        limits=Limits(
+            head_time=settings.head_time,
+            head_size=settings.head_size,
+            header_count=settings.header_count,
+            target_length=settings.target_length,
+            body_idle_time=settings.body_idle_time,
+            request_time=settings.request_time,
+            idle_time=settings.idle_time,
+            write_time=settings.write_time,
+            connections=room,
+            connections_per_client=settings.connections_per_client,
+            requests_per_round_per_client=settings.requests_per_round_per_client,
+            requests_per_connection=settings.requests_per_connection,
+        ),
+        trusted_proxies=settings.trusted_proxies,
+        problem_base=settings.public_url,
+        proxy_header="forwarded" if settings.proxy_header == "forwarded" else "x-forwarded",
+        log_rejected=log_rejected,
+        usage=usage,
+    )

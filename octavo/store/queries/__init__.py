@@ -1,0 +1,1 @@
+"""The transaction scripts of the kernel: files, changesets, the feed, accounts, audit."""
