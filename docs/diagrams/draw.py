@@ -159,9 +159,11 @@ def packages() -> str:
                 parts += _row(row, 42, y, 676, "main")
                 y += 44
             y += 16
-        else:
-            parts += _row([room for room in rooms if (ROOT / "octavo" / room).is_dir()], 30, y, 700)
-            y += 46 if len(parts) and parts[-1].y == y else 0
+        there = [each for each in rooms if (ROOT / "octavo" / each / "__init__.py").exists()]
+        others = [each for each in there if each != "features"]
+        for at in range(0, len(others), 6):
+            parts += _row(others[at : at + 6], 30, y, 700)
+            y += 46
     libraries = ["octavo_client", "greenroom", "antechamber", "octavo_rules"]
     parts += _row(libraries, 30, y, 700, "frame")
     title = "Rooms and features in rows; each imports only what is in rows below its own"

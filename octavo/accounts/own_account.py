@@ -10,6 +10,8 @@ from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewId, milliseconds
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.passwords import Passwords
+from octavo.features.mail import sql as outbox
+from octavo.features.mail.rules import queued
 from octavo.model.access.account import Account, Appearance, Preferences, ThemeFamily
 from octavo.model.accounts.consent import Consent, LegalDocuments, Versions
 from octavo.model.accounts.refusal import (
@@ -17,11 +19,10 @@ from octavo.model.accounts.refusal import (
     InvalidCredentials,
 )
 from octavo.model.accounts.session import SessionId
-from octavo.model.mail import queued
 from octavo.model.usage import month_of
 from octavo.store import Store
 from octavo.store.queries import consents
-from octavo.store.scripts import accounts, outbox, password_resets, sessions
+from octavo.store.scripts import accounts, password_resets, sessions
 from octavo.store.scripts.accounts import AccountDetails
 from octavo.store.transaction import Transaction
 

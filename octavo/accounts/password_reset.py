@@ -7,6 +7,8 @@ from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.passwords import Passwords
+from octavo.features.mail import sql as outbox
+from octavo.features.mail.rules import queued, request_delay
 from octavo.model.access.account import Account
 from octavo.model.access.address import Address
 from octavo.model.access.audit import AuditEntry
@@ -14,9 +16,8 @@ from octavo.model.access.token import digest_of, is_opaque_token, opaque_token
 from octavo.model.accounts.password import password_fault
 from octavo.model.accounts.password_reset import RESET_SECONDS
 from octavo.model.accounts.refusal import AccountMissing, InvalidResetToken
-from octavo.model.mail import queued, request_delay
 from octavo.store import Store
-from octavo.store.scripts import outbox, password_resets
+from octavo.store.scripts import password_resets
 
 
 class PasswordUnsuitable(ValueError):

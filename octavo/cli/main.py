@@ -21,7 +21,7 @@ _COMMANDS = {
     "invite": ("octavo.cli.invite", "Create an invitation to register, and print its link."),
     "account": ("octavo.cli.account", "List, show, lock, change and remove accounts."),
     "recover": ("octavo.cli.recover", "Print a link to choose a new password for an account."),
-    "mail": ("octavo.cli.mail", "Test the mail settings."),
+    "mail": ("octavo.features.mail.commands", "Test the mail settings."),
     "backup": (
         "octavo.cli.commands.backup",
         "Write a verified copy of the database and the images.",

@@ -9,37 +9,37 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from octavo.access.entropy import new_id
-    from octavo.service.invitations import InvalidAddress, InvitationRefused, invite
-    from octavo.service.mail import (
+    from octavo.features.mail.feature import (
         MailNotSent,
         RecoveryRefused,
         UnusableAddress,
         recover,
         send_test_message,
     )
+    from octavo.service.invitations import InvalidAddress, InvitationRefused, invite
     from octavo.service.running import run, start_log
     from octavo.service.transfer_reports import ImportReport, ServerAccess, TransferFailed
     from octavo.service.workspace_transfers import WorkspaceTransfers
     from octavo.store.engine import StoreEngine, open_engine
 
 _MODULES = {
-    "StoreEngine": "store.engine",
-    "InvalidAddress": "service.invitations",
-    "InvitationRefused": "service.invitations",
-    "invite": "service.invitations",
-    "MailNotSent": "service.mail",
-    "RecoveryRefused": "service.mail",
-    "UnusableAddress": "service.mail",
-    "recover": "service.mail",
-    "send_test_message": "service.mail",
-    "new_id": "access.entropy",
-    "open_engine": "store.engine",
-    "run": "service.running",
-    "start_log": "service.running",
-    "ImportReport": "service.transfer_reports",
-    "ServerAccess": "service.transfer_reports",
-    "TransferFailed": "service.transfer_reports",
-    "WorkspaceTransfers": "service.workspace_transfers",
+    "StoreEngine": "octavo.store.engine",
+    "InvalidAddress": "octavo.service.invitations",
+    "InvitationRefused": "octavo.service.invitations",
+    "invite": "octavo.service.invitations",
+    "MailNotSent": "octavo.features.mail.feature",
+    "RecoveryRefused": "octavo.features.mail.feature",
+    "UnusableAddress": "octavo.features.mail.feature",
+    "recover": "octavo.features.mail.feature",
+    "send_test_message": "octavo.features.mail.feature",
+    "new_id": "octavo.access.entropy",
+    "open_engine": "octavo.store.engine",
+    "run": "octavo.service.running",
+    "start_log": "octavo.service.running",
+    "ImportReport": "octavo.service.transfer_reports",
+    "ServerAccess": "octavo.service.transfer_reports",
+    "TransferFailed": "octavo.service.transfer_reports",
+    "WorkspaceTransfers": "octavo.service.workspace_transfers",
 }
 
 __all__ = [
@@ -65,5 +65,5 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name in _MODULES:
-        return getattr(import_module(f"octavo.{_MODULES[name]}"), name)
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,8 +11,8 @@ from octavo.access.audit import Audit
 from octavo.access.entropy import new_entropy, new_id, now
 from octavo.accounts.passwords import Passwords, link_hash_workers
 from octavo.attachments.thumbnails import Thumbnails
+from octavo.features.mail.delivery import MailDelivery
 from octavo.http.deferred import Deferred
-from octavo.mail.delivery import MailDelivery
 from octavo.publishing.composition import ViewComposer, placeholders
 from octavo.publishing.links import PublishedLinks
 from octavo.publishing.member_notes import MemberNotes

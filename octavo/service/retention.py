@@ -2,6 +2,7 @@
 
 from octavo.access.entropy import now
 from octavo.actors.jobs.retention import RetentionJob
+from octavo.features.mail import sql as outbox
 from octavo.model.accounts.session import DAY, SessionLife
 from octavo.model.files.retention import Retention
 from octavo.model.usage import month_before, month_of
@@ -14,7 +15,6 @@ from octavo.store.scripts import (
     oauth_clients,
     oauth_grants,
     oauth_programs,
-    outbox,
     password_resets,
     portal_tokens,
     publications,

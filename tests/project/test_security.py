@@ -13,6 +13,8 @@ from octavo.accounts.argon2id import Argon2
 from octavo.accounts.invitations import FIRST_INVITATION_LASTS
 from octavo.accounts.passwords import HASH_SECONDS, KNOWN_OF_ONE, Passwords
 from octavo.attachments import image_work
+from octavo.features.mail.rules import BUDGET_SECONDS, REQUEST_DELAY_SECONDS
+from octavo.features.mail.smtp import SEND_SECONDS, STEP_SECONDS
 from octavo.http.api.oauth import REGISTRATIONS
 from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
 from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
@@ -20,7 +22,6 @@ from octavo.http.pages.forms import LONGEST_SMALL, MOST_FIELDS
 from octavo.http.pages.localized import LOCALES
 from octavo.http.pages.messages import message_cookie
 from octavo.http.session_cookie import cleared_cookie
-from octavo.mail.smtp import SEND_SECONDS, STEP_SECONDS
 from octavo.model.access import token
 from octavo.model.access.rate import Rate
 from octavo.model.accounts.api_key import MAX_KEYS
@@ -30,7 +31,6 @@ from octavo.model.accounts.password import LONGEST, SHORTEST
 from octavo.model.accounts.password_reset import RESET_SECONDS
 from octavo.model.accounts.portal import TOKEN_SECONDS
 from octavo.model.accounts.session import DAY, SessionLife
-from octavo.model.mail import BUDGET_SECONDS, REQUEST_DELAY_SECONDS
 from octavo.model.publishing.link import TOKEN_BYTES
 from octavo.model.publishing.ticket import TICKET_SECONDS
 from octavo.oauth.public_fetch import MAX_BYTES

@@ -26,6 +26,7 @@ from octavo.actors.jobs import step_loop
 from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.actors.workspace.actor import workspaces as workspace_actors
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, Push
+from octavo.features.mail import sql as outbox
 from octavo.model.accounts.session import SessionId, SessionLife
 from octavo.model.files.retention import Retention
 from octavo.service import retention
@@ -38,7 +39,6 @@ from octavo.store.scripts import (
     oauth_clients,
     oauth_grants,
     oauth_programs,
-    outbox,
     password_resets,
     portal_tokens,
     publications,

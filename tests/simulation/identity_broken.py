@@ -14,6 +14,7 @@ from octavo.accounts.credentials import Credentials
 from octavo.accounts.installation import Installation
 from octavo.accounts.members import Members
 from octavo.accounts.sign_in import SignedIn, SignIn
+from octavo.features.mail import sql as outbox
 from octavo.model.access.account import Account
 from octavo.model.access.address import Address
 from octavo.model.access.audit import Actor, AuditEntry
@@ -34,7 +35,6 @@ from octavo.store.scripts import (
     installation,
     invitations,
     members,
-    outbox,
     password_resets,
     portal_tokens,
 )

@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
+from octavo.features.mail import sql as outbox
 from octavo.model.accounts.refusal import AccountMissing
 from octavo.model.workspace import HeirCandidate, heir_among
 from octavo.store.queries import workspaces
 from octavo.store.queries.audit import forget_clients
 from octavo.store.queries.process_notices import notify_access
-from octavo.store.scripts import imports, outbox, publications, uploads
+from octavo.store.scripts import imports, publications, uploads
 from octavo.store.scripts.accounts import require_administrator, require_administrator_besides
 from octavo.store.transaction import Script, Transaction
 

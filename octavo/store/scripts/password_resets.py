@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from octavo_rules.identity import AccountId
 
+from octavo.features.mail import sql as outbox
+from octavo.features.mail.rules import QueuedMail
 from octavo.model.access.account import Account
 from octavo.model.access.address import Address
 from octavo.model.access.rate import Rate
 from octavo.model.accounts.refusal import InvalidResetToken
-from octavo.model.mail import QueuedMail
-from octavo.store.scripts import accounts, api_keys, oauth_grants, outbox, sessions
+from octavo.store.scripts import accounts, api_keys, oauth_grants, sessions
 from octavo.store.transaction import Script, Transaction
 
 MAX_ROWS = 500

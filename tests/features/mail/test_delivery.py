@@ -10,22 +10,22 @@ import trio
 import trio.lowlevel
 from trio.testing import MockClock
 
-from octavo.mail.composition import Composer
-from octavo.mail.delivery import (
+from octavo.features.mail import sql as outbox
+from octavo.features.mail.composition import Composer
+from octavo.features.mail.delivery import (
     AT_ONCE,
     CLAIM_SECONDS,
     POLL_SECONDS,
     RETRIES,
     MailDelivery,
 )
-from octavo.mail.smtp import CANCEL_SECONDS, QUIT_SECONDS, SEND_SECONDS
-from octavo.mail.transport import SendFailure
+from octavo.features.mail.rules import BUDGET_SECONDS, LIFETIME_SECONDS, MailKind, queued
+from octavo.features.mail.smtp import CANCEL_SECONDS, QUIT_SECONDS, SEND_SECONDS
+from octavo.features.mail.transport import SendFailure
 from octavo.model.access.address import Address
 from octavo.model.access.rate import Rate
 from octavo.model.accounts.password_reset import RESET_SECONDS
-from octavo.model.mail import BUDGET_SECONDS, LIFETIME_SECONDS, MailKind, queued
 from octavo.settings.sender import Sender
-from octavo.store.scripts import outbox
 from tests.fakes.identity_fixture import START, IdentityFixture, identity_fixture
 
 ANN = Address("ann@example.org")

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.mail import REQUEST_DELAY_SECONDS, request_delay
+from octavo.features.mail.rules import REQUEST_DELAY_SECONDS, request_delay
 
 
 @given(st.floats(0, 1, exclude_max=True))

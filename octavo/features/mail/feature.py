@@ -6,18 +6,18 @@ from urllib.parse import urlsplit
 from octavo.access.auditing import command_audit
 from octavo.access.entropy import jitter, new_entropy, new_id, now
 from octavo.accounts.password_reset import create_reset_token
-from octavo.mail.delivery import MailDelivery
+from octavo.features.mail.delivery import MailDelivery
+from octavo.features.mail.rules import BUDGET_SECONDS
 from octavo.model.access.address import Address, parse_address
 from octavo.model.access.rate import Rate
 from octavo.model.accounts.refusal import AccountMissing
-from octavo.model.mail import BUDGET_SECONDS
 from octavo.settings import Settings
 from octavo.store import Store, StoreError
 from octavo.store.engine import open_engine
 
 if TYPE_CHECKING:
-    from octavo.mail.composition import Composer
-    from octavo.mail.smtp import SmtpTransport
+    from octavo.features.mail.composition import Composer
+    from octavo.features.mail.smtp import SmtpTransport
 
 
 class RecoveryRefused(Exception):
@@ -53,8 +53,8 @@ def mail_transport(settings: Settings) -> "tuple[Composer, SmtpTransport] | None
     if sender is None:
         return None
     # They take a tenth of a second, which a server without mail does not need.
-    from octavo.mail.composition import Composer  # noqa: PLC0415
-    from octavo.mail.smtp import SmtpTransport  # noqa: PLC0415
+    from octavo.features.mail.composition import Composer  # noqa: PLC0415
+    from octavo.features.mail.smtp import SmtpTransport  # noqa: PLC0415
 
     password = settings.smtp_password
     transport = SmtpTransport(

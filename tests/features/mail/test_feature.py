@@ -10,8 +10,8 @@ import pytest
 from octavo import service
 from octavo.access.entropy import jitter
 from octavo.accounts.password_reset import PasswordReset
+from octavo.features.mail.feature import mail_transport
 from octavo.model.access.address import Address
-from octavo.service.mail import mail_transport
 from octavo.settings import Settings
 from octavo.settings.sender import Sender, SmtpSecurity
 from octavo.store.engine import open_engine

@@ -21,7 +21,7 @@ from aiosmtplib import (
     SMTPTimeoutError,
 )
 
-from octavo.mail.transport import SendFailure, Stage
+from octavo.features.mail.transport import SendFailure, Stage
 from octavo.settings.sender import SmtpSecurity
 
 STEP_SECONDS = 20.0

@@ -19,14 +19,15 @@ from typing import Protocol, assert_never
 import trio
 from greenroom import Backoff
 
-from octavo.mail.transport import MailTransport, SendFailure
+from octavo.features.mail import sql as outbox
+from octavo.features.mail.rules import QueuedMail
+from octavo.features.mail.transport import MailTransport, SendFailure
 from octavo.model.access.account import Account
 from octavo.model.access.rate import Rate
 from octavo.model.access.token import digest_of, opaque_token
 from octavo.model.accounts.password_reset import RESET_SECONDS
-from octavo.model.mail import QueuedMail
 from octavo.store import Store, StoreError
-from octavo.store.scripts import outbox, password_resets
+from octavo.store.scripts import password_resets
 
 CLAIM_SECONDS = 180.0
 """Seconds for which a message is claimed. The deadline of a message is a third of it."""
@@ -47,7 +48,7 @@ _log = logging.getLogger(__name__)
 
 
 class MailComposer(Protocol):
-    """Composes the messages; `octavo.mail.composition.Composer` is one."""
+    """Composes the messages; `octavo.features.mail.composition.Composer` is one."""
 
     def password_reset(
         self, account: Account, token: str, *, mail_id: str, now: float

@@ -8,9 +8,9 @@ import pytest
 import trio
 import trustme
 
-from octavo.mail.composition import Composer
-from octavo.mail.smtp import SmtpTransport
-from octavo.mail.transport import SendFailure
+from octavo.features.mail.composition import Composer
+from octavo.features.mail.smtp import SmtpTransport
+from octavo.features.mail.transport import SendFailure
 from octavo.model.access.address import Address
 from octavo.settings.sender import Sender, SmtpSecurity
 from tests.fakes.smtp_server import (

@@ -1,0 +1,1 @@
+"""Messages: composed from templates, sent by SMTP, delivered from the outbox."""
