@@ -10,8 +10,8 @@ from octavo_rules.identity import AccountId
 from octavo.access.caller import Caller, caller_of
 from octavo.access.ports import Clock, milliseconds
 from octavo.accounts.activity import Activity
+from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.model.access.token import digest_of, is_access_token, is_api_key, is_opaque_token
-from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.model.accounts.session import SessionLife
 from octavo.store import Store
 from octavo.store.gathered_reads import GatheredReads

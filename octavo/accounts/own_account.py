@@ -10,10 +10,17 @@ from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewId, milliseconds
 from octavo.accounts.credentials import Credentials
 from octavo.accounts.passwords import Passwords
+from octavo.features.legal.rules import LegalDocuments
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import queued
-from octavo.model.access.account import Account, Appearance, Preferences, ThemeFamily
-from octavo.model.accounts.consent import Consent, LegalDocuments, Versions
+from octavo.model.access.account import (
+    Account,
+    Appearance,
+    Consent,
+    Preferences,
+    ThemeFamily,
+    Versions,
+)
 from octavo.model.accounts.refusal import (
     AccountGone,
     InvalidCredentials,

@@ -8,10 +8,10 @@ from octavo.access.ports import Clock, NewId, milliseconds
 from octavo.accounts.invitations import granted
 from octavo.accounts.passwords import Passwords
 from octavo.accounts.sign_in import SessionMaker, SignedIn
-from octavo.model.access.account import Account, Role
+from octavo.features.legal.rules import LegalDocuments
+from octavo.model.access.account import Account, Consent, Role, Versions
 from octavo.model.access.address import Address
 from octavo.model.access.token import digest_of
-from octavo.model.accounts.consent import Consent, LegalDocuments, Versions
 from octavo.model.accounts.installation import Prerequisites
 from octavo.model.accounts.invitation import Invitation, InvitedInto
 from octavo.model.accounts.refusal import AddressTaken, InvitationUnusable

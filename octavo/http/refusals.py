@@ -29,8 +29,9 @@ from octavo_rules.refusal import (
 )
 
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
+from octavo.features.legal.api.consent import required_documents
+from octavo.features.legal.rules import ConsentDue
 from octavo.http.api.archive_problems import archive_problem
-from octavo.http.api.consent import required_documents
 from octavo.http.api.metering import DownloadLimit, StorageBusy, monthly_limit_problem
 from octavo.http.contract.problems import (
     TEXT,
@@ -50,7 +51,6 @@ from octavo.http.contract.problems import (
 )
 from octavo.http.contract.unavailable import StorageFull
 from octavo.http.store_problems import OUTCOME_UNKNOWN, WorkspaceBusy, store_failure
-from octavo.model.accounts.consent import ConsentDue
 from octavo.model.accounts.refusal import PasswordQueueFull, TooManyAttempts
 from octavo.model.etag import entity_tag
 from octavo.model.refusal import (

@@ -30,6 +30,7 @@ from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.current_files import MAX_BYTES as MAX_CACHED_BYTES
 from octavo.actors.workspace.document_services import DocumentServices, Threads
 from octavo.documents import DocumentCache
+from octavo.features.legal.feature import Legal
 from octavo.features.mail.delivery import MailDelivery
 from octavo.features.mail.feature import mail_delivery
 from octavo.http.api.changeset_submission import Workspaces
@@ -45,7 +46,6 @@ from octavo.search.searched_texts import MAX_BYTES as MAX_SEARCHED_BYTES
 from octavo.search.searched_texts import SearchedTexts
 from octavo.service.archives import Archives, add_archives
 from octavo.service.attachments import Attachments, BlobFolders, add_attachments
-from octavo.service.legal import Legal
 from octavo.service.notice_streams import NoticeStreams
 from octavo.service.publishing import Publishing, add_publishing
 from octavo.service.restorations import add_restorations

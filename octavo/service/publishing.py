@@ -11,6 +11,7 @@ from octavo.access.audit import Audit
 from octavo.access.entropy import new_entropy, new_id, now
 from octavo.accounts.passwords import Passwords, link_hash_workers
 from octavo.attachments.thumbnails import Thumbnails
+from octavo.features.legal.feature import Legal
 from octavo.features.mail.delivery import MailDelivery
 from octavo.http.deferred import Deferred
 from octavo.publishing.composition import ViewComposer, placeholders
@@ -22,7 +23,6 @@ from octavo.publishing.reports import LinkReports
 from octavo.publishing.signing import ReportAddresses, Tickets
 from octavo.publishing.sites import Sites
 from octavo.publishing.views import PublishedPages
-from octavo.service.legal import Legal
 from octavo.settings import Settings
 from octavo.store import Store
 from octavo.store.content_cache import Cache

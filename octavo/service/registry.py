@@ -5,6 +5,7 @@ from pathlib import Path
 
 from antechamber import SERVER_PROBLEMS, ServerProblem
 
+from octavo.features.legal.api.documents import LegalOperations
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.attachments import AttachmentOperations
@@ -21,7 +22,6 @@ from octavo.http.api.imports import ImportOperations
 from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
-from octavo.http.api.legal import LegalOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.mcp import McpOperations

@@ -19,6 +19,9 @@ from octavo.accounts.password_reset import PasswordReset
 from octavo.accounts.portal import Portal
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignIn
+from octavo.features.legal.api.documents import LegalDocumentPage, LegalOperations
+from octavo.features.legal.feature import Legal
+from octavo.features.legal.rules import DocumentName, LegalDocuments
 from octavo.http.api.access_tokens import AccessTokens
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
@@ -38,7 +41,6 @@ from octavo.http.api.imports import ImportOperations
 from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.keys import KeyOperations
-from octavo.http.api.legal import LegalDocumentPage, LegalOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.mcp import OFF, Exchange, McpOperations, OwnOriginOnly
@@ -71,7 +73,6 @@ from octavo.http.deferred import Deferred, DeferredApplication
 from octavo.http.pages import API_REFERENCE
 from octavo.http.refusals import problem_of
 from octavo.http.refused_attempts import counting_refusals
-from octavo.model.accounts.consent import DocumentName, LegalDocuments
 from octavo.model.usage import InstallationUsage
 from octavo.publishing.member_notes import MemberNotes
 from octavo.service import pages
@@ -84,7 +85,6 @@ from octavo.service.account_services import (
 from octavo.service.components import Components
 from octavo.service.contract_document import ContractOperations
 from octavo.service.health import Readiness, ServiceOperations
-from octavo.service.legal import Legal
 from octavo.service.registry import contract_document, explained_problems
 from octavo.store.fair_turns import working_for
 from octavo.store.queries.signing_keys import only_secret
@@ -308,7 +308,7 @@ def _pages(
 def _legal_pages(legal: Legal, public_url: str) -> Mapping[DocumentName, LegalDocumentPage]:
     if not legal.html:
         return {}
-    from octavo.http.pages.legal import legal_pages  # noqa: PLC0415 - loads the template engine
+    from octavo.features.legal.pages.documents import legal_pages  # noqa: PLC0415 - loads the template engine
 
     return legal_pages(legal.html, legal.documents, public_url)
 

@@ -9,6 +9,7 @@ from octavo_rules.identity import AccountId
 from trio.testing import MockClock
 
 from octavo.access.audit import Audit, RefusedAttempts, audit_log
+from octavo.model.access.account import Versions
 from octavo.model.access.address import Address
 from octavo.model.access.audit import AuditEntry, AuditId
 from octavo.model.accounts.administration import (
@@ -16,7 +17,6 @@ from octavo.model.accounts.administration import (
     DecisionsChange,
     StorageLimit,
 )
-from octavo.model.accounts.consent import Versions
 from octavo.model.accounts.refusal import (
     InvalidCredentials,
     LastAdministrator,

@@ -17,11 +17,10 @@ from octavo.access.entropy import jitter, new_entropy, new_id, now
 from octavo.accounts.argon2id import Argon2, encoded_hash
 from octavo.accounts.invitations import invite as new_invitation
 from octavo.accounts.sign_in import SessionMaker
-from octavo.model.access.account import Account
+from octavo.model.access.account import Account, Consent, Versions
 from octavo.model.access.address import Address
 from octavo.model.access.token import api_key, digest_of
 from octavo.model.accounts.api_key import ApiKey, KeyId
-from octavo.model.accounts.consent import Consent, Versions
 from octavo.model.accounts.password import hashed_form
 from octavo.settings import Settings
 from octavo.settings.addresses import DatabaseUrl

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from octavo.access.attempts import RATES
+from octavo.model.access.account import Versions
 from octavo.model.access.token import digest_of, operator_token
-from octavo.model.accounts.consent import Versions
 from tests.e2e.databases import execute, new_database
 from tests.e2e.listening import listening
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running

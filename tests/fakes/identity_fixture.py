@@ -27,10 +27,10 @@ from octavo.accounts.passwords import Passwords
 from octavo.accounts.portal import Portal
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SessionMaker, SignedIn, SignIn
+from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.model.access.account import Role, State
 from octavo.model.access.address import Address
 from octavo.model.access.audit import AuditEntry
-from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.model.accounts.installation import Prerequisites
 from octavo.model.accounts.session import SessionLife
 from octavo.store import Store

@@ -15,11 +15,11 @@ from antechamber.asgi import Receive, Scope
 from quart_trio import QuartTrio
 
 from octavo.access.ports import Clock
+from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.http.contract.openapi import document
 from octavo.http.contract.problems import NotSignedIn
 from octavo.http.pages.form_stamps import FormStamps
 from octavo.model.access.account import Role
-from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.model.accounts.installation import Prerequisites
 from octavo.model.usage import NO_LIMITS, NOTHING, InstallationUsage, Month
 from octavo.service.health import ServiceOperations

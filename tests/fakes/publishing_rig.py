@@ -8,8 +8,8 @@ from octavo.access.attempts import RATES, Attempts
 from octavo.access.audit import Audit
 from octavo.accounts.passwords import Passwords
 from octavo.attachments.thumbnails import ImageVariant
+from octavo.features.legal.rules import NO_DOCUMENTS
 from octavo.http.pages.published import published_pages
-from octavo.model.accounts.consent import NO_DOCUMENTS
 from octavo.publishing.composition import ViewComposer, placeholders
 from octavo.publishing.links import PublishedLinks
 from octavo.publishing.member_notes import MemberNotes

@@ -13,6 +13,7 @@ from octavo.accounts.argon2id import Argon2
 from octavo.accounts.invitations import FIRST_INVITATION_LASTS
 from octavo.accounts.passwords import HASH_SECONDS, KNOWN_OF_ONE, Passwords
 from octavo.attachments import image_work
+from octavo.features.legal.feature import LARGEST
 from octavo.features.mail.rules import BUDGET_SECONDS, REQUEST_DELAY_SECONDS
 from octavo.features.mail.smtp import SEND_SECONDS, STEP_SECONDS
 from octavo.http.api.oauth import REGISTRATIONS
@@ -36,7 +37,6 @@ from octavo.model.publishing.ticket import TICKET_SECONDS
 from octavo.oauth.public_fetch import MAX_BYTES
 from octavo.oauth.public_fetch import SECONDS as DOCUMENT_SECONDS
 from octavo.render.html_writer import MAX_DEPTH
-from octavo.service.legal import LARGEST
 from octavo.settings import Settings
 from octavo.store.queries.audit import MAX_REFUSALS
 from octavo.store.scripts.link_reports import MAX_OPEN

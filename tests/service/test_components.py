@@ -18,6 +18,7 @@ from octavo.access.entropy import jitter, new_id
 from octavo.actors.jobs.indexing import catch_up
 from octavo.actors.workspace.messages import Push
 from octavo.documents import DocumentCache
+from octavo.features.legal.feature import read_legal
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
@@ -34,7 +35,6 @@ from octavo.search.searched_texts import SearchedTexts
 from octavo.service import components
 from octavo.service.attachments import open_blob_folders
 from octavo.service.components import Components, add_components
-from octavo.service.legal import read_legal
 from octavo.settings import Settings
 from octavo.store.content_cache import ContentCache
 from octavo.store.engine import open_engine

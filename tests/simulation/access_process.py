@@ -25,10 +25,10 @@ from octavo.accounts.members import Members
 from octavo.accounts.passwords import Passwords
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
+from octavo.features.legal.rules import NO_DOCUMENTS
 from octavo.http.api.authentication import SessionOrKey
 from octavo.http.api.notices import PATH, NoticeSocket, StreamCaller
 from octavo.http.contract.request_log import RequestRecord
-from octavo.model.accounts.consent import NO_DOCUMENTS
 from octavo.service.account_services import announce_members, workspace_gone
 from octavo.service.components import Components, relay_notifications
 from octavo.service.notice_streams import CHECKED_EVERY

@@ -9,7 +9,7 @@ import trio
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
 from octavo.accounts.passwords import Passwords
-from octavo.model.accounts.consent import LegalDocument, LegalDocuments
+from octavo.features.legal.rules import LegalDocument, LegalDocuments
 from tests.fakes.identity_fixture import (
     CHEAP,
     START,

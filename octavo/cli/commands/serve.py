@@ -13,7 +13,7 @@ from octavo.cli.help import Command, example
 from octavo.cli.output import Failed
 from octavo.cli.pauses import loading, pause_rarely
 from octavo.cli.reading import read, takes_settings
-from octavo.service.legal import LegalDocumentError
+from octavo.features.legal.feature import LegalDocumentError
 from octavo.store import StoreError
 from octavo.store.blobs import BlobsUnavailable, BlobsUnusable
 from octavo.store.data_folder import DataFolderError

@@ -10,7 +10,7 @@ from octavo.accounts.administration import AccountRemoval
 from octavo.accounts.known_devices import KnownDevices
 from octavo.accounts.own_account import OwnAccount, OwnConsent
 from octavo.accounts.portal import Portal
-from octavo.http.api.consent import (
+from octavo.features.legal.api.consent import (
     AccountConsent,
     ConsentInput,
     ConsentRecorded,
@@ -18,6 +18,7 @@ from octavo.http.api.consent import (
     consent_recorded,
     versions_of,
 )
+from octavo.features.legal.rules import ConsentDue, LegalDocuments
 from octavo.http.api.device_cookie import device_cookie, device_tokens
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -38,7 +39,6 @@ from octavo.http.refusals import refused_with
 from octavo.http.session_cookie import SET_COOKIE, cleared_cookie
 from octavo.model.access import account as model
 from octavo.model.accounts.administration import Controls
-from octavo.model.accounts.consent import ConsentDue, LegalDocuments
 from octavo.model.accounts.portal import LONGEST_PAGE
 from octavo.model.accounts.refusal import LastAdministrator
 from octavo.model.label import parse_label

@@ -8,6 +8,7 @@ from pydantic_core import MISSING
 from octavo.accounts.known_devices import KnownDevices
 from octavo.accounts.own_account import OwnPassword
 from octavo.accounts.sign_in import SignIn
+from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.http.api.auth_protocol import (
     AUTH_PROBLEMS,
     AuthSessionDetails,
@@ -34,7 +35,6 @@ from octavo.http.fields import NewPassword
 from octavo.http.refusals import refused_with
 from octavo.http.session_cookie import SET_COOKIE, cleared_cookie, session_cookie, session_token
 from octavo.model.access.address import Address, parse_address
-from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.model.accounts.password import password_fault
 from octavo.model.accounts.session import SessionLife
 from octavo.model.label import device_of

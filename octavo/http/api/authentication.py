@@ -14,6 +14,7 @@ from octavo.access.attempts import Attempts
 from octavo.access.audit import RefusedAttempts
 from octavo.access.caller import Caller, Operator
 from octavo.accounts.credentials import Credentials
+from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.http.api.auth_protocol import is_protocol, protocol_errors
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Locked
@@ -28,7 +29,6 @@ from octavo.http.contract.problems import (
 from octavo.http.refusals import refusals_as_problems
 from octavo.http.session_cookie import session_token
 from octavo.model.access.token import digest_of, is_operator_token
-from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentDue, LegalDocuments
 
 _BEARER = b"bearer "
 _CREDENTIALS = frozenset({b"authorization", b"cookie", b"origin"})

@@ -10,6 +10,7 @@ from octavo_rules.scopes import READ
 from octavo.access.caller import Caller
 from octavo.access.ports import Clock
 from octavo.access.workspaces import Access
+from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.http.api.archive_problems import ARCHIVE_JOB_PROBLEMS
 from octavo.http.api.metering import METERED, Metering
 from octavo.http.api.workspaces import WorkspacePath
@@ -19,7 +20,6 @@ from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.problems import AccountLocked, NotFound
 from octavo.http.contract.reply import NoBytes, Stream
-from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.store.queries.changesets import WorkspaceGone
 from octavo.transfers.exports import ExportFormat, Exports
 

@@ -8,10 +8,11 @@ from pydantic import Field
 from octavo.accounts.known_devices import KnownDevices
 from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SignedIn
+from octavo.features.legal.api.consent import ConsentInput, versions_of
+from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.http.api.account import AccountSchema, account_schema
 from octavo.http.api.auth_protocol import AUTH_PROBLEMS
 from octavo.http.api.authentication import require_origin
-from octavo.http.api.consent import ConsentInput, versions_of
 from octavo.http.api.device_cookie import device_cookie, device_tokens
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -26,7 +27,6 @@ from octavo.http.session_cookie import SET_COOKIE, session_cookie
 from octavo.model.access.account import LONGEST_NAME, Preferences
 from octavo.model.access.address import Address, parse_address
 from octavo.model.accounts.administration import Controls, Decisions, StorageLimit
-from octavo.model.accounts.consent import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.model.accounts.password import password_fault
 from octavo.model.accounts.refusal import AddressTaken
 from octavo.model.accounts.session import SessionLife

@@ -8,11 +8,11 @@ import jinja2
 from babel.dates import format_date
 from markupsafe import Markup, escape
 
+from octavo.features.legal.rules import LegalDocuments
 from octavo.http.pages.frame import for_everybody
 from octavo.http.pages.outline import outline_of
 from octavo.http.pages.static_files import page_files
 from octavo.http.pages.templates import forget_pages
-from octavo.model.accounts.consent import LegalDocuments
 from octavo.model.publishing.report import LONGEST_NOTE, REASONS
 from octavo.publishing.views import (
     FolderEntry,

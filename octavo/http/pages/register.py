@@ -6,7 +6,8 @@ from urllib.parse import quote, urlsplit
 
 from quart import Response, request
 
-from octavo.http.api.consent import required_documents
+from octavo.features.legal.api.consent import required_documents
+from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.http.api.workspaces import WorkspaceSchema
 from octavo.http.contract.problems import ConsentRequired, NotFound, Problem
 from octavo.http.pages.responses import HOME, redirect, show
@@ -14,7 +15,6 @@ from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspaces import path_of, workspace_of
 from octavo.http.refusals import refusals_as_problems
-from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.model.accounts.invitation import InvitedInto
 from octavo.store import StoreUnavailable
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from octavo.model.accounts.consent import LegalDocuments
+from octavo.features.legal.rules import LegalDocuments
 from octavo.templates import ICON, STYLE_SHEET
 
 

@@ -6,7 +6,23 @@ from typing import Literal, get_args
 from octavo_rules.identity import AccountId
 
 from octavo.model.access.address import Address
-from octavo.model.accounts.consent import Consent
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The versions of the terms and of the privacy notice; None for a document that is missing."""
+
+    terms: str | None = None
+    privacy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """The versions that an account accepted, and when, in milliseconds of Unix time."""
+
+    versions: Versions
+    accepted_at: int
+
 
 Role = Literal["member", "administrator"]
 """The role of an account in the installation."""

@@ -14,6 +14,8 @@ from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 
 from octavo.access.ports import Clock, NewEntropy
+from octavo.features.legal.pages.consent import add_consent_page
+from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.http.contract.in_process import Perform
 from octavo.http.contract.problems import (
     AccountLocked,
@@ -29,7 +31,6 @@ from octavo.http.pages.account import add_account_pages
 from octavo.http.pages.administration import add_administration_pages
 from octavo.http.pages.audit import add_audit_page
 from octavo.http.pages.connections import add_connection_pages
-from octavo.http.pages.consent import add_consent_page
 from octavo.http.pages.form_stamps import FormStamps
 from octavo.http.pages.forms import FormConnection
 from octavo.http.pages.frame import add_frame, for_everybody
@@ -68,7 +69,6 @@ from octavo.http.pages.static_files import StaticFile, page_files
 from octavo.http.pages.templates import forget_pages
 from octavo.http.pages.usage import ReadUsage, usage_of_nothing
 from octavo.http.pages.workspaces import add_workspace_pages
-from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocuments
 from octavo.model.etag import parse_entity_tags
 from octavo.publishing.member_notes import MemberNotes
 from octavo.templates import FOLDER

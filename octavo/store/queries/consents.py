@@ -2,7 +2,7 @@
 
 from octavo_rules.identity import AccountId
 
-from octavo.model.accounts.consent import Consent, Versions
+from octavo.model.access.account import Consent, Versions
 from octavo.model.accounts.refusal import AccountGone
 from octavo.store.transaction import Row, Script, Transaction, Value
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
+from octavo.model.access.account import Versions
 from octavo.model.access.token import digest_of
-from octavo.model.accounts.consent import Versions
 from tests.e2e.databases import change
 from tests.e2e.people import Person, invite, join, reset_token
 from tests.e2e.served_contract import ServedContract

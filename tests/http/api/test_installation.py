@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from octavo.model.accounts.consent import LegalDocument, LegalDocuments
+from octavo.features.legal.rules import LegalDocument, LegalDocuments
 from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
 from octavo.store import Store
 from octavo.store.sqlite import open_inline

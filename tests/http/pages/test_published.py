@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 import jinja2
 import pytest
 
+from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocument, LegalDocuments
 from octavo.http.pages.published import published_pages
-from octavo.model.accounts.consent import NO_DOCUMENTS, LegalDocument, LegalDocuments
 from octavo.model.publishing.report import LONGEST_NOTE, REASONS
 from octavo.publishing.views import (
     Crumb,

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from octavo.model.accounts.consent import LegalDocument, LegalDocuments
+from octavo.features.legal.rules import LegalDocument, LegalDocuments
 from octavo.model.accounts.installation import Prerequisites
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.page_reader import Installation, PageReader, installation

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from octavo.features.legal.rules import LegalDocument, LegalDocuments
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.operation import Locked, Security
 from octavo.model.access.token import digest_of, operator_token
-from octavo.model.accounts.consent import LegalDocument, LegalDocuments
 from octavo.store.sqlite import open_inline
 from tests.fakes.asgi_client import Response, ask_json
 from tests.fakes.identity_fixture import PASSWORD, IdentityFixture, identity_fixture

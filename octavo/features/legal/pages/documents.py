@@ -5,10 +5,10 @@ from hashlib import sha256
 
 import jinja2
 
-from octavo.http.api.legal import LegalDocumentPage
+from octavo.features.legal.api.documents import LegalDocumentPage
+from octavo.features.legal.rules import DocumentName, LegalDocuments
 from octavo.http.pages.frame import for_everybody
 from octavo.http.pages.static_files import page_files
-from octavo.model.accounts.consent import DocumentName, LegalDocuments
 from octavo.templates import FOLDER
 
 _HEADINGS: Mapping[DocumentName, str] = {"terms": "Terms", "privacy": "Privacy notice"}

@@ -3,13 +3,13 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
+from octavo.features.legal.rules import DocumentName
 from octavo.http.conditional import IfNoneMatch
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import Header, NotFound
 from octavo.http.contract.reply import HtmlPage, NotModified
-from octavo.model.accounts.consent import DocumentName
 from octavo.model.etag import entity_tag
 
 # The browser checks again at each visit, and shared caches keep nothing (RFC 9111 section 5.2.2).

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from octavo.http.api.legal import LegalDocumentPage, LegalOperations
+from octavo.features.legal.api.documents import LegalDocumentPage, LegalOperations
+from octavo.features.legal.pages.documents import legal_pages
+from octavo.features.legal.rules import DocumentName, LegalDocument, LegalDocuments
 from octavo.http.contract.application import Application
 from octavo.http.contract.openapi import document
 from octavo.http.contract.security_headers import PAGE_HEADERS
-from octavo.http.pages.legal import legal_pages
-from octavo.model.accounts.consent import DocumentName, LegalDocument, LegalDocuments
 from tests.fakes.asgi_client import Response, ask
 
 LEGAL = LegalDocuments(

@@ -1,7 +1,8 @@
 """The legal documents and the consent of accounts, in their API form."""
 
+from octavo.features.legal.rules import LegalDocuments
 from octavo.http.contract.contract_model import ContractModel, Timestamp, timestamp
-from octavo.model.accounts.consent import Consent, LegalDocuments, Versions
+from octavo.model.access.account import Consent, Versions
 
 
 class ConsentInput(ContractModel):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from octavo.model.accounts.consent import LegalDocument, LegalDocuments
+from octavo.features.legal.rules import LegalDocument, LegalDocuments
 from tests.fakes.page_reader import Installation, PageReader, installation
 from tests.fakes.users_api import FROM_HERE
 

@@ -4,13 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.accounts.consent import (
-    Consent,
-    ConsentDue,
-    LegalDocument,
-    LegalDocuments,
-    Versions,
-)
+from octavo.features.legal.rules import ConsentDue, LegalDocument, LegalDocuments
+from octavo.model.access.account import Consent, Versions
 
 VERSIONS = st.none() | st.sampled_from(["1", "2"])
 ANY_VERSIONS = st.builds(Versions, VERSIONS, VERSIONS)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import trio
 
-from octavo.model.accounts.consent import (
+from octavo.features.legal.rules import (
     LONGEST_VERSION,
     DocumentName,
     LegalDocument,

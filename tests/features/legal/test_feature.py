@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from octavo.model.accounts.consent import LegalDocument, LegalDocuments
-from octavo.service.legal import LARGEST, Legal, LegalDocumentError, read_legal
+from octavo.features.legal.feature import LARGEST, Legal, LegalDocumentError, read_legal
+from octavo.features.legal.rules import LegalDocument, LegalDocuments
 from octavo.settings import Settings
 
 PUBLIC = "https://notes.example.org"

@@ -5,6 +5,8 @@ from typing import Literal
 
 from octavo_rules.refusal import DomainError
 
+from octavo.model.access.account import Consent, Versions
+
 DocumentName = Literal["terms", "privacy"]
 
 LONGEST_VERSION = 100
@@ -17,22 +19,6 @@ class LegalDocument:
 
     version: str
     address: str
-
-
-@dataclass(frozen=True, slots=True)
-class Versions:
-    """The versions of the terms and of the privacy notice; None for a document that is missing."""
-
-    terms: str | None = None
-    privacy: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Consent:
-    """The versions that an account accepted, and when, in milliseconds of Unix time."""
-
-    versions: Versions
-    accepted_at: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Legal documents and the consent of accounts to them."""
