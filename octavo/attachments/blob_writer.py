@@ -7,10 +7,10 @@ from functools import partial
 import trio
 
 from octavo.attachments.image_work import WrittenFile
+from octavo.features.usage.meter import UsageMeter
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, BlobStore, BlobsUnavailable, blob_key
 from octavo.store.queries import blobs as blob_rows
-from octavo.usage.meter import UsageMeter
 
 _log = logging.getLogger(__name__)
 

@@ -7,6 +7,7 @@ from octavo_rules.identity import AccountId, Digest, WorkspaceId
 
 from octavo.attachments.blob_writer import BlobWriter
 from octavo.attachments.image_work import ImageWork, InspectedImage, WrittenFile
+from octavo.features.usage.storage import StorageRoom
 from octavo.images.facts import MAX_BYTES, media_type_of
 from octavo.model.files.image import (
     IMAGE_NAMES,
@@ -21,7 +22,6 @@ from octavo.model.files.image import (
 from octavo.store import Store
 from octavo.store.blobs import StagedFile, Staging
 from octavo.store.scripts import uploads
-from octavo.usage.storage import StorageRoom
 
 LIFETIME_SECONDS = 86_400.0
 """Seconds after which an image that was not attached expires (contract, "Attachments")."""

@@ -31,8 +31,8 @@ from octavo_rules.refusal import (
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
 from octavo.features.legal.api.consent import required_documents
 from octavo.features.legal.rules import ConsentDue
+from octavo.features.usage.api import DownloadLimit, StorageBusy, monthly_limit_problem
 from octavo.http.api.archive_problems import archive_problem
-from octavo.http.api.metering import DownloadLimit, StorageBusy, monthly_limit_problem
 from octavo.http.contract.problems import (
     TEXT,
     BodyTooLarge,

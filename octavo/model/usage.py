@@ -2,7 +2,7 @@
 
 A month is a calendar month in UTC. A read costs the bytes of the content that it sends, and one
 object for each file, revision or image whose content is sent, in whole or in part. The rules of
-each operation are in `octavo.http.api.metering`.
+each operation are in `octavo.features.usage.api`.
 """
 
 import math

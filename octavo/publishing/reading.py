@@ -14,6 +14,7 @@ from octavo.access.attempts import Attempts
 from octavo.access.ports import Clock, milliseconds
 from octavo.accounts.passwords import Passwords
 from octavo.attachments.thumbnails import ImageVariant
+from octavo.features.usage.meter import UsageMeter
 from octavo.model.access.token import digest_of
 from octavo.model.files.revision import Revision
 from octavo.model.usage import Amount, DownloadLimitReached
@@ -30,7 +31,6 @@ from octavo.store.blobs import BlobKey, BlobMissing
 from octavo.store.scripts import publications
 from octavo.store.scripts.images import content_of
 from octavo.store.scripts.publications import ReadableLink
-from octavo.usage.meter import UsageMeter
 
 ROUTE = "published-link"
 """The rate class of attempts to open links."""

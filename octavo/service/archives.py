@@ -8,6 +8,7 @@ from octavo_rules.identity import WorkspaceId
 from octavo.access.entropy import new_id, now
 from octavo.actors.jobs.archive_jobs import ArchiveJobs
 from octavo.actors.workspace.messages import WorkspaceMessage
+from octavo.features.usage.storage import StorageRoom
 from octavo.service.attachments import Attachments
 from octavo.settings import Settings
 from octavo.store import Store
@@ -17,7 +18,6 @@ from octavo.transfers.import_commits import CommitServices
 from octavo.transfers.import_run import ImportRunner
 from octavo.transfers.imports import Imports
 from octavo.transfers.other_writes import OtherWrites
-from octavo.usage.storage import StorageRoom
 
 
 class Archives(NamedTuple):

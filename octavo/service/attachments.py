@@ -10,12 +10,12 @@ from octavo.attachments.blob_writer import BlobWriter
 from octavo.attachments.image_work import ImageWork, image_workers
 from octavo.attachments.thumbnails import Thumbnails
 from octavo.attachments.uploading import ImageUploads
+from octavo.features.usage.meter import UsageMeter
+from octavo.features.usage.storage import StorageRoom
 from octavo.settings import Settings
 from octavo.store import Store
 from octavo.store.blobs import BlobStore, Staging, open_staging
 from octavo.store.open_blobs import STAGING, open_blobs
-from octavo.usage.meter import UsageMeter
-from octavo.usage.storage import StorageRoom
 
 
 class BlobFolders(NamedTuple):

@@ -33,6 +33,9 @@ from octavo.documents import DocumentCache
 from octavo.features.legal.feature import Legal
 from octavo.features.mail.delivery import MailDelivery
 from octavo.features.mail.feature import mail_delivery
+from octavo.features.usage.feature import add_usage
+from octavo.features.usage.meter import UsageMeter
+from octavo.features.usage.storage import StorageRoom
 from octavo.http.api.changeset_submission import Workspaces
 from octavo.http.api.reading import CurrentTexts, current_texts
 from octavo.model.access.rate import Rate
@@ -50,7 +53,6 @@ from octavo.service.notice_streams import NoticeStreams
 from octavo.service.publishing import Publishing, add_publishing
 from octavo.service.restorations import add_restorations
 from octavo.service.retention import all_kept, retention_job
-from octavo.service.usage import add_usage
 from octavo.settings import Settings
 from octavo.store import Store, StoreUnavailable
 from octavo.store import postgres as postgres_engine
@@ -59,8 +61,6 @@ from octavo.store.engine import StoreEngine
 from octavo.store.queries.marks import cursor_of
 from octavo.store.queries.process_notices import CHANNEL, AccessNotice, read_notice
 from octavo.transfers.other_writes import OtherWrites
-from octavo.usage.meter import UsageMeter
-from octavo.usage.storage import StorageRoom
 from octavo.ws.notice_stream import changed_frame
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from octavo.accounts.passwords import Passwords, link_hash_workers
 from octavo.attachments.thumbnails import Thumbnails
 from octavo.features.legal.feature import Legal
 from octavo.features.mail.delivery import MailDelivery
+from octavo.features.usage.meter import UsageMeter
 from octavo.http.deferred import Deferred
 from octavo.publishing.composition import ViewComposer, placeholders
 from octavo.publishing.links import PublishedLinks
@@ -26,7 +27,6 @@ from octavo.publishing.views import PublishedPages
 from octavo.settings import Settings
 from octavo.store import Store
 from octavo.store.content_cache import Cache
-from octavo.usage.meter import UsageMeter
 
 DRAIN_SECONDS = 2.0
 """Seconds of a stop in which rendered notes can be written."""

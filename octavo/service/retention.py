@@ -3,6 +3,7 @@
 from octavo.access.entropy import now
 from octavo.actors.jobs.retention import RetentionJob
 from octavo.features.mail import sql as outbox
+from octavo.features.usage import sql as usage
 from octavo.model.accounts.session import DAY, SessionLife
 from octavo.model.files.retention import Retention
 from octavo.model.usage import month_before, month_of
@@ -19,7 +20,6 @@ from octavo.store.scripts import (
     portal_tokens,
     publications,
     restorations,
-    usage,
 )
 
 RECEIPT_DAYS = 31

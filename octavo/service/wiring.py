@@ -22,6 +22,7 @@ from octavo.accounts.sign_in import SessionMaker, SignIn
 from octavo.features.legal.api.documents import LegalDocumentPage, LegalOperations
 from octavo.features.legal.feature import Legal
 from octavo.features.legal.rules import DocumentName, LegalDocuments
+from octavo.features.usage.api import Metering
 from octavo.http.api.access_tokens import AccessTokens
 from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
@@ -45,7 +46,6 @@ from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.mcp import OFF, Exchange, McpOperations, OwnOriginOnly
 from octavo.http.api.members import MemberOperations
-from octavo.http.api.metering import Metering
 from octavo.http.api.note_texts import RevisionTexts
 from octavo.http.api.notices import PATH as NOTICES
 from octavo.http.api.notices import NoticeOperations, NoticeSocket

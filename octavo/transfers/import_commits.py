@@ -16,6 +16,7 @@ from octavo.actors.workspace.messages import ChangesetRefused, Push, WorkspaceMe
 from octavo.archives.checked_files import CheckedImage, CheckedNote, take
 from octavo.attachments.blob_writer import BlobWriter
 from octavo.attachments.image_work import WrittenFile
+from octavo.features.usage.storage import StorageRoom
 from octavo.model.files.archive import ImportMissing
 from octavo.model.files.changeset import (
     AttachImage,
@@ -36,7 +37,6 @@ from octavo.store.queries.files import live_paths
 from octavo.store.scripts import imports as rows
 from octavo.store.scripts import uploads
 from octavo.transfers.other_writes import OtherWrites
-from octavo.usage.storage import StorageRoom
 
 NOTES_AT_ONCE = 200
 """Notes of one changeset while nobody else writes."""

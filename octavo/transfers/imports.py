@@ -10,6 +10,7 @@ from octavo_rules.identity import AccountId, Digest, WorkspaceId
 from octavo.actors.jobs.archive_jobs import ArchiveJobs, JobStopped
 from octavo.attachments.blob_writer import BlobWriter
 from octavo.attachments.image_work import WrittenFile
+from octavo.features.usage.sql import room_for_part
 from octavo.model.files.archive import (
     ArchiveHasTooManyBytes,
     ArchiveUnacceptable,
@@ -22,7 +23,6 @@ from octavo.model.usage import StorageLimitReached
 from octavo.store import Store
 from octavo.store.blobs import Staging
 from octavo.store.scripts import imports as rows
-from octavo.store.scripts.usage import room_for_part
 from octavo.transfers.import_commits import Permit
 from octavo.transfers.import_run import ImportResult, ImportRunner, read_result
 

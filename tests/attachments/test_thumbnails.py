@@ -12,11 +12,11 @@ from octavo_rules.identity import Digest
 
 from octavo.attachments.image_work import ImageWork, WrittenFile
 from octavo.attachments.thumbnails import AT_ONCE, ImageVariant, Thumbnails
+from octavo.features.usage.meter import UsageMeter
+from octavo.features.usage.storage import StorageRoom
 from octavo.store.blobs import BlobKey, BlobMissing
 from octavo.store.queries import blobs
 from octavo.store.sqlite import InlineStore, open_inline
-from octavo.usage.meter import UsageMeter
-from octavo.usage.storage import StorageRoom
 from octavo.workers import WorkerFailed, WorkTooLarge
 from tests.fakes.identity_fixture import PredictableSources
 from tests.fakes.image_files import (

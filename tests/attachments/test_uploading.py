@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from octavo.attachments.uploading import ImageUploads
+from octavo.features.usage.meter import UsageMeter
+from octavo.features.usage.storage import StorageRoom
 from octavo.store.scripts.uploads import Upload
 from octavo.store.sqlite import InlineStore, open_inline
-from octavo.usage.meter import UsageMeter
-from octavo.usage.storage import StorageRoom
 from tests.fakes.identity_fixture import PredictableSources
 from tests.fakes.image_files import encoded, opened, personal_exif, picture
 from tests.fakes.images_rig import ImagesRig, images_rig

@@ -8,6 +8,7 @@ from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.jobs.archive_jobs import ArchiveJobs
 from octavo.actors.workspace.messages import WorkspaceMessage
+from octavo.features.usage.storage import StorageRoom
 from octavo.store import Store
 from octavo.transfers.archive_work import ArchiveWork
 from octavo.transfers.exports import Exports
@@ -15,7 +16,6 @@ from octavo.transfers.import_commits import CommitServices
 from octavo.transfers.import_run import ImportRunner
 from octavo.transfers.imports import Imports
 from octavo.transfers.other_writes import OtherWrites
-from octavo.usage.storage import StorageRoom
 from tests.fakes.images_rig import ImagesRig
 from tests.fakes.inline_work import run_inline
 

@@ -10,10 +10,10 @@ from octavo.attachments.blob_writer import BlobWriter
 from octavo.attachments.image_work import ImageWork
 from octavo.attachments.thumbnails import Thumbnails
 from octavo.attachments.uploading import ImageUploads
+from octavo.features.usage.meter import UsageMeter
+from octavo.features.usage.storage import StorageRoom
 from octavo.store import Store
 from octavo.store.blobs import Staging, open_staging
-from octavo.usage.meter import UsageMeter
-from octavo.usage.storage import StorageRoom
 from tests.fakes.inline_work import run_inline
 from tests.fakes.memory_blobs import MemoryBlobs
 

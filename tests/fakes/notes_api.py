@@ -21,6 +21,9 @@ from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
 from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.messages import WorkspaceMessage
+from octavo.features.usage.api import Metering
+from octavo.features.usage.meter import UsageMeter
+from octavo.features.usage.storage import StorageRoom
 from octavo.http.api.attachments import AttachmentOperations
 from octavo.http.api.authentication import AttemptLimiter
 from octavo.http.api.changeset_submission import ChangesetSubmitter
@@ -37,7 +40,6 @@ from octavo.http.api.links import LinkOperations
 from octavo.http.api.mcp import Exchange, McpOperations, OwnOriginOnly, token_missing
 from octavo.http.api.mcp_exchange import mcp_exchange
 from octavo.http.api.members import MemberOperations
-from octavo.http.api.metering import Metering
 from octavo.http.api.note_texts import RevisionTexts
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
@@ -66,8 +68,6 @@ from octavo.store import Transaction, Value
 from octavo.store.scripts.oauth_programs import number_of
 from octavo.store.sqlite import open_inline
 from octavo.transfers.other_writes import OtherWrites
-from octavo.usage.meter import UsageMeter
-from octavo.usage.storage import StorageRoom
 from tests.fakes.archives_rig import ArchivesRig, archives_rig
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.faulty_store import FaultyStore

@@ -9,6 +9,7 @@ from octavo.access.audit import Audit
 from octavo.accounts.passwords import Passwords
 from octavo.attachments.thumbnails import ImageVariant
 from octavo.features.legal.rules import NO_DOCUMENTS
+from octavo.features.usage.meter import UsageMeter
 from octavo.http.pages.published import published_pages
 from octavo.publishing.composition import ViewComposer, placeholders
 from octavo.publishing.links import PublishedLinks
@@ -21,7 +22,6 @@ from octavo.publishing.sites import Sites
 from octavo.publishing.views import PublishedPages
 from octavo.store import Store
 from octavo.store.blobs import BlobKey
-from octavo.usage.meter import UsageMeter
 from tests.fakes.identity_fixture import CHEAP, hash_inline
 from tests.fakes.inline_work import run_inline
 

@@ -20,6 +20,9 @@ from octavo_rules.identity import (
 
 from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.messages import Push, WorkspaceMessage
+from octavo.features.usage.api import Metering
+from octavo.features.usage.meter import UsageMeter
+from octavo.features.usage.storage import StorageRoom
 from octavo.http.api.attachments import AttachmentOperations
 from octavo.http.api.authentication import SessionOrKey
 from octavo.http.api.changeset_submission import ChangesetSubmitter
@@ -31,7 +34,6 @@ from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
-from octavo.http.api.metering import Metering
 from octavo.http.api.note_texts import RevisionTexts
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.reading import ReadingOperations, current_texts
@@ -48,8 +50,6 @@ from octavo.store import Transaction
 from octavo.store.blobs import open_staging
 from octavo.store.scripts.oauth_programs import number_of
 from octavo.transfers.other_writes import OtherWrites
-from octavo.usage.meter import UsageMeter
-from octavo.usage.storage import StorageRoom
 from tests.fakes.archives_rig import archives_rig
 from tests.fakes.identity_fixture import IdentityFixture
 from tests.fakes.images_rig import images_in

@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
+from octavo.features.usage import sql as usage
+from octavo.features.usage.meter import UsageMeter
+from octavo.features.usage.sql import InstallationAmount
 from octavo.model.usage import NO_LIMITS, Amount, InstallationLimits, Month, month_of
 from octavo.store import Store, Transaction, Value
 from octavo.store.queries import workspaces
-from octavo.store.scripts import usage
-from octavo.store.scripts.usage import InstallationAmount
-from octavo.usage.meter import UsageMeter
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.identity_fixture import PredictableSources
 

@@ -27,6 +27,7 @@ from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.actors.workspace.actor import workspaces as workspace_actors
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, Push
 from octavo.features.mail import sql as outbox
+from octavo.features.usage import sql as usage
 from octavo.model.accounts.session import SessionId, SessionLife
 from octavo.model.files.retention import Retention
 from octavo.service import retention
@@ -44,7 +45,6 @@ from octavo.store.scripts import (
     publications,
     restorations,
     sessions,
-    usage,
 )
 from octavo.store.scripts.history_pruning import prune_file
 from octavo.store.transaction import T

@@ -12,9 +12,9 @@ from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.attachments.blob_writer import BlobWriter
 from octavo.attachments.image_work import ImageWork
 from octavo.attachments.uploading import ImageUploads
+from octavo.features.usage.meter import UsageMeter
+from octavo.features.usage.storage import StorageRoom
 from octavo.store import Store
-from octavo.usage.meter import UsageMeter
-from octavo.usage.storage import StorageRoom
 from tests.simulation.bare_process import AT_ONCE
 from tests.simulation.blob_disk import BlobDisk, ProcessBlobs, SimulatedStaging
 from tests.simulation.weather import FaultSchedule

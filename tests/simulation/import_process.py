@@ -15,6 +15,8 @@ from octavo.actors.jobs.archive_jobs import ArchiveJobs, free_slots_left
 from octavo.actors.jobs.blob_collection import BlobCollectionJob
 from octavo.actors.workspace.messages import Push, WorkspaceMessage
 from octavo.attachments.blob_writer import BlobWriter
+from octavo.features.usage.meter import UsageMeter
+from octavo.features.usage.storage import StorageRoom
 from octavo.model.files.receipt import Receipt
 from octavo.store.blobs import BlobKey, BlobsUnavailable, Staging
 from octavo.transfers.archive_work import ArchiveWork
@@ -22,8 +24,6 @@ from octavo.transfers.import_commits import CommitServices
 from octavo.transfers.import_run import ImportRunner
 from octavo.transfers.imports import Imports
 from octavo.transfers.other_writes import OtherWrites
-from octavo.usage.meter import UsageMeter
-from octavo.usage.storage import StorageRoom
 from tests.fakes.inline_work import run_inline
 from tests.fakes.memory_blobs import MemoryBlobs
 from tests.simulation.bare_process import AT_ONCE

@@ -9,10 +9,10 @@ import trio
 from greenroom import WorkerContext, WorkerSpec
 from greenroom.testing import note
 
+from octavo.features.usage.meter import UsageMeter
 from octavo.model.usage import Amount, Month
 from octavo.store import Script, Store
 from octavo.store.transaction import T
-from octavo.usage.meter import UsageMeter
 from tests.simulation.bare_process import BareProcess
 from tests.simulation.disk import Disk
 from tests.simulation.weather import FaultSchedule

@@ -8,10 +8,10 @@ from random import Random
 import trio
 from greenroom.testing import current_schedule, note, scenario_random
 
+from octavo.features.usage import sql as usage
+from octavo.features.usage.meter import INTERVAL_SECONDS
 from octavo.model.usage import Amount, DownloadLimitReached, Month, month_end, month_of
 from octavo.store import StoreUnavailable
-from octavo.store.scripts import usage
-from octavo.usage.meter import INTERVAL_SECONDS
 from tests.fakes.usage_rig import ANN, usage_rig
 from tests.simulation.disk import Disk
 from tests.simulation.places import ENDS, Places

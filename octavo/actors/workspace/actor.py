@@ -30,6 +30,7 @@ from octavo.actors.workspace.messages import (
     documents_in,
 )
 from octavo.actors.workspace.planning import PendingPush, Planner, PushVerdicts, WorkspaceState
+from octavo.features.usage.storage import StorageRoom
 from octavo.model.files.batch import Batch, portions
 from octavo.model.files.changeset import MAX_OPERATIONS
 from octavo.model.files.image import ObjectId, UploadMissing
@@ -48,7 +49,6 @@ from octavo.store.queries.changesets import (
 )
 from octavo.store.queries.contents import UploadGone
 from octavo.store.queries.feed import Heads, all_heads, heads_after
-from octavo.usage.storage import StorageRoom
 
 HEADS_PER_TURN = 100
 """Heads that are read into the tree before the loop yields to other tasks."""

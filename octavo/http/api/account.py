@@ -19,6 +19,7 @@ from octavo.features.legal.api.consent import (
     versions_of,
 )
 from octavo.features.legal.rules import ConsentDue, LegalDocuments
+from octavo.features.usage.sql import AccountUsage
 from octavo.http.api.device_cookie import device_cookie, device_tokens
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -43,7 +44,6 @@ from octavo.model.accounts.portal import LONGEST_PAGE
 from octavo.model.accounts.refusal import LastAdministrator
 from octavo.model.label import parse_label
 from octavo.store.scripts.accounts import AccountDetails
-from octavo.store.scripts.usage import AccountUsage
 
 _LONGEST_BODY = 4_096
 StorageBytes = Annotated[int, Field(ge=0, le=2**53 - 1), WHOLE]

@@ -9,6 +9,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import MISSING
 
 from octavo.attachments.uploading import ImageUploads
+from octavo.features.usage.api import StorageBusy
 from octavo.http.api.changeset_submission import ChangesetSubmitter, expected_heads
 from octavo.http.api.files import (
     COMMON_PROBLEMS,
@@ -19,7 +20,6 @@ from octavo.http.api.files import (
     IfMatch,
     changed,
 )
-from octavo.http.api.metering import StorageBusy
 from octavo.http.api.note_texts import RevisionTexts
 from octavo.http.api.uploaded_images import UploadedImages, unknown_image
 from octavo.http.api.workspaces import WorkspacePath

@@ -11,8 +11,8 @@ from pydantic_core import MISSING
 
 from octavo.access.caller import Caller
 from octavo.actors.workspace.messages import ChangesetRefused
+from octavo.features.usage.api import memory_of
 from octavo.http.api.changeset_submission import ChangesetSubmitter
-from octavo.http.api.metering import memory_of
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call

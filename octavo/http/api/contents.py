@@ -12,8 +12,8 @@ from pydantic_core import MISSING
 from octavo.access.workspaces import Access
 from octavo.attachments.thumbnails import MEDIA_TYPE as THUMBNAIL_TYPE
 from octavo.attachments.thumbnails import Thumbnails
+from octavo.features.usage.api import METERED, MeteredChunks, Metering, StorageBusy, memory_of
 from octavo.http.api.files import FilePath
-from octavo.http.api.metering import METERED, MeteredChunks, Metering, StorageBusy, memory_of
 from octavo.http.blob_stream import open_blob, require_blob, vanished
 from octavo.http.conditional import IfNoneMatch
 from octavo.http.contract.byte_range import ByteRange, RangeNotSatisfiable, requested_range

@@ -10,7 +10,8 @@ from typing import Annotated
 from octavo_rules.identity import FileId, RevisionId
 from pydantic import ConfigDict, Field
 
-from octavo.http.api.metering import MeteredChunks, StorageBusy
+from octavo.features.usage.api import MeteredChunks, StorageBusy
+from octavo.features.usage.meter import UsageMeter
 from octavo.http.blob_stream import open_blob, require_blob
 from octavo.http.conditional import IfNoneMatch
 from octavo.http.contract.bodies import form_body
@@ -30,7 +31,6 @@ from octavo.publishing.reports import ROUTE as REPORTS
 from octavo.publishing.reports import LinkReports
 from octavo.publishing.views import PublishedPages
 from octavo.store.blobs import BlobStore
-from octavo.usage.meter import UsageMeter
 
 _LONGEST_PASSWORD_FORM = 8_192
 _LONGEST_REPORT = 32_768

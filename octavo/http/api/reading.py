@@ -13,9 +13,7 @@ from octavo.actors.workspace.current_files import MAX_BYTES as MAX_CACHED_BYTES
 from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import CommitFailed, FollowTexts, HeadOf
-from octavo.http.api.changeset_submission import ChangesetSubmitter, Workspaces
-from octavo.http.api.files import ETAG, FilePath
-from octavo.http.api.metering import (
+from octavo.features.usage.api import (
     METERED,
     Metering,
     amount_of_file,
@@ -23,6 +21,8 @@ from octavo.http.api.metering import (
     amount_of_texts,
     memory_of,
 )
+from octavo.http.api.changeset_submission import ChangesetSubmitter, Workspaces
+from octavo.http.api.files import ETAG, FilePath
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.conditional import IfNoneMatch
 from octavo.http.contract.bodies import json_body

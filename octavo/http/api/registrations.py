@@ -10,6 +10,7 @@ from octavo.accounts.registration import Registration
 from octavo.accounts.sign_in import SignedIn
 from octavo.features.legal.api.consent import ConsentInput, versions_of
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
+from octavo.features.usage.sql import AccountUsage
 from octavo.http.api.account import AccountSchema, account_schema
 from octavo.http.api.auth_protocol import AUTH_PROBLEMS
 from octavo.http.api.authentication import require_origin
@@ -33,7 +34,6 @@ from octavo.model.accounts.session import SessionLife
 from octavo.model.label import device_of, parse_label
 from octavo.model.usage import NOTHING, month_of
 from octavo.store.scripts.accounts import AccountDetails
-from octavo.store.scripts.usage import AccountUsage
 
 _LONGEST_BODY = 16_384
 _CONSENT_FIELDS = frozenset({"termsVersion", "privacyVersion"})

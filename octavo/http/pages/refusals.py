@@ -10,8 +10,8 @@ from quart import Response, g, request
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 
+from octavo.features.usage.api import DownloadLimit
 from octavo.http.api.archive_problems import OwnArchiveJobRunning
-from octavo.http.api.metering import DownloadLimit
 from octavo.http.api.oauth_problems import REQUEST_PROBLEMS
 from octavo.http.api.workspaces import WorkspaceSchema
 from octavo.http.contract.application import report_refusal

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from octavo_rules.identity import AccountId
 
+from octavo.features.usage.sql import USAGE_COUNT, AccountUsage, usage_columns, usage_of
 from octavo.model.access.account import Account, Appearance, Preferences, State, ThemeFamily
 from octavo.model.access.address import Address
 from octavo.model.accounts.administration import (
@@ -27,7 +28,6 @@ from octavo.model.usage import DownloadLimits, Month, month_of
 from octavo.store.queries import consents
 from octavo.store.queries.process_notices import notify_access
 from octavo.store.queries.select_in import select_in
-from octavo.store.scripts.usage import USAGE_COUNT, AccountUsage, usage_columns, usage_of
 from octavo.store.transaction import Row, Script, Transaction
 
 _EFFECTIVE_STATE = (

@@ -7,12 +7,12 @@ from typing import Literal, NamedTuple
 
 from octavo_rules.identity import AccountId, Digest, WorkspaceId
 
+from octavo.features.usage.sql import room_for_part
 from octavo.model.files.imported import archive_of, derived_id
 from octavo.store.blobs import BlobKey
 from octavo.store.blobs.blob_store import digest_of_key
 from octavo.store.queries.blobs import check_soon, mark_stored
 from octavo.store.queries.revision_rows import WORKSPACE
-from octavo.store.scripts.usage import room_for_part
 from octavo.store.transaction import Row, Script, Transaction
 
 MAX_ROWS = 100

@@ -9,7 +9,7 @@ import pytest
 import trio
 from octavo_rules.identity import WorkspaceId
 
-from octavo.http.api.metering import memory_of
+from octavo.features.usage.api import memory_of
 from octavo.http.contract.memory_budget import COUNTED
 from octavo.model.files.changeset import ChangeOperation
 from octavo.restoration import undo as undo_rules

@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from octavo.http.api.metering import memory_of
+from octavo.features.usage.api import memory_of
 from octavo.http.contract.memory_budget import COUNTED, Hold, MemoryBudget
 from octavo.images.facts import media_type_of
 from octavo.store import compression

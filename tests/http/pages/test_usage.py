@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.identity import AccountId
 
+from octavo.features.usage.sql import InstallationAmount, UsageBatch, add
 from octavo.http.pages.usage import UsedShare, advised, first_day, next_month
 from octavo.model.usage import Amount, DownloadLimits, InstallationLimits, InstallationUsage, Month
-from octavo.store.scripts.usage import InstallationAmount, UsageBatch, add
 from tests.fakes.page_reader import Installation, PageReader
 
 JANUARY = Month("2027-01")

@@ -17,7 +17,7 @@ from antechamber.asgi import Application, Event, Scope
 from quart.typing import TestAppProtocol as Running
 from quart_trio import QuartTrio
 
-from octavo.http.api.metering import DownloadLimit
+from octavo.features.usage.api import DownloadLimit
 from octavo.http.contract.openapi import document
 from octavo.http.contract.problems import NotFound, Problem, RateLimited
 from octavo.http.contract.security_headers import PAGE_HEADERS

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 import pytest
 from octavo_rules.identity import AccountId, Digest
 
+from octavo.features.usage.sql import room_for_part
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, blob_key
 from octavo.store.blobs.blob_store import digest_of_key
@@ -14,7 +15,6 @@ from octavo.store.postgres import open_postgres
 from octavo.store.queries import blobs, workspaces
 from octavo.store.scripts import imports
 from octavo.store.scripts.archive_jobs import free_slot, take_slot
-from octavo.store.scripts.usage import room_for_part
 from octavo.store.sqlite import open_inline
 from octavo.store.transaction import Transaction
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace

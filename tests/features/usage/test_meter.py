@@ -7,6 +7,7 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
+from octavo.features.usage.meter import INTERVAL_SECONDS, UsageMeter
 from octavo.model.usage import (
     NOTHING,
     Amount,
@@ -17,7 +18,6 @@ from octavo.model.usage import (
     month_end,
 )
 from octavo.store import StoreUnavailable
-from octavo.usage.meter import INTERVAL_SECONDS, UsageMeter
 from tests.fakes.usage_rig import ANN, BEN, NOVEMBER, UsageRig
 
 TEN = Amount(10, 1)

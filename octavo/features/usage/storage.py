@@ -17,9 +17,9 @@ from typing import NamedTuple
 import trio
 from octavo_rules.identity import AccountId, WorkspaceId
 
+from octavo.features.usage.sql import storage_of_owners
 from octavo.model.usage import StorageLimitReached
 from octavo.store import Store
-from octavo.store.scripts.usage import storage_of_owners
 
 FRESH_SECONDS = 5.0
 """Seconds for which a figure is used."""

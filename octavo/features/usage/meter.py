@@ -17,6 +17,8 @@ from collections.abc import Callable
 import trio
 from octavo_rules.identity import AccountId
 
+from octavo.features.usage import sql as usage
+from octavo.features.usage.counters import Counter, UsageCounters
 from octavo.model.usage import (
     NO_LIMITS,
     NOTHING,
@@ -28,8 +30,6 @@ from octavo.model.usage import (
     seconds_left,
 )
 from octavo.store import Store, StoreError
-from octavo.store.scripts import usage
-from octavo.usage.counters import Counter, UsageCounters
 
 INTERVAL_SECONDS = 2.0
 """Seconds between two batches."""

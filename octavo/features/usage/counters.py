@@ -1,6 +1,6 @@
 """What was read and written in the present month, in memory: counters, and batches to store.
 
-Nothing here waits or reads a clock; `octavo.usage.meter` does.
+Nothing here waits or reads a clock; `octavo.features.usage.meter` does.
 """
 
 import math
@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from octavo_rules.identity import AccountId
 
+from octavo.features.usage.sql import InstallationAmount, UsageBatch, UsageTotals
 from octavo.model.usage import (
     NOTHING,
     UNLIMITED,
@@ -22,7 +23,6 @@ from octavo.model.usage import (
     month_end,
     month_of,
 )
-from octavo.store.scripts.usage import InstallationAmount, UsageBatch, UsageTotals
 
 
 class Counter:

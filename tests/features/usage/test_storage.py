@@ -5,8 +5,8 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
+from octavo.features.usage.storage import FRESH_SECONDS, StorageRoom
 from octavo.model.usage import StorageLimitReached
-from octavo.usage.storage import FRESH_SECONDS, StorageRoom
 from tests.fakes.usage_rig import ANN, BEN, HERE, THERE, UsageRig
 
 

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from octavo.features.usage import sql as usage
+from octavo.features.usage.api import DownloadLimit, MonthlyLimitProblem, StorageBusy
+from octavo.features.usage.sql import InstallationAmount
 from octavo.http.api import sync
-from octavo.http.api.metering import DownloadLimit, MonthlyLimitProblem, StorageBusy
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.model.usage import (
@@ -21,8 +23,6 @@ from octavo.model.usage import (
     month_of,
 )
 from octavo.service.registry import CONTRACT, contract_document
-from octavo.store.scripts import usage
-from octavo.store.scripts.usage import InstallationAmount
 from tests.fakes import asgi_client
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, personal_exif, picture

@@ -21,6 +21,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import ClassVar
 
 from octavo.access.caller import Caller
+from octavo.features.usage.meter import Transfer, UsageMeter
 from octavo.http.contract.call import Call
 from octavo.http.contract.problems import DescribedHeader, Problem
 from octavo.model.usage import (
@@ -32,7 +33,6 @@ from octavo.model.usage import (
     WriteLimitReached,
 )
 from octavo.store.queries.files import StoredFile, WholeFile
-from octavo.usage.meter import Transfer, UsageMeter
 
 SERVICE_LIMIT = b"service-limit"
 _DESCRIBED = DescribedHeader(

@@ -6,11 +6,11 @@ import trio
 from greenroom import Supervisor, WorkerContext, WorkerSpec
 
 from octavo.access.entropy import new_id, now
+from octavo.features.usage.meter import UsageMeter
+from octavo.features.usage.storage import StorageRoom
 from octavo.model.usage import DownloadLimits, InstallationLimits
 from octavo.settings import Settings
 from octavo.store import Store
-from octavo.usage.meter import UsageMeter
-from octavo.usage.storage import StorageRoom
 
 DRAIN_SECONDS = 2.0
 """Seconds of a stop in which the last counts can be written."""

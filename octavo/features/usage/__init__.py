@@ -1,0 +1,1 @@
+"""What is read and written in a month, and limits of it and of storage."""
