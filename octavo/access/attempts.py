@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import trio
 from octavo_rules.identity import AccountId
 
+from octavo.features.accounts.rules.device_token import KnownDevice
+from octavo.features.accounts.rules.refusal import TooManyAttempts
 from octavo.model.access.address import Address
 from octavo.model.access.rate import Rate, admit
-from octavo.model.accounts.device_token import KnownDevice
-from octavo.model.accounts.refusal import TooManyAttempts
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,18 @@ from octavo_rules.identity import AccountId, WorkspaceId
 from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, milliseconds
-from octavo.accounts.credentials import Credentials
 from octavo.accounts.members import Changed
-from octavo.accounts.passwords import Passwords
+from octavo.features.accounts.credentials import Credentials
+from octavo.features.accounts.passwords import Passwords
+from octavo.features.accounts.rules.decisions import DecisionsChange
+from octavo.features.accounts.rules.refusal import AccountGone, AccountMissing, InvalidCredentials
+from octavo.features.accounts.sql import account_removal, accounts
+from octavo.features.accounts.sql.account_removal import Removal
+from octavo.features.accounts.sql.accounts import AccountSummary
 from octavo.model.access.address import Address
 from octavo.model.access.audit import Actor, AuditEntry, AuditKind, account_of
-from octavo.model.accounts.administration import DecisionsChange
-from octavo.model.accounts.refusal import AccountGone, AccountMissing, InvalidCredentials
 from octavo.model.usage import Month, month_of
 from octavo.store import Script, Store
-from octavo.store.scripts import account_removal, accounts
-from octavo.store.scripts.account_removal import Removal
-from octavo.store.scripts.accounts import AccountSummary
 
 
 class Administration:

@@ -6,6 +6,8 @@ from octavo.access.attempts import GRANTS, Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.accounts.members import Changed
+from octavo.features.accounts.rules.refusal import AccountGone
+from octavo.features.accounts.sql import accounts
 from octavo.model import workspace
 from octavo.model.access.account import Role
 from octavo.model.access.address import Address
@@ -17,9 +19,8 @@ from octavo.model.accounts.invitation import (
     InvitationId,
     InvitationState,
 )
-from octavo.model.accounts.refusal import AccountGone
 from octavo.store import Store
-from octavo.store.scripts import accounts, invitations
+from octavo.store.scripts import invitations
 from octavo.store.scripts.invitations import Joined
 
 FIRST_INVITATION_LASTS = 3600.0

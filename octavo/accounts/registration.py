@@ -6,18 +6,19 @@ from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewId, milliseconds
 from octavo.accounts.invitations import granted
-from octavo.accounts.passwords import Passwords
-from octavo.accounts.sign_in import SessionMaker, SignedIn
+from octavo.features.accounts.passwords import Passwords
+from octavo.features.accounts.rules.refusal import AddressTaken, InvitationUnusable
+from octavo.features.accounts.sign_in import SessionMaker, SignedIn
+from octavo.features.accounts.sql import accounts
 from octavo.features.legal.rules import LegalDocuments
 from octavo.model.access.account import Account, Consent, Role, Versions
 from octavo.model.access.address import Address
 from octavo.model.access.token import digest_of
 from octavo.model.accounts.installation import Prerequisites
 from octavo.model.accounts.invitation import Invitation, InvitedInto
-from octavo.model.accounts.refusal import AddressTaken, InvitationUnusable
 from octavo.store import Store
 from octavo.store.queries import workspaces
-from octavo.store.scripts import accounts, installation, invitations
+from octavo.store.scripts import installation, invitations
 
 
 class Registration:

@@ -20,7 +20,10 @@ _COMMANDS = {
     "serve": ("octavo.cli.commands.serve", "Run the service until it receives SIGTERM or SIGINT."),
     "invite": ("octavo.cli.invite", "Create an invitation to register, and print its link."),
     "account": ("octavo.cli.account", "List, show, lock, change and remove accounts."),
-    "recover": ("octavo.cli.recover", "Print a link to choose a new password for an account."),
+    "recover": (
+        "octavo.features.accounts.commands.recover",
+        "Print a link to choose a new password for an account.",
+    ),
     "mail": ("octavo.features.mail.commands", "Test the mail settings."),
     "backup": (
         "octavo.cli.commands.backup",

@@ -8,9 +8,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from octavo.features.accounts.rules.password import LONGEST as LONGEST_PASSWORD
+from octavo.features.accounts.rules.password import SHORTEST as SHORTEST_PASSWORD
 from octavo.model.access.address import LONGEST as LONGEST_ADDRESS
-from octavo.model.accounts.password import LONGEST as LONGEST_PASSWORD
-from octavo.model.accounts.password import SHORTEST as SHORTEST_PASSWORD
 from octavo.model.files.path import LONGEST_PATH
 from octavo.model.search.query import LONGEST_QUERY
 from octavo.render.limits import LIMITS

@@ -9,7 +9,7 @@ from octavo_rules.scopes import READ, SCOPES, Scope
 from octavo.access.attempts import GRANTS, Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.accounts.credentials import Credentials
+from octavo.features.accounts.credentials import Credentials
 from octavo.model.access.access_limits import AccessLimits
 from octavo.model.access.audit import AuditEntry
 from octavo.model.access.token import digest_of, opaque_token

@@ -7,7 +7,7 @@ from octavo_rules.identity import AccountId
 
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.accounts.credentials import Credentials
+from octavo.features.accounts.credentials import Credentials
 from octavo.model.access.audit import AuditEntry
 from octavo.model.access.token import digest_of, opaque_token
 from octavo.model.oauth.client import ClientId, OAuthClient, is_document_address, read_metadata

@@ -8,7 +8,7 @@ from octavo_rules.scopes import Scope
 
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, milliseconds
-from octavo.accounts.credentials import Credentials
+from octavo.features.accounts.credentials import Credentials
 from octavo.model.access.access_limits import parse_scopes
 from octavo.model.access.token import access_token, digest_of, is_access_token, refresh_token
 from octavo.model.oauth.authorization_request import check_resource

@@ -7,7 +7,7 @@ from octavo_rules.identity import AccountId, WorkspaceId
 from octavo.access.attempts import GRANTS, Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.accounts.passwords import Passwords
+from octavo.features.accounts.passwords import Passwords
 from octavo.model.access.token import digest_of
 from octavo.model.publishing.link import (
     TOKEN_BYTES,

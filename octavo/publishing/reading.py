@@ -12,8 +12,8 @@ from octavo_rules.identity import FileId, RevisionId
 
 from octavo.access.attempts import Attempts
 from octavo.access.ports import Clock, milliseconds
-from octavo.accounts.passwords import Passwords
 from octavo.attachments.thumbnails import ImageVariant
+from octavo.features.accounts.passwords import Passwords
 from octavo.features.usage.meter import UsageMeter
 from octavo.model.access.token import digest_of
 from octavo.model.files.revision import Revision

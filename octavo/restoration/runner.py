@@ -15,6 +15,7 @@ from octavo_rules.identity import AccountId, Digest, FileId, MutationId, Workspa
 from octavo_rules.refusal import DomainError
 
 from octavo.actors.workspace.messages import ChangesetRefused, NoWorkspace, Push, WorkspaceMessage
+from octavo.features.accounts.sql import accounts
 from octavo.model.files.changeset import ChangeOperation, Changeset
 from octavo.model.files.imported import derived_id
 from octavo.model.files.restoration import Begun, LeftFile, Restoration, restoration
@@ -26,7 +27,7 @@ from octavo.model.workspace import grants
 from octavo.store import Store
 from octavo.store.queries import files, workspaces
 from octavo.store.queries.changesets import committed_changes
-from octavo.store.scripts import accounts, past_states, restorations
+from octavo.store.scripts import past_states, restorations
 from octavo.store.scripts.past_states import StatesSince
 from octavo.store.scripts.restorations import RestorationKey, StoredRestoration
 

@@ -3,7 +3,7 @@
 from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.entropy import new_entropy, new_id, now
-from octavo.accounts.credentials import Credentials
+from octavo.features.accounts.credentials import Credentials
 from octavo.http.deferred import Deferred
 from octavo.oauth.authorization import Authorization, Issuer
 from octavo.oauth.client_documents import ClientDocuments, Fetch

@@ -19,9 +19,6 @@ from octavo.access.audit import Audit, AuditLog
 from octavo.access.auditing import server_audit
 from octavo.access.entropy import elapsed, new_entropy, new_id, now
 from octavo.access.workspaces import Access
-from octavo.accounts.activity import Activity
-from octavo.accounts.credentials import CACHE_SECONDS, Credentials
-from octavo.accounts.passwords import Passwords, hash_workers
 from octavo.actors.group_commit import GroupCommit, storage_spec
 from octavo.actors.jobs.indexing import IndexingJob
 from octavo.actors.jobs.sweeping import SweepingJob
@@ -30,6 +27,10 @@ from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.current_files import MAX_BYTES as MAX_CACHED_BYTES
 from octavo.actors.workspace.document_services import DocumentServices, Threads
 from octavo.documents import DocumentCache
+from octavo.features.accounts.activity import Activity
+from octavo.features.accounts.credentials import CACHE_SECONDS, Credentials
+from octavo.features.accounts.passwords import Passwords, hash_workers
+from octavo.features.accounts.rules.session import DAY, SessionLife
 from octavo.features.legal.feature import Legal
 from octavo.features.mail.delivery import MailDelivery
 from octavo.features.mail.feature import mail_delivery
@@ -40,7 +41,6 @@ from octavo.http.api.changeset_submission import Workspaces
 from octavo.http.api.reading import CurrentTexts, current_texts
 from octavo.model.access.rate import Rate
 from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
-from octavo.model.accounts.session import DAY, SessionLife
 from octavo.model.documents.limits import DocumentLimits
 from octavo.render.limits import check_changed
 from octavo.restoration.restorations import Restorations

@@ -4,7 +4,7 @@ from typing import Final
 
 from antechamber.limits import ServerUsage
 
-from octavo.accounts.passwords import Passwords
+from octavo.features.accounts.passwords import Passwords
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.settings import Settings
 

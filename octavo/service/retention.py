@@ -2,9 +2,10 @@
 
 from octavo.access.entropy import now
 from octavo.actors.jobs.retention import RetentionJob
+from octavo.features.accounts.rules.session import DAY, SessionLife
+from octavo.features.accounts.sql import password_resets, portal_tokens
 from octavo.features.mail import sql as outbox
 from octavo.features.usage import sql as usage
-from octavo.model.accounts.session import DAY, SessionLife
 from octavo.model.files.retention import Retention
 from octavo.model.usage import month_before, month_of
 from octavo.settings import Settings
@@ -16,8 +17,6 @@ from octavo.store.scripts import (
     oauth_clients,
     oauth_grants,
     oauth_programs,
-    password_resets,
-    portal_tokens,
     publications,
     restorations,
 )

@@ -11,25 +11,28 @@ from octavo.access.entropy import elapsed, jitter, new_entropy, new_id, now
 from octavo.access.ports import milliseconds
 from octavo.accounts.installation import Installation
 from octavo.accounts.invitations import Invitations
-from octavo.accounts.known_devices import KnownDevices
 from octavo.accounts.members import Members
-from octavo.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
-from octavo.accounts.own_credentials import OwnKeys, OwnSessions
-from octavo.accounts.password_reset import PasswordReset
-from octavo.accounts.portal import Portal
 from octavo.accounts.registration import Registration
-from octavo.accounts.sign_in import SessionMaker, SignIn
+from octavo.features.accounts.api.account import AccountOperations
+from octavo.features.accounts.api.auth import AuthOperations
+from octavo.features.accounts.api.authentication import AttemptLimiter, OperatorTokens, SessionOrKey
+from octavo.features.accounts.api.keys import KeyOperations
+from octavo.features.accounts.api.password_reset import PasswordResetOperations
+from octavo.features.accounts.api.sessions import SessionOperations
+from octavo.features.accounts.known_devices import KnownDevices
+from octavo.features.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
+from octavo.features.accounts.own_credentials import OwnKeys, OwnSessions
+from octavo.features.accounts.password_reset import PasswordReset
+from octavo.features.accounts.portal import Portal
+from octavo.features.accounts.sign_in import SessionMaker, SignIn
 from octavo.features.legal.api.documents import LegalDocumentPage, LegalOperations
 from octavo.features.legal.feature import Legal
 from octavo.features.legal.rules import DocumentName, LegalDocuments
 from octavo.features.usage.api import Metering
 from octavo.http.api.access_tokens import AccessTokens
-from octavo.http.api.account import AccountOperations
 from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.attachments import AttachmentOperations
 from octavo.http.api.audit import AuditOperations
-from octavo.http.api.auth import AuthOperations
-from octavo.http.api.authentication import AttemptLimiter, OperatorTokens, SessionOrKey
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.client_changes import ClientChangeOperations
@@ -41,7 +44,6 @@ from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
-from octavo.http.api.keys import KeyOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.mcp import OFF, Exchange, McpOperations, OwnOriginOnly
@@ -51,7 +53,6 @@ from octavo.http.api.notices import PATH as NOTICES
 from octavo.http.api.notices import NoticeOperations, NoticeSocket
 from octavo.http.api.oauth import OAuthOperations
 from octavo.http.api.operator import OperatorOperations
-from octavo.http.api.password_reset import PasswordResetOperations
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reader_problems import reader_problems
@@ -60,7 +61,6 @@ from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
-from octavo.http.api.sessions import SessionOperations
 from octavo.http.api.sync import SyncOperations
 from octavo.http.api.uploaded_images import UploadedImages
 from octavo.http.api.workspaces import WorkspaceOperations

@@ -3,8 +3,8 @@
 import pytest
 
 from octavo.accounts.invitations import FIRST_INVITATION_LASTS, has_accounts, invite
+from octavo.features.accounts.rules.refusal import InvitationUnusable
 from octavo.model.access.address import Address
-from octavo.model.accounts.refusal import InvitationUnusable
 from tests.fakes.identity_fixture import PASSWORD, START, IdentityFixture
 
 

@@ -13,26 +13,26 @@ from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.attempts import RATES, Attempts
 from octavo.access.audit import Audit
-from octavo.accounts.activity import Activity
 from octavo.accounts.administration import AccountRemoval, Administration
-from octavo.accounts.argon2id import Argon2
-from octavo.accounts.credentials import CACHE_SECONDS, Credentials
 from octavo.accounts.installation import Installation
 from octavo.accounts.invitations import invite
-from octavo.accounts.known_devices import KnownDevices
-from octavo.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
-from octavo.accounts.own_credentials import OwnKeys, OwnSessions
-from octavo.accounts.password_reset import PasswordReset, create_reset_token
-from octavo.accounts.passwords import Passwords
-from octavo.accounts.portal import Portal
 from octavo.accounts.registration import Registration
-from octavo.accounts.sign_in import SessionMaker, SignedIn, SignIn
+from octavo.features.accounts.activity import Activity
+from octavo.features.accounts.argon2id import Argon2
+from octavo.features.accounts.credentials import CACHE_SECONDS, Credentials
+from octavo.features.accounts.known_devices import KnownDevices
+from octavo.features.accounts.own_account import OwnAccount, OwnConsent, OwnPassword
+from octavo.features.accounts.own_credentials import OwnKeys, OwnSessions
+from octavo.features.accounts.password_reset import PasswordReset, create_reset_token
+from octavo.features.accounts.passwords import Passwords
+from octavo.features.accounts.portal import Portal
+from octavo.features.accounts.rules.session import SessionLife
+from octavo.features.accounts.sign_in import SessionMaker, SignedIn, SignIn
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.model.access.account import Role, State
 from octavo.model.access.address import Address
 from octavo.model.access.audit import AuditEntry
 from octavo.model.accounts.installation import Prerequisites
-from octavo.model.accounts.session import SessionLife
 from octavo.store import Store
 from octavo.store.sqlite import open_inline
 from octavo.store.sqlite.inline import FaultPoint

@@ -12,11 +12,11 @@ from antechamber.websocket import Frame
 from greenroom import Supervisor, WorkerContext, WorkerSpec
 
 from octavo.access.workspaces import Access
-from octavo.accounts.credentials import Credentials
-from octavo.accounts.sign_in import SignedIn
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
-from octavo.http.api.authentication import SessionOrKey
+from octavo.features.accounts.api.authentication import SessionOrKey
+from octavo.features.accounts.credentials import Credentials
+from octavo.features.accounts.sign_in import SignedIn
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.files import FileOperations
 from octavo.http.api.note_texts import RevisionTexts

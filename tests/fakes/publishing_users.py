@@ -20,11 +20,11 @@ from octavo_rules.identity import (
 
 from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.messages import Push, WorkspaceMessage
+from octavo.features.accounts.api.authentication import SessionOrKey
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
 from octavo.http.api.attachments import AttachmentOperations
-from octavo.http.api.authentication import SessionOrKey
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.client_changes import ClientChangeOperations

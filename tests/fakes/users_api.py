@@ -7,23 +7,23 @@ from octavo_rules.identity import AccountId, WorkspaceId
 from octavo.access.workspaces import Access
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
-from octavo.accounts.sign_in import SignedIn
-from octavo.http.api.account import AccountOperations
+from octavo.features.accounts.api.account import AccountOperations
+from octavo.features.accounts.api.auth import AuthOperations
+from octavo.features.accounts.api.authentication import AttemptLimiter, OperatorTokens, SessionOrKey
+from octavo.features.accounts.api.keys import KeyOperations
+from octavo.features.accounts.api.password_reset import PasswordResetOperations
+from octavo.features.accounts.api.sessions import SessionOperations
+from octavo.features.accounts.sign_in import SignedIn
 from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.audit import AuditOperations
-from octavo.http.api.auth import AuthOperations
-from octavo.http.api.authentication import AttemptLimiter, OperatorTokens, SessionOrKey
 from octavo.http.api.connections import ConnectionOperations
 from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.invitations import InvitationOperations
-from octavo.http.api.keys import KeyOperations
 from octavo.http.api.mcp import OFF, McpOperations
 from octavo.http.api.members import MemberOperations
 from octavo.http.api.oauth import OAuthOperations
 from octavo.http.api.operator import OperatorOperations
-from octavo.http.api.password_reset import PasswordResetOperations
 from octavo.http.api.registrations import RegistrationOperations
-from octavo.http.api.sessions import SessionOperations
 from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security

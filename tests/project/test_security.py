@@ -8,11 +8,17 @@ from functools import cache
 
 from octavo.access.attempts import KNOWN_DEVICES, RATES, Attempts
 from octavo.access.audit import RefusedAttempts
-from octavo.accounts import argon2id, passwords
-from octavo.accounts.argon2id import Argon2
 from octavo.accounts.invitations import FIRST_INVITATION_LASTS
-from octavo.accounts.passwords import HASH_SECONDS, KNOWN_OF_ONE, Passwords
 from octavo.attachments import image_work
+from octavo.features.accounts import argon2id, passwords
+from octavo.features.accounts.argon2id import Argon2
+from octavo.features.accounts.passwords import HASH_SECONDS, KNOWN_OF_ONE, Passwords
+from octavo.features.accounts.rules.api_key import MAX_KEYS
+from octavo.features.accounts.rules.device_token import DEVICE_TOKEN_SECONDS
+from octavo.features.accounts.rules.password import LONGEST, SHORTEST
+from octavo.features.accounts.rules.password_reset import RESET_SECONDS
+from octavo.features.accounts.rules.portal import TOKEN_SECONDS
+from octavo.features.accounts.rules.session import DAY, SessionLife
 from octavo.features.legal.feature import LARGEST
 from octavo.features.mail.rules import BUDGET_SECONDS, REQUEST_DELAY_SECONDS
 from octavo.features.mail.smtp import SEND_SECONDS, STEP_SECONDS
@@ -25,13 +31,7 @@ from octavo.http.pages.messages import message_cookie
 from octavo.http.session_cookie import cleared_cookie
 from octavo.model.access import token
 from octavo.model.access.rate import Rate
-from octavo.model.accounts.api_key import MAX_KEYS
-from octavo.model.accounts.device_token import DEVICE_TOKEN_SECONDS
 from octavo.model.accounts.invitation import INVITATION_SECONDS, LONGEST_SECONDS
-from octavo.model.accounts.password import LONGEST, SHORTEST
-from octavo.model.accounts.password_reset import RESET_SECONDS
-from octavo.model.accounts.portal import TOKEN_SECONDS
-from octavo.model.accounts.session import DAY, SessionLife
 from octavo.model.publishing.link import TOKEN_BYTES
 from octavo.model.publishing.ticket import TICKET_SECONDS
 from octavo.oauth.public_fetch import MAX_BYTES

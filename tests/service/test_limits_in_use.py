@@ -7,7 +7,7 @@ from antechamber.limits import ServerUsage
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.service.limits_in_use import render_limits
 from octavo.settings import Settings
-from tests.accounts.test_passwords import passwords
+from tests.features.accounts.test_passwords import passwords
 
 MIB = 1024 * 1024
 

@@ -12,15 +12,15 @@ from octavo_rules.refusal import DomainError
 
 from octavo.access.ports import milliseconds
 from octavo.actors.workspace.messages import ChangesetRefused, NoWorkspace, Push
+from octavo.features.accounts.rules.api_key import KeyId
+from octavo.features.accounts.rules.decisions import DecisionsChange
+from octavo.features.accounts.rules.session import Session, SessionId
+from octavo.features.accounts.sql import sessions
 from octavo.model.access.token import digest_of, opaque_token
-from octavo.model.accounts.administration import DecisionsChange
-from octavo.model.accounts.api_key import KeyId
-from octavo.model.accounts.session import Session, SessionId
 from octavo.model.files.changeset import Changeset, CreateFile, fingerprint
 from octavo.model.workspace import ROLES
 from octavo.store import Transaction
 from octavo.store.queries import workspaces
-from octavo.store.scripts import sessions
 from tests.fakes.identity_fixture import START
 from tests.simulation.access_process import AccessProcess
 from tests.simulation.asking import Asking, NothingDone, Unsettled

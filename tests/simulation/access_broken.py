@@ -10,15 +10,16 @@ from antechamber.websocket import Frame
 from octavo_rules.identity import Cursor, Position, WorkspaceId
 
 from octavo.access.workspaces import Access
-from octavo.accounts.credentials import CachedCaller, CredentialCache
-from octavo.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.actors.notice_hub import NoticeHub
+from octavo.features.accounts.credentials import CachedCaller, CredentialCache
+from octavo.features.accounts.own_credentials import OwnKeys, OwnSessions
+from octavo.features.accounts.sql import account_removal, api_keys, sessions
+from octavo.features.accounts.sql import accounts as account_scripts
 from octavo.store import StoreUnavailable
 from octavo.store.gathered_reads import GatheredReads
 from octavo.store.postgres.listening import Gap, Messages, _Listener
 from octavo.store.queries import changesets, workspaces
-from octavo.store.scripts import account_removal, api_keys, members, sessions
-from octavo.store.scripts import accounts as account_scripts
+from octavo.store.scripts import members
 from octavo.ws.notice_stream import NoticeStream
 from tests.simulation import access_service
 from tests.simulation.access_process import AccessProcess

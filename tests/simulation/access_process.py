@@ -22,11 +22,11 @@ from octavo.access.workspaces import Access
 from octavo.accounts.administration import AccountRemoval
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
-from octavo.accounts.passwords import Passwords
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
+from octavo.features.accounts.api.authentication import SessionOrKey
+from octavo.features.accounts.passwords import Passwords
 from octavo.features.legal.rules import NO_DOCUMENTS
-from octavo.http.api.authentication import SessionOrKey
 from octavo.http.api.notices import PATH, NoticeSocket, StreamCaller
 from octavo.http.contract.request_log import RequestRecord
 from octavo.service.account_services import announce_members, workspace_gone

@@ -10,10 +10,10 @@ import trio
 from octavo_rules.documents.document import MergeUpdates
 from octavo_rules.identity import ContentId, Position, RevisionId
 
-from octavo.accounts.activity import Activity
 from octavo.actors.group_commit import GroupCommit
 from octavo.actors.jobs.retention import RetentionJob
-from octavo.model.accounts.session import SessionLife
+from octavo.features.accounts.activity import Activity
+from octavo.features.accounts.rules.session import SessionLife
 from octavo.model.files.retention import Aged, Retention, prunable
 from octavo.service import retention
 from octavo.store import Script, StoreError, StoreUnavailable, Transaction

@@ -20,31 +20,28 @@ from octavo_rules.documents.document import client_of
 from octavo_rules.identity import AccountId, WorkspaceId
 from outcome import Outcome
 
-from octavo.accounts.activity import Activity
 from octavo.actors.jobs import retention as retention_jobs
 from octavo.actors.jobs import step_loop
 from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.actors.workspace.actor import workspaces as workspace_actors
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, Push
+from octavo.features.accounts.activity import Activity
+from octavo.features.accounts.rules.session import SessionId, SessionLife
+from octavo.features.accounts.sql import account_removal, password_resets, portal_tokens, sessions
 from octavo.features.mail import sql as outbox
 from octavo.features.usage import sql as usage
-from octavo.model.accounts.session import SessionId, SessionLife
 from octavo.model.files.retention import Retention
 from octavo.service import retention
 from octavo.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable, Transaction
 from octavo.store.queries import audit, expiry, sweeping, workspaces
 from octavo.store.scripts import (
-    account_removal,
     invitations,
     oauth_clients,
     oauth_grants,
     oauth_programs,
-    password_resets,
-    portal_tokens,
     publications,
     restorations,
-    sessions,
 )
 from octavo.store.scripts.history_pruning import prune_file
 from octavo.store.transaction import T

@@ -7,15 +7,15 @@ import trio
 from octavo_rules.identity import AccountId
 
 from octavo.access.ports import milliseconds
+from octavo.features.accounts.rules.api_key import KeyId
+from octavo.features.accounts.rules.session import SessionId
+from octavo.features.accounts.sql import password_resets
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import REQUEST_DELAY_SECONDS
 from octavo.model.access.account import Versions
 from octavo.model.access.audit import AuditKind
 from octavo.model.access.rate import Rate
 from octavo.model.access.token import digest_of, opaque_token
-from octavo.model.accounts.api_key import KeyId
-from octavo.model.accounts.session import SessionId
-from octavo.store.scripts import password_resets
 from tests.fakes.identity_fixture import START
 from tests.simulation.identity_deeds import Credential, CredentialKind
 from tests.simulation.identity_guesses import guess_many, recorded

@@ -10,35 +10,32 @@ from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.audit import Audit
 from octavo.accounts.administration import Administration
-from octavo.accounts.credentials import Credentials
 from octavo.accounts.installation import Installation
 from octavo.accounts.members import Members
-from octavo.accounts.sign_in import SignedIn, SignIn
+from octavo.features.accounts.credentials import Credentials
+from octavo.features.accounts.rules import decisions as administration
+from octavo.features.accounts.rules.decisions import Controls, ControlsChange, DecisionsChange
+from octavo.features.accounts.rules.device_token import KnownDevice
+from octavo.features.accounts.rules.portal import PortalTokenUnusable
+from octavo.features.accounts.rules.refusal import InvitationUnusable, TooManyAttempts
+from octavo.features.accounts.sign_in import SignedIn, SignIn
+from octavo.features.accounts.sql import account_removal, accounts, password_resets, portal_tokens
+from octavo.features.accounts.sql.accounts import (
+    AccountSummary,
+    require_administrator_besides,
+    summary_of,
+)
 from octavo.features.mail import sql as outbox
 from octavo.model.access.account import Account
 from octavo.model.access.address import Address
 from octavo.model.access.audit import Actor, AuditEntry
 from octavo.model.access.rate import AttemptVerdict, Rate, admit
-from octavo.model.accounts import administration
-from octavo.model.accounts.administration import Controls, ControlsChange, DecisionsChange
-from octavo.model.accounts.device_token import KnownDevice
 from octavo.model.accounts.installation import RegistrationPolicy
 from octavo.model.accounts.invitation import Invitation
-from octavo.model.accounts.portal import PortalTokenUnusable
-from octavo.model.accounts.refusal import InvitationUnusable, TooManyAttempts
 from octavo.model.usage import month_of
 from octavo.model.workspace import HeirCandidate, Role, WorkspaceMember, heir_among
 from octavo.store import Script, StoreUnavailable, Transaction
-from octavo.store.scripts import (
-    account_removal,
-    accounts,
-    installation,
-    invitations,
-    members,
-    password_resets,
-    portal_tokens,
-)
-from octavo.store.scripts.accounts import AccountSummary, require_administrator_besides, summary_of
+from octavo.store.scripts import installation, invitations, members
 from octavo.store.transaction import T
 from tests.simulation import identity_account_acts as account_acts
 from tests.simulation import identity_service

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 from octavo_rules.identity import AccountId
 
-from octavo.accounts.credentials import Credentials
+from octavo.features.accounts.credentials import Credentials
 from octavo.model.access.token import digest_of
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import Grant, GrantId

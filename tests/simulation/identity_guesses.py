@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeVar
 import trio
 from greenroom.testing import note
 
-from octavo.model.accounts.refusal import InvalidCredentials, TooManyAttempts
+from octavo.features.accounts.rules.refusal import InvalidCredentials, TooManyAttempts
 from octavo.store import StoreUnavailable
 
 MOST = 10

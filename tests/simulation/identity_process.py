@@ -8,7 +8,7 @@ import trio
 
 from octavo.accounts.invitations import Invitations
 from octavo.accounts.members import Members
-from octavo.accounts.passwords import Passwords
+from octavo.features.accounts.passwords import Passwords
 from octavo.features.legal.rules import LegalDocument, LegalDocuments
 from tests.fakes.identity_fixture import (
     CHEAP,

@@ -4,7 +4,7 @@ from random import Random
 
 import trio
 
-from octavo.model.accounts.administration import ControlsChange, DecisionsChange
+from octavo.features.accounts.rules.decisions import ControlsChange, DecisionsChange
 from octavo.model.accounts.invitation import InvitationId
 from octavo.model.workspace import ROLES
 from tests.simulation.identity_account_acts import new_password, of_kind, ready

@@ -19,15 +19,15 @@ from typing import Protocol, assert_never
 import trio
 from greenroom import Backoff
 
+from octavo.features.accounts.rules.password_reset import RESET_SECONDS
+from octavo.features.accounts.sql import password_resets
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import QueuedMail
 from octavo.features.mail.transport import MailTransport, SendFailure
 from octavo.model.access.account import Account
 from octavo.model.access.rate import Rate
 from octavo.model.access.token import digest_of, opaque_token
-from octavo.model.accounts.password_reset import RESET_SECONDS
 from octavo.store import Store, StoreError
-from octavo.store.scripts import password_resets
 
 CLAIM_SECONDS = 180.0
 """Seconds for which a message is claimed. The deadline of a message is a third of it."""

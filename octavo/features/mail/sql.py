@@ -7,11 +7,11 @@ number of the attempt identifies a claim: a process whose claim has ended change
 
 from __future__ import annotations
 
+from octavo.features.accounts.sql import accounts
 from octavo.features.mail.rules import QueuedMail
 from octavo.model.access.account import Account
 from octavo.model.access.address import Address
 from octavo.model.access.rate import Rate, admit
-from octavo.store.scripts import accounts
 from octavo.store.transaction import Script, Transaction
 
 _COLUMNS = "id, kind, address, created_at, expires_at, attempts"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.model.accounts.administration import strictest
+from octavo.features.accounts.rules.decisions import strictest
 from octavo.model.usage import Amount, DownloadLimits, Month
 from octavo.store.queries.select_in import execute_each, select_in
 from octavo.store.transaction import Row, Script, Transaction, single_statement

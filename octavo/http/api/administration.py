@@ -8,7 +8,7 @@ from pydantic_core import MISSING
 
 from octavo.access.caller import Caller
 from octavo.accounts.administration import AccountRemoval, Administration
-from octavo.http.api.account import (
+from octavo.features.accounts.api.account import (
     ControlsSchema,
     LimitSchema,
     ObjectCount,
@@ -17,6 +17,15 @@ from octavo.http.api.account import (
     controls_schema,
     usage_schema,
 )
+from octavo.features.accounts.rules.decisions import (
+    LONGEST_REASON,
+    ControlsChange,
+    DecisionsChange,
+    MonthlyLimit,
+    StorageLimit,
+)
+from octavo.features.accounts.rules.refusal import ControlsChanged, LastAdministrator
+from octavo.features.accounts.sql.accounts import AccountSummary
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -34,16 +43,7 @@ from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_
 from octavo.http.contract.problems import Forbidden, InvalidRequest, NotFound
 from octavo.http.refusals import refused_with
 from octavo.model.access.account import Role, State
-from octavo.model.accounts.administration import (
-    LONGEST_REASON,
-    ControlsChange,
-    DecisionsChange,
-    MonthlyLimit,
-    StorageLimit,
-)
-from octavo.model.accounts.refusal import ControlsChanged, LastAdministrator
 from octavo.model.label import parse_label
-from octavo.store.scripts.accounts import AccountSummary
 
 _LONGEST_BODY = 8_192
 

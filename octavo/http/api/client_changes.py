@@ -11,6 +11,7 @@ from pydantic_core import MISSING
 
 from octavo.access.caller import Caller
 from octavo.actors.workspace.messages import ChangesetRefused
+from octavo.features.accounts.sql import accounts
 from octavo.features.usage.api import memory_of
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.workspaces import WorkspacePath
@@ -42,7 +43,6 @@ from octavo.restoration.undo import (
 )
 from octavo.store import Store
 from octavo.store.queries.changesets import receipts
-from octavo.store.scripts import accounts
 from octavo.store.scripts.oauth_programs import ProgramChanges, changes_of
 from octavo.store.scripts.program_changes import ChangesOfProgram, ProgramOfAccount, programs_undone
 

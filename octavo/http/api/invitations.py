@@ -11,6 +11,7 @@ from octavo.access.caller import Caller
 from octavo.access.ports import Clock
 from octavo.access.workspaces import Access
 from octavo.accounts.invitations import Invitations
+from octavo.features.accounts.rules.refusal import TooManyInvitations
 from octavo.http.api.administration import require_administrator
 from octavo.http.api.workspaces import WorkspacePath, WorkspaceSchema, workspace_document
 from octavo.http.contract.bodies import json_body
@@ -40,7 +41,6 @@ from octavo.model.accounts.invitation import (
     InvitationId,
     InvitationState,
 )
-from octavo.model.accounts.refusal import TooManyInvitations
 from octavo.model.workspace import AlreadyMember
 
 _LONGEST_BODY = 8_192

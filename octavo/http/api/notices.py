@@ -12,7 +12,7 @@ from octavo_rules.identity import WorkspaceId
 from octavo_rules.scopes import READ
 
 from octavo.access.caller import Caller
-from octavo.http.api.authentication import SessionOrKey, credential_headers
+from octavo.features.accounts.api.authentication import SessionOrKey, credential_headers
 from octavo.http.contract.call import Call, client_of
 from octavo.http.contract.contract_model import HeaderModel
 from octavo.http.contract.memory_budget import MemoryBudget

@@ -3,14 +3,17 @@
 from pydantic import Field
 
 from octavo.accounts.administration import AccountRemoval, Administration
-from octavo.accounts.portal import Portal
-from octavo.http.api.account import (
+from octavo.features.accounts.api.account import (
     ControlsSchema,
     LimitSchema,
     UsageSchema,
     controls_schema,
     usage_schema,
 )
+from octavo.features.accounts.portal import Portal
+from octavo.features.accounts.rules.decisions import DecisionsChange
+from octavo.features.accounts.rules.refusal import ControlsChanged, LastAdministrator
+from octavo.features.accounts.sql.accounts import AccountSummary
 from octavo.http.api.administration import AccountControlsInput, AccountPath, controls_change
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -21,9 +24,6 @@ from octavo.http.fields import EmailAddress
 from octavo.http.refusals import refused_with
 from octavo.model.access.account import State
 from octavo.model.access.address import parse_address
-from octavo.model.accounts.administration import DecisionsChange
-from octavo.model.accounts.refusal import ControlsChanged, LastAdministrator
-from octavo.store.scripts.accounts import AccountSummary
 
 _LONGEST_BODY = 8_192
 _NO_CONTENT = "It never reads or changes notes or workspaces."

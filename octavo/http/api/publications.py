@@ -10,6 +10,7 @@ from octavo.access.attempts import GRANTS
 from octavo.access.caller import Caller
 from octavo.access.ports import Clock, milliseconds
 from octavo.access.workspaces import Access
+from octavo.features.accounts.rules.password import LONGEST as LONGEST_PASSWORD
 from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -30,7 +31,6 @@ from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import FolderPath
 from octavo.http.refusals import refused_with
-from octavo.model.accounts.password import LONGEST as LONGEST_PASSWORD
 from octavo.model.files.path import check_path
 from octavo.model.label import parse_label
 from octavo.model.publishing.link import (

@@ -13,6 +13,7 @@ from octavo.actors.workspace.current_files import MAX_BYTES as MAX_CACHED_BYTES
 from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import CommitFailed, FollowTexts, HeadOf
+from octavo.features.accounts.sql import accounts
 from octavo.features.usage.api import (
     METERED,
     Metering,
@@ -53,7 +54,6 @@ from octavo.model.usage import Amount
 from octavo.store import Store
 from octavo.store.queries import files
 from octavo.store.queries.files import RecentPlace, StoredFile
-from octavo.store.scripts import accounts
 from octavo.store.scripts.oauth_programs import RecordedProgram, programs_of
 
 MAX_READ = 500

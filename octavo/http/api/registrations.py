@@ -5,16 +5,21 @@ from typing import Annotated
 
 from pydantic import Field
 
-from octavo.accounts.known_devices import KnownDevices
 from octavo.accounts.registration import Registration
-from octavo.accounts.sign_in import SignedIn
+from octavo.features.accounts.api.account import AccountSchema, account_schema
+from octavo.features.accounts.api.auth_protocol import AUTH_PROBLEMS
+from octavo.features.accounts.api.authentication import require_origin
+from octavo.features.accounts.api.device_cookie import device_cookie, device_tokens
+from octavo.features.accounts.known_devices import KnownDevices
+from octavo.features.accounts.rules.decisions import Controls, Decisions, StorageLimit
+from octavo.features.accounts.rules.password import password_fault
+from octavo.features.accounts.rules.refusal import AddressTaken
+from octavo.features.accounts.rules.session import SessionLife
+from octavo.features.accounts.sign_in import SignedIn
+from octavo.features.accounts.sql.accounts import AccountDetails
 from octavo.features.legal.api.consent import ConsentInput, versions_of
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.features.usage.sql import AccountUsage
-from octavo.http.api.account import AccountSchema, account_schema
-from octavo.http.api.auth_protocol import AUTH_PROBLEMS
-from octavo.http.api.authentication import require_origin
-from octavo.http.api.device_cookie import device_cookie, device_tokens
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
@@ -27,13 +32,8 @@ from octavo.http.refusals import refusals_as_problems, refused_with
 from octavo.http.session_cookie import SET_COOKIE, session_cookie
 from octavo.model.access.account import LONGEST_NAME, Preferences
 from octavo.model.access.address import Address, parse_address
-from octavo.model.accounts.administration import Controls, Decisions, StorageLimit
-from octavo.model.accounts.password import password_fault
-from octavo.model.accounts.refusal import AddressTaken
-from octavo.model.accounts.session import SessionLife
 from octavo.model.label import device_of, parse_label
 from octavo.model.usage import NOTHING, month_of
-from octavo.store.scripts.accounts import AccountDetails
 
 _LONGEST_BODY = 16_384
 _CONSENT_FIELDS = frozenset({"termsVersion", "privacyVersion"})

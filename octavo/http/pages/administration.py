@@ -7,6 +7,13 @@ from http import HTTPStatus
 
 from quart import Response
 
+from octavo.features.accounts.pages.usage import (
+    ReadUsage,
+    first_day,
+    installation_shares,
+    known,
+    used_shares,
+)
 from octavo.http.api.administration import AccountList, AccountSummarySchema
 from octavo.http.api.installation import InstallationSchema
 from octavo.http.api.invitations import InvitationCreated, InvitationList
@@ -15,7 +22,6 @@ from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
-from octavo.http.pages.usage import ReadUsage, first_day, installation_shares, known, used_shares
 
 PLACE = "/administration"
 _ACCOUNTS = f"{PLACE}/accounts"

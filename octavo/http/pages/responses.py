@@ -6,7 +6,7 @@ from urllib.parse import quote, urlsplit
 
 from quart import Response, current_app, request
 
-from octavo.http.api.auth_protocol import is_external_redirect
+from octavo.features.accounts.api.auth_protocol import is_external_redirect
 from octavo.http.contract.application import report_refusal
 from octavo.http.contract.problems import Header
 from octavo.http.pages.long_texts import body_of

@@ -24,7 +24,7 @@ from quart.wrappers.response import DataBody
 from quart_trio import QuartTrio
 
 from octavo.access.ports import NewEntropy
-from octavo.http.api.account import AccountSchema
+from octavo.features.accounts.api.account import AccountSchema
 from octavo.http.contract.bodies import ClientLeft
 from octavo.http.contract.in_process import Api, Perform
 from octavo.http.contract.problems import (

@@ -2,8 +2,8 @@
 
 from typing import Literal
 
+from octavo.features.accounts.rules.decisions import LONGEST_REASON, DecisionsChange
 from octavo.model.access.account import State
-from octavo.model.accounts.administration import LONGEST_REASON, DecisionsChange
 from octavo.model.label import parse_label
 
 DecisionCommand = Literal["lock", "unlock", "enable", "disable", "promote", "demote"]

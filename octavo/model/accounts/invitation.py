@@ -5,10 +5,10 @@ from typing import Literal, NewType
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
+from octavo.features.accounts.rules.decisions import Decisions
 from octavo.model import workspace
 from octavo.model.access.account import Role
 from octavo.model.access.address import Address
-from octavo.model.accounts.administration import Decisions
 
 InvitationId = NewType("InvitationId", str)
 InvitationState = Literal["open", "used", "expired", "revoked"]

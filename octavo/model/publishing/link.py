@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple, NewType
 from octavo_rules.identity import AccountId, FileId, WorkspaceId
 from octavo_rules.refusal import DomainError
 
+from octavo.features.accounts.rules.password import LONGEST, hashed_form
 from octavo.model.access.account import State
-from octavo.model.accounts.password import LONGEST, hashed_form
 
 PublicationId = NewType("PublicationId", str)
 TargetKind = Literal["note", "folder"]

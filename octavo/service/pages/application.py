@@ -14,6 +14,12 @@ from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 
 from octavo.access.ports import Clock, NewEntropy
+from octavo.features.accounts.pages.account import add_account_pages
+from octavo.features.accounts.pages.keys import add_key_pages, add_session_pages
+from octavo.features.accounts.pages.password_reset import ResetOpens, add_password_reset_pages
+from octavo.features.accounts.pages.portal import add_portal_page, portal_links
+from octavo.features.accounts.pages.sign_in import add_sign_in_pages
+from octavo.features.accounts.pages.usage import ReadUsage, usage_of_nothing
 from octavo.features.legal.pages.consent import add_consent_page
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.http.contract.in_process import Perform
@@ -27,20 +33,16 @@ from octavo.http.contract.problems import (
 )
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages import API_REFERENCE
-from octavo.http.pages.account import add_account_pages
 from octavo.http.pages.administration import add_administration_pages
 from octavo.http.pages.audit import add_audit_page
 from octavo.http.pages.connections import add_connection_pages
 from octavo.http.pages.form_stamps import FormStamps
 from octavo.http.pages.forms import FormConnection
 from octavo.http.pages.frame import add_frame, for_everybody
-from octavo.http.pages.keys import add_key_pages, add_session_pages
 from octavo.http.pages.long_texts import add_long_texts
 from octavo.http.pages.members import add_member_pages
 from octavo.http.pages.notes import add_note_pages
 from octavo.http.pages.notes.frame import NotePages
-from octavo.http.pages.password_reset import ResetOpens, add_password_reset_pages
-from octavo.http.pages.portal import add_portal_page, portal_links
 from octavo.http.pages.preferences import accepts_gzip
 from octavo.http.pages.program_changes import add_program_pages
 from octavo.http.pages.publications import add_publication_pages
@@ -63,11 +65,9 @@ from octavo.http.pages.responses import (
     show,
     sign_in_first,
 )
-from octavo.http.pages.sign_in import add_sign_in_pages
 from octavo.http.pages.site import Site
 from octavo.http.pages.static_files import StaticFile, page_files
 from octavo.http.pages.templates import forget_pages
-from octavo.http.pages.usage import ReadUsage, usage_of_nothing
 from octavo.http.pages.workspaces import add_workspace_pages
 from octavo.model.etag import parse_entity_tags
 from octavo.publishing.member_notes import MemberNotes

@@ -7,12 +7,13 @@ from typing import NamedTuple, cast
 
 from octavo_rules.identity import AccountId, Cursor, WorkspaceId
 
-from octavo.model.accounts.refusal import AccountGone
+from octavo.features.accounts.rules.refusal import AccountGone
+from octavo.features.accounts.sql import accounts
 from octavo.model.workspace import MAX_OWNED, Role, TooManyWorkspaces, Workspace
 from octavo.store.queries.marks import CURSOR, cursor_of_row
 from octavo.store.queries.process_notices import notify_deletion
 from octavo.store.queries.select_in import select_in, select_pairs
-from octavo.store.scripts import accounts, imports, uploads
+from octavo.store.scripts import imports, uploads
 from octavo.store.transaction import Row, Script, Transaction, single_statement
 
 _ROLES = """

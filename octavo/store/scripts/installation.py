@@ -2,11 +2,11 @@
 
 from octavo_rules.identity import AccountId
 
+from octavo.features.accounts.rules.refusal import AddressTaken, InvitationUnusable
+from octavo.features.accounts.rules.session import Session
+from octavo.features.accounts.sql import accounts, sessions
 from octavo.model.access.account import Account
 from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
-from octavo.model.accounts.refusal import AddressTaken, InvitationUnusable
-from octavo.model.accounts.session import Session
-from octavo.store.scripts import accounts, sessions
 from octavo.store.transaction import Script, Transaction
 
 

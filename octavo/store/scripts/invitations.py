@@ -7,6 +7,15 @@ from typing import NamedTuple
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
+from octavo.features.accounts.rules.refusal import (
+    AccountGone,
+    AddressTaken,
+    InvitationMissing,
+    InvitationUnusable,
+    TooManyInvitations,
+)
+from octavo.features.accounts.rules.session import Session
+from octavo.features.accounts.sql import accounts, sessions
 from octavo.model.access.account import Account
 from octavo.model.access.address import Address
 from octavo.model.accounts.invitation import (
@@ -15,19 +24,11 @@ from octavo.model.accounts.invitation import (
     Invitation,
     InvitationId,
 )
-from octavo.model.accounts.refusal import (
-    AccountGone,
-    AddressTaken,
-    InvitationMissing,
-    InvitationUnusable,
-    TooManyInvitations,
-)
-from octavo.model.accounts.session import Session
 from octavo.model.workspace import AlreadyMember, Role
 from octavo.store.identifiers import LAST
 from octavo.store.queries.expiry import MAX_ROWS
 from octavo.store.queries.workspaces import role_in
-from octavo.store.scripts import accounts, members, sessions
+from octavo.store.scripts import members
 from octavo.store.transaction import Row, Script, Transaction
 
 _COLUMNS = (

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
+from octavo.features.accounts.sql.accounts import require_administrator
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import MailKind, queued
 from octavo.model.publishing.link import PublicationId
 from octavo.model.publishing.report import LinkReport, Reason, ReportId, ReportMissing
 from octavo.store.identifiers import LAST
-from octavo.store.scripts.accounts import require_administrator
 from octavo.store.transaction import Row, Script, Transaction, Value
 
 NewMailId = Callable[[], str]

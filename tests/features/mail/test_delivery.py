@@ -10,6 +10,7 @@ import trio
 import trio.lowlevel
 from trio.testing import MockClock
 
+from octavo.features.accounts.rules.password_reset import RESET_SECONDS
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.composition import Composer
 from octavo.features.mail.delivery import (
@@ -24,7 +25,6 @@ from octavo.features.mail.smtp import CANCEL_SECONDS, QUIT_SECONDS, SEND_SECONDS
 from octavo.features.mail.transport import SendFailure
 from octavo.model.access.address import Address
 from octavo.model.access.rate import Rate
-from octavo.model.accounts.password_reset import RESET_SECONDS
 from octavo.settings.sender import Sender
 from tests.fakes.identity_fixture import START, IdentityFixture, identity_fixture
 

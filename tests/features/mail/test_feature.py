@@ -9,7 +9,7 @@ import pytest
 
 from octavo import service
 from octavo.access.entropy import jitter
-from octavo.accounts.password_reset import PasswordReset
+from octavo.features.accounts.password_reset import PasswordReset
 from octavo.features.mail.feature import mail_transport
 from octavo.model.access.address import Address
 from octavo.settings import Settings

@@ -5,9 +5,9 @@ import trio
 from octavo_rules.identity import AccountId
 from trio.testing import MockClock
 
+from octavo.features.accounts.rules.decisions import DecisionsChange
+from octavo.features.accounts.rules.refusal import NotAdministrator
 from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
-from octavo.model.accounts.administration import DecisionsChange
-from octavo.model.accounts.refusal import NotAdministrator
 from octavo.store.queries import workspaces
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import PASSWORD

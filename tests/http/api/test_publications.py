@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.store.scripts.account_removal import remove
+from octavo.features.accounts.sql.account_removal import remove
 from tests.fakes.notes_api import NotesApi, account_id, refusal
 from tests.fakes.publishing_rig import MAXIMUM, PUBLIC_URL
 

@@ -10,8 +10,8 @@ import pytest
 import trio
 
 from octavo.access.attempts import RATES
+from octavo.features.accounts.rules.refusal import TooManyAttempts
 from octavo.images.facts import InvalidImage
-from octavo.model.accounts.refusal import TooManyAttempts
 from octavo.model.publishing.ticket import TICKET_SECONDS
 from octavo.model.usage import DownloadLimits, InstallationLimits
 from tests.fakes.asgi_client import ask

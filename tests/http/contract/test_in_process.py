@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from antechamber.asgi import Scope
 
-from octavo.http.api.account import AccountSchema
-from octavo.http.api.keys import ApiKeyList
+from octavo.features.accounts.api.account import AccountSchema
+from octavo.features.accounts.api.keys import ApiKeyList
 from octavo.http.contract.in_process import Api, api_as
 from octavo.http.contract.problems import InvalidRequest, NotSignedIn, WrongOrigin
 from tests.fakes.page_reader import Installation, installation

@@ -2,14 +2,14 @@
 
 import pytest
 
-from octavo.model.access.account import State
-from octavo.model.accounts.administration import (
+from octavo.features.accounts.rules.decisions import (
     Controls,
     Decisions,
     DecisionsChange,
     StorageLimit,
     changed,
 )
+from octavo.model.access.account import State
 from octavo.model.accounts.decision_command import DecisionCommand, NotApplicable, change_of
 
 CONTROLS = Controls(1, False, None, StorageLimit(None))

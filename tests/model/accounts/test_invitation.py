@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.identity import AccountId, WorkspaceId
 
+from octavo.features.accounts.rules.decisions import Decisions
 from octavo.model import workspace
 from octavo.model.access.account import ROLES
 from octavo.model.access.address import Address
-from octavo.model.accounts.administration import Decisions
 from octavo.model.accounts.invitation import Invitation, InvitationId
-from tests.model.accounts.test_administration import decisions
+from tests.features.accounts.rules.test_decisions import decisions
 
 ANN = AccountId("ann")
 workspace_roles = st.sampled_from(workspace.ROLES)

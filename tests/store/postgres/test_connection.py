@@ -10,14 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.model.accounts.administration import DecisionsChange
-from octavo.model.accounts.refusal import LastAdministrator
+from octavo.features.accounts.rules.decisions import DecisionsChange
+from octavo.features.accounts.rules.refusal import LastAdministrator
+from octavo.features.accounts.sql import accounts
 from octavo.model.workspace import LastOwner
 from octavo.store import Script, StoreUnavailable, StoreUnusable
 from octavo.store.postgres import PostgresStore, open_postgres, store
 from octavo.store.postgres.bridge import open_bridge
 from octavo.store.postgres.connection import PooledConnection, connect, limits, require_settings
-from octavo.store.scripts import accounts, members
+from octavo.store.scripts import members
 from octavo.store.transaction import single_statement
 from tests.fakes.pooler import Pooler, pooler_before
 from tests.store.conformance import adding, executing, fetching, together

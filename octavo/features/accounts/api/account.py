@@ -1,0 +1,352 @@
+"""The account of the caller."""
+
+from typing import Annotated
+
+from pydantic import Field
+from pydantic_core import MISSING
+
+from octavo.access.caller import Caller
+from octavo.accounts.administration import AccountRemoval
+from octavo.features.accounts.api.device_cookie import device_cookie, device_tokens
+from octavo.features.accounts.known_devices import KnownDevices
+from octavo.features.accounts.own_account import OwnAccount, OwnConsent
+from octavo.features.accounts.portal import Portal
+from octavo.features.accounts.rules.decisions import Controls
+from octavo.features.accounts.rules.portal import LONGEST_PAGE
+from octavo.features.accounts.rules.refusal import LastAdministrator
+from octavo.features.accounts.sql.accounts import AccountDetails
+from octavo.features.legal.api.consent import (
+    AccountConsent,
+    ConsentInput,
+    ConsentRecorded,
+    account_consent,
+    consent_recorded,
+    versions_of,
+)
+from octavo.features.legal.rules import ConsentDue, LegalDocuments
+from octavo.features.usage.sql import AccountUsage
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import (
+    REMOVED,
+    WHOLE,
+    ContractModel,
+    Identifier,
+    Removed,
+    Timestamp,
+    timestamp,
+)
+from octavo.http.contract.operation import Locked, Security, operation
+from octavo.http.contract.problems import CredentialRefused, InvalidRequest, NotFound
+from octavo.http.contract.reply import Reply
+from octavo.http.fields import label
+from octavo.http.refusals import refused_with
+from octavo.http.session_cookie import SET_COOKIE, cleared_cookie
+from octavo.model.access import account as model
+from octavo.model.label import parse_label
+
+_LONGEST_BODY = 4_096
+StorageBytes = Annotated[int, Field(ge=0, le=2**53 - 1), WHOLE]
+"""A size in bytes."""
+ObjectCount = Annotated[int, Field(ge=0, le=2**53 - 1), WHOLE]
+"""A number of files, revisions and images."""
+
+
+class PreferencesSchema(ContractModel):
+    """Settings that follow the account to every device."""
+
+    theme_family: model.ThemeFamily
+    """The palette."""
+    appearance: model.Appearance
+    """`system` follows the device."""
+    spell_check: bool
+    """Whether the editor marks misspelled words."""
+
+
+class UsageSchema(ContractModel):
+    """What an account uses; the figures are at most some seconds old."""
+
+    storage_bytes: int
+    """The size of the files of the workspaces that it owns, and of uploads to them."""
+    download_bytes: int
+    """The bytes of content that it has read in the month."""
+    download_objects: int
+    """The files, revisions and images that it has read in the month."""
+    month: str = Field(pattern="^[0-9]{4}-[0-9]{2}$")
+    """The month of the downloads, in UTC, such as `2026-11`."""
+
+
+class LimitSchema(ContractModel):
+    """What administrators allow an account."""
+
+    storage_bytes: StorageBytes | None
+    """The maximum size of its files; null for no limit."""
+
+
+class ControlsSchema(ContractModel):
+    """What the operator of the installation allows an account."""
+
+    revision: int
+    """Increases with each change."""
+    locked: bool
+    """Whether the account can use a few operations only."""
+    lock_reason: str | None
+    storage_bytes: StorageBytes | None
+    """The maximum size of its files; null for no limit."""
+    download_bytes_per_month: StorageBytes | None
+    """The maximum of bytes that it may read in a month; null for no limit."""
+    download_objects_per_month: ObjectCount | None
+    """The maximum of files that it may read in a month; null for no limit."""
+    publishing: bool
+    """Whether it may publish links, and the links that it has published open anything."""
+
+
+class AccountSchema(ContractModel):
+    """An account."""
+
+    id: Identifier
+    address: str
+    """The address to sign in with, in lower case."""
+    display_name: str
+    role: model.Role
+    state: model.State
+    lock_reason: str | None
+    """Why the account is locked; null if nothing was said, or it is not."""
+    preferences: PreferencesSchema
+    usage: UsageSchema
+    limit: LimitSchema
+    controls: ControlsSchema
+    consent: AccountConsent
+    created_at: Timestamp
+
+
+class PortalOpen(ContractModel):
+    """A page of the account portal."""
+
+    path: str = Field(max_length=LONGEST_PAGE)
+    """The name of the page, which the operator of the installation chose."""
+
+
+class PortalOpened(ContractModel):
+    """Where the browser goes."""
+
+    address: str = Field(repr=False)
+    """The address of the page, with a token in its query that works once, for 60 seconds."""
+
+
+class AccountUpdate(ContractModel):
+    """A change of one's own account."""
+
+    display_name: Annotated[str, Field(json_schema_extra=label(model.LONGEST_NAME))]
+    """1 to 100 characters on one line."""
+
+
+class AccountRemovalSchema(ContractModel):
+    """The proof that the person wants the account removed."""
+
+    password: str = Field(repr=False)
+
+
+class PreferencesUpdate(ContractModel):
+    """Preferences to change; a member that is left out keeps its value."""
+
+    theme_family: model.ThemeFamily | MISSING = MISSING
+    appearance: model.Appearance | MISSING = MISSING
+    spell_check: bool | MISSING = MISSING
+
+
+def controls_schema(controls: Controls) -> ControlsSchema:
+    """Return controls in their API form."""
+    return ControlsSchema(
+        revision=controls.revision,
+        locked=controls.locked,
+        lock_reason=controls.lock_reason,
+        storage_bytes=controls.storage.maximum,
+        download_bytes_per_month=controls.downloads.size,
+        download_objects_per_month=controls.downloads.objects,
+        publishing=controls.publishing,
+    )
+
+
+def usage_schema(usage: AccountUsage) -> UsageSchema:
+    """Return the usage of an account in its API form."""
+    return UsageSchema(
+        storage_bytes=usage.storage,
+        download_bytes=usage.downloads.size,
+        download_objects=usage.downloads.objects,
+        month=usage.month,
+    )
+
+
+def account_schema(details: AccountDetails, legal: LegalDocuments) -> AccountSchema:
+    """Return an account in its API form, where the documents ``legal`` are in force."""
+    account = details.account
+    return AccountSchema(
+        id=account.account_id,
+        address=account.address,
+        display_name=account.display_name,
+        role=account.role,
+        state=account.state,
+        lock_reason=details.decisions.effective_reason,
+        preferences=_preferences(details.preferences),
+        usage=usage_schema(details.usage),
+        limit=LimitSchema(storage_bytes=details.decisions.storage.maximum),
+        controls=controls_schema(details.decisions.controls),
+        consent=account_consent(account.consent, legal),
+        created_at=timestamp(account.created_at),
+    )
+
+
+class AccountOperations:
+    """The account of the caller.
+
+    Args:
+        own: the use case that reads and changes it.
+        removal: the use case that removes it.
+        devices: forgets the account in the browser that removes it.
+        own_consent: the use case that records its consent.
+        portal: the use case that hands it to the operator's portal.
+        legal: the documents in force.
+    """
+
+    def __init__(
+        self,
+        own: OwnAccount,
+        removal: AccountRemoval,
+        devices: KnownDevices,
+        own_consent: OwnConsent,
+        portal: Portal,
+        legal: LegalDocuments,
+    ) -> None:
+        self._own = own
+        self._removal = removal
+        self._devices = devices
+        self._own_consent = own_consent
+        self._portal = portal
+        self._legal = legal
+
+    @operation(
+        id="getAccount",
+        method="GET",
+        path="/api/account",
+        tag="accounts",
+        summary="Get your account",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+    )
+    async def get_account(self, call: Call) -> AccountSchema:
+        """Return the account of the caller."""
+        found = await self._own.read(call.principal_as(Caller).account_id)
+        return account_schema(found, self._legal)
+
+    @operation(
+        id="updateOwnAccount",
+        method="PATCH",
+        path="/api/account",
+        tag="accounts",
+        summary="Change your display name",
+        description="Other members of your workspaces see it.",
+        security=Security.SESSION_OR_KEY,
+        body=json_body(AccountUpdate, limit=_LONGEST_BODY),
+    )
+    async def update_own_account(self, call: Call, body: AccountUpdate) -> AccountSchema:
+        """Change the display name."""
+        try:
+            display_name = parse_label(body.display_name, model.LONGEST_NAME)
+        except ValueError as error:
+            raise InvalidRequest(errors=[("/displayName", str(error))]) from None
+        account_id = call.principal_as(Caller).account_id
+        return account_schema(await self._own.rename(account_id, display_name), self._legal)
+
+    @operation(
+        id="updatePreferences",
+        method="PUT",
+        path="/api/account/preferences",
+        tag="accounts",
+        summary="Change your preferences",
+        description="A member that is left out keeps its value.",
+        security=Security.SESSION_OR_KEY,
+        body=json_body(PreferencesUpdate, limit=_LONGEST_BODY),
+    )
+    async def update_preferences(self, call: Call, body: PreferencesUpdate) -> PreferencesSchema:
+        """Change preferences."""
+        found = await self._own.update_preferences(
+            call.principal_as(Caller).account_id,
+            theme_family=None if body.theme_family is MISSING else body.theme_family,
+            appearance=None if body.appearance is MISSING else body.appearance,
+            spell_check=None if body.spell_check is MISSING else body.spell_check,
+        )
+        return _preferences(found)
+
+    @operation(
+        id="acceptLegalDocuments",
+        method="POST",
+        path="/api/account/consent",
+        tag="accounts",
+        summary="Accept the legal documents",
+        description="Names the versions that the person has read, which must be those in force; "
+        "with others, nothing is recorded. getAccount says what is due.",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+        problems=refused_with(ConsentDue),
+        body=json_body(ConsentInput, limit=_LONGEST_BODY),
+    )
+    async def accept_legal_documents(self, call: Call, body: ConsentInput) -> ConsentRecorded:
+        """Record the consent."""
+        account_id = call.principal_as(Caller).account_id
+        return consent_recorded(
+            await self._own_consent.accept(account_id, versions_of(body), client=call.client)
+        )
+
+    @operation(
+        id="openAccountPortal",
+        method="POST",
+        path="/api/account/portal",
+        tag="accounts",
+        summary="Open a page of the operator's account portal",
+        description="The portal learns from the token in the address who the person is. Which "
+        "pages there are is up to the operator of the installation.",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+        problems=(NotFound,),
+        body=json_body(PortalOpen, limit=_LONGEST_BODY),
+    )
+    async def open_account_portal(self, call: Call, body: PortalOpen) -> PortalOpened:
+        """Return the address of a page, with a token."""
+        account_id = call.principal_as(Caller).account_id
+        return PortalOpened(address=await self._portal.open(account_id, body.path))
+
+    @operation(
+        id="removeOwnAccount",
+        method="POST",
+        path="/api/account/removal",
+        tag="accounts",
+        summary="Remove your account",
+        description="Takes the password again. Your sessions, keys and memberships end, and your "
+        "preferences are erased. A workspace that only you own passes to the administrator who has "
+        "been its member for the longest time, else to such an editor; without either, it is "
+        "deleted with its content. In the workspaces of others, your revisions stay.",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+        problems=(CredentialRefused, *refused_with(LastAdministrator)),
+        body=json_body(AccountRemovalSchema, limit=_LONGEST_BODY),
+        rate="password",
+        finish_when_client_leaves=True,
+        headers=SET_COOKIE,
+    )
+    async def remove_own_account(self, call: Call, body: AccountRemovalSchema) -> Reply[Removed]:
+        """Remove the account."""
+        account_id = call.principal_as(Caller).account_id
+        # Found before: a failure afterwards would not say that the account is removed.
+        own = await self._own.read(account_id)
+        others = await self._devices.forget(device_tokens(call.headers), own.account.address)
+        await self._removal.remove_own(account_id, body.password, client=call.client)
+        return Reply(REMOVED, (cleared_cookie(), device_cookie(others)))
+
+
+def _preferences(preferences: model.Preferences) -> PreferencesSchema:
+    return PreferencesSchema(
+        theme_family=preferences.theme_family,
+        appearance=preferences.appearance,
+        spell_check=preferences.spell_check,
+    )

@@ -1,0 +1,280 @@
+"""The tag ``auth``: signing in with a password, and changing it, in the protocol of better-auth."""
+
+from typing import Literal
+
+from pydantic import Field
+from pydantic_core import MISSING
+
+from octavo.features.accounts.api.auth_protocol import (
+    AUTH_PROBLEMS,
+    AuthSessionDetails,
+    AuthUser,
+    details_of,
+    is_external_redirect,
+    protocol_body,
+    protocol_errors,
+    user_of,
+)
+from octavo.features.accounts.api.authentication import refuse_other_origin, require_origin
+from octavo.features.accounts.api.device_cookie import device_cookie, device_tokens
+from octavo.features.accounts.known_devices import KnownDevices
+from octavo.features.accounts.own_account import OwnPassword
+from octavo.features.accounts.rules.password import password_fault
+from octavo.features.accounts.rules.session import SessionLife
+from octavo.features.accounts.sign_in import SignIn
+from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import ContractModel
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.problems import (
+    AccountLocked,
+    InvalidRequest,
+    NotSignedIn,
+)
+from octavo.http.contract.reply import Reply
+from octavo.http.contract.unavailable import READ_PROBLEMS, STORE_PROBLEMS
+from octavo.http.fields import NewPassword
+from octavo.http.refusals import refused_with
+from octavo.http.session_cookie import SET_COOKIE, cleared_cookie, session_cookie, session_token
+from octavo.model.access.address import Address, parse_address
+from octavo.model.label import device_of
+
+_LONGEST_BODY = 16_384
+_LONGEST_URL = 2_000
+
+
+class AuthPasswordSignIn(ContractModel):
+    """An address and its password."""
+
+    email: str = Field(max_length=1_000)
+    password: str = Field(repr=False)
+    callback_url: str | None = Field(None, alias="callbackURL", max_length=_LONGEST_URL)
+    """Where the browser goes after signing in: an address of this installation."""
+    remember_me: bool = True
+    """If false, the browser discards the session when it is closed. Otherwise it also gets a cookie
+    for 400 days, which proves that this account has signed in with it before."""
+
+
+class AuthSession(ContractModel):
+    """The new session; the cookie holds its token."""
+
+    redirect: bool
+    """Whether to redirect to ``url``."""
+    url: str | MISSING = MISSING
+    user: AuthUser
+
+
+class AuthSessionState(ContractModel):
+    """The session of the request, and its account."""
+
+    session: AuthSessionDetails
+    user: AuthUser
+
+
+class AuthPasswordChange(ContractModel):
+    """A new password, and the present one."""
+
+    new_password: NewPassword
+    """10 to 256 characters; not a commonly guessed password."""
+    current_password: str = Field(repr=False)
+    revoke_other_sessions: bool = False
+    """Whether every other browser is signed out."""
+
+
+class AuthPasswordChanged(ContractModel):
+    """The password is changed; the session of the request continues."""
+
+    token: None = None
+    """Always null: only the cookie holds the token."""
+    user: AuthUser
+
+
+class AuthSignOut(ContractModel):
+    """An empty object."""
+
+
+class AuthSignOutResult(ContractModel):
+    """Any session has ended."""
+
+    success: Literal[True] = True
+
+
+class SessionQuery(ContractModel):
+    """Parameters of the library's client, which have no effect."""
+
+    disable_cookie_cache: bool = False
+    """Sessions are never read from a cookie cache."""
+    disable_refresh: bool = False
+    """Reading the session does not extend it."""
+
+
+class AuthOperations:
+    """Sessions by password.
+
+    Args:
+        signing_in: the use case that begins and ends them.
+        devices: recognizes browsers that have signed in before.
+        own_password: the use case that changes passwords.
+        life: their lifetime.
+        origin: of the installation, such as ``https://notes.example.org``.
+        legal: the documents that accounts must have accepted.
+    """
+
+    def __init__(
+        self,
+        signing_in: SignIn,
+        devices: KnownDevices,
+        own_password: OwnPassword,
+        *,
+        life: SessionLife,
+        origin: str,
+        legal: LegalDocuments = NO_DOCUMENTS,
+    ) -> None:
+        self._signing_in = signing_in
+        self._devices = devices
+        self._own_password = own_password
+        self._life = life
+        self._origin = origin
+        self._legal = legal
+
+    @operation(
+        id="signInWithPassword",
+        method="POST",
+        path="/api/auth/sign-in/email",
+        tag="auth",
+        summary="Sign in with address and password",
+        description="Sets the session cookie. The header `origin` must be that of this "
+        "installation; programs other than browsers must set it themselves.",
+        security=Security.NONE,
+        problems=(*AUTH_PROBLEMS, *STORE_PROBLEMS),
+        body=protocol_body(AuthPasswordSignIn, limit=_LONGEST_BODY),
+        rate="sign-in",
+        headers=SET_COOKIE,
+    )
+    async def sign_in(self, call: Call, body: AuthPasswordSignIn) -> Reply[AuthSession]:
+        """Begin a session."""
+        with protocol_errors():
+            require_origin(call.headers, self._origin)
+            address = self._checked(body)
+            max_age = int(self._life.absolute) if body.remember_me else None
+            tokens = device_tokens(call.headers)
+            signed_in = await self._signing_in.sign_in(
+                address,
+                body.password,
+                device_of(call.header(b"user-agent")),
+                call.client,
+                known=await self._devices.recognize(tokens, address),
+            )
+            cookies = [session_cookie(signed_in.token, max_age)]
+            if body.remember_me:
+                cookies.append(device_cookie(await self._devices.remember(tokens, signed_in)))
+            elif tokens:
+                # A shared computer need not know who used it, nor who has used it before.
+                cookies.append(device_cookie(await self._devices.forget(tokens, address)))
+        url = body.callback_url
+        return Reply(
+            AuthSession(
+                redirect=url is not None,
+                url=MISSING if url is None else url,
+                user=user_of(signed_in.account),
+            ),
+            tuple(cookies),
+        )
+
+    def _checked(self, body: AuthPasswordSignIn) -> Address:
+        if body.callback_url is not None and is_external_redirect(body.callback_url, self._origin):
+            message = "This address is outside the installation: use a path, such as /notes."
+            raise InvalidRequest(errors=[("/callbackURL", message)])
+        try:
+            return parse_address(body.email)
+        except ValueError as error:
+            raise InvalidRequest(errors=[("/email", str(error))]) from None
+
+    @operation(
+        id="getAuthSession",
+        method="GET",
+        path="/api/auth/get-session",
+        tag="auth",
+        summary="Get the session of this request",
+        description="Null when the request has no cookie of a valid session.",
+        security=Security.NONE,
+        problems=(*AUTH_PROBLEMS, *READ_PROBLEMS),
+    )
+    async def get_session(self, call: Call, query: SessionQuery) -> AuthSessionState | None:
+        """Return the session of the cookie; None without a valid one."""
+        with protocol_errors():
+            refuse_other_origin(call.headers, self._origin)
+            token = session_token(call.headers)
+            found = None if token is None else await self._signing_in.session_of(token)
+        if found is None:
+            return None
+        return AuthSessionState(
+            session=details_of(found.session, self._life), user=user_of(found.account)
+        )
+
+    @operation(
+        id="signOut",
+        method="POST",
+        path="/api/auth/sign-out",
+        tag="auth",
+        summary="Sign out",
+        description="Ends the session of the cookie, if any, and clears the cookie.",
+        security=Security.NONE,
+        problems=(*AUTH_PROBLEMS, *STORE_PROBLEMS),
+        body=protocol_body(AuthSignOut, limit=_LONGEST_BODY),
+        finish_when_client_leaves=True,
+        headers=SET_COOKIE,
+    )
+    async def sign_out(self, call: Call, body: AuthSignOut) -> Reply[AuthSignOutResult]:
+        """End the session."""
+        with protocol_errors():
+            require_origin(call.headers, self._origin)
+            token = session_token(call.headers)
+            if token is not None:
+                await self._signing_in.sign_out(token, client=call.client)
+        return Reply(AuthSignOutResult(), (cleared_cookie(),))
+
+    @operation(
+        id="changePassword",
+        method="POST",
+        path="/api/auth/change-password",
+        tag="auth",
+        summary="Change your password",
+        description="Requires the cookie of a session and the present password. API keys stay "
+        "valid.",
+        security=Security.NONE,
+        problems=(
+            *AUTH_PROBLEMS,
+            NotSignedIn,
+            *refused_with(ConsentDue),
+            AccountLocked,
+            *STORE_PROBLEMS,
+        ),
+        body=protocol_body(AuthPasswordChange, limit=_LONGEST_BODY),
+        rate="password",
+        finish_when_client_leaves=True,
+    )
+    async def change_password(self, call: Call, body: AuthPasswordChange) -> AuthPasswordChanged:
+        """Change the password."""
+        with protocol_errors():
+            require_origin(call.headers, self._origin)
+            token = session_token(call.headers)
+            found = None if token is None else await self._signing_in.session_of(token)
+            if found is None:
+                raise NotSignedIn
+            if found.account.state == "locked":
+                raise AccountLocked
+            if self._legal.due_from(found.account.consent):
+                raise ConsentDue(self._legal)
+            fault = password_fault(body.new_password, found.account.address)
+            if fault is not None:
+                raise InvalidRequest(errors=[("/newPassword", fault)])
+            account = await self._own_password.change(
+                found.account.account_id,
+                body.current_password,
+                body.new_password,
+                session=found.session.session_id,
+                end_others=body.revoke_other_sessions,
+                client=call.client,
+            )
+        return AuthPasswordChanged(user=user_of(account))

@@ -1,0 +1,154 @@
+"""The protocol of the operations below ``/api/auth``: that of better-auth 1.7.
+
+Paths, requests and responses are compatible, so that its browser client works unchanged. Tokens are
+omitted from responses: only the cookie holds the token.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from antechamber.asgi import Receive
+from pydantic import BaseModel, Field
+
+from octavo.features.accounts.rules.session import Session, SessionLife
+from octavo.http.contract.bodies.body_kind import check_closed
+from octavo.http.contract.bodies.body_reader import Headers
+from octavo.http.contract.bodies.json_body import JsonBody
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import ContractModel, Identifier, Timestamp, timestamp
+from octavo.http.contract.problems import (
+    BodyTooLarge,
+    CredentialRefused,
+    NotFound,
+    Problem,
+    RateLimited,
+    UnsupportedMediaType,
+    WrongOrigin,
+)
+from octavo.http.refusals import refusals_as_problems
+from octavo.model.access.account import Account
+
+M = TypeVar("M", bound=BaseModel)
+
+_PATH = "/api/auth/"
+
+AUTH_PROBLEMS: tuple[type[Problem], ...] = (
+    CredentialRefused,
+    WrongOrigin,
+    NotFound,
+    BodyTooLarge,
+    UnsupportedMediaType,
+    RateLimited,
+)
+"""The problems that every operation of the tag ``auth`` declares.
+
+The specification lists their statuses for the group; not every operation responds with each.
+"""
+
+
+class AuthUser(ContractModel):
+    """An account, in the form of better-auth."""
+
+    id: Identifier
+    name: str
+    email: str
+    email_verified: bool = False
+    """Always false: addresses are not verified by a message."""
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class AuthSessionDetails(ContractModel):
+    """A session without its token, in the form of better-auth."""
+
+    id: Identifier
+    user_id: Identifier
+    expires_at: Timestamp
+    """When the session ends without activity."""
+    created_at: Timestamp
+    updated_at: Timestamp
+    """The last activity, to the minute."""
+    ip_address: str | None
+    user_agent: str = Field(description="The user agent of the browser; may be empty.")
+
+
+def user_of(account: Account) -> AuthUser:
+    """Return ``account`` in the form of better-auth."""
+    return AuthUser(
+        id=account.account_id,
+        name=account.display_name,
+        email=account.address,
+        created_at=timestamp(account.created_at),
+        updated_at=timestamp(account.updated_at),
+    )
+
+
+def details_of(session: Session, life: SessionLife) -> AuthSessionDetails:
+    """Return ``session`` in the form of better-auth."""
+    return AuthSessionDetails(
+        id=session.session_id,
+        user_id=session.account_id,
+        expires_at=timestamp(life.expires_at(session)),
+        created_at=timestamp(session.created_at),
+        updated_at=timestamp(session.active_at),
+        ip_address=session.client or None,
+        user_agent=session.device,
+    )
+
+
+def is_protocol(call: Call) -> bool:
+    """Return whether ``call`` is of an operation of the protocol."""
+    return call.operation.path.startswith(_PATH)
+
+
+@contextmanager
+def protocol_errors(*, enabled: bool = True) -> Iterator[None]:
+    """Add the member ``message``, which better-auth's client shows, to problems raised inside.
+
+    Every problem already has the member ``code``, which the client reads as well. Refusals and
+    store failures are converted to problems here, so that they have the member too. It is not added
+    unless ``enabled``.
+    """
+    try:
+        with refusals_as_problems():
+            yield
+    except Problem as problem:
+        if enabled:
+            problem.members.setdefault("message", problem.detail)
+        raise
+
+
+class ProtocolBody(JsonBody[M]):
+    """A JSON body whose problems have the form of better-auth."""
+
+    __slots__ = ()
+
+    async def read(self, headers: Headers, receive: Receive) -> M:
+        """Read the body as `JsonBody` does."""
+        with protocol_errors():
+            return await super().read(headers, receive)
+
+
+def protocol_body(model: type[M], *, limit: int) -> ProtocolBody[M]:
+    """Declare a JSON body of ``model``, of at most ``limit`` bytes, as `json_body` does."""
+    check_closed(model)
+    return ProtocolBody(model, limit, None)
+
+
+def is_external_redirect(url: str, origin: str) -> bool:
+    """Return whether the redirect target ``url`` is outside ``origin``.
+
+    Absolute paths and addresses that begin with the origin are inside, except those that browsers
+    interpret differently.
+    """
+    if not url.isascii() or not url.isprintable() or "\\" in url or " " in url:
+        return True
+    if url.startswith("/"):
+        return url.startswith("//")
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return True
+    return f"{parts.scheme}://{parts.netloc}" != origin

@@ -1,0 +1,173 @@
+"""Authenticate by API key, session cookie or operator token, and limit attempts per client.
+
+A key takes precedence over a cookie. Programs send a key deliberately, while browsers attach the
+cookie to every request, whatever page causes it. Therefore requests that change something with a
+cookie must come from the pages of the installation, according to the ``origin`` header, which
+browsers set and pages cannot change (Fetch, section 3.2).
+"""
+
+from collections.abc import Sequence
+
+from antechamber.client_network import client_network
+
+from octavo.access.attempts import Attempts
+from octavo.access.audit import RefusedAttempts
+from octavo.access.caller import Caller, Operator
+from octavo.features.accounts.api.auth_protocol import is_protocol, protocol_errors
+from octavo.features.accounts.credentials import Credentials
+from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
+from octavo.http.contract.call import Call
+from octavo.http.contract.operation import Locked
+from octavo.http.contract.problems import (
+    CredentialRefused,
+    Header,
+    KeyRefused,
+    NotSignedIn,
+    OperatorOff,
+    WrongOrigin,
+)
+from octavo.http.refusals import refusals_as_problems
+from octavo.http.session_cookie import session_token
+from octavo.model.access.token import digest_of, is_operator_token
+
+_BEARER = b"bearer "
+_CREDENTIALS = frozenset({b"authorization", b"cookie", b"origin"})
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class SessionOrKey:
+    """Authenticates the operations of `Security.SESSION_OR_KEY`.
+
+    Args:
+        credentials: verifies sessions and keys.
+        origin: of the installation, such as ``https://notes.example.org``.
+        legal: the documents that accounts must have accepted.
+    """
+
+    def __init__(
+        self, credentials: Credentials, *, origin: str, legal: LegalDocuments = NO_DOCUMENTS
+    ) -> None:
+        self._credentials = credentials
+        self._origin = origin
+        self._legal = legal
+
+    async def authenticate(self, call: Call) -> Caller:
+        """Return the caller.
+
+        Raises what `identify` raises, `StoreUnavailable`, and the problem of `ConsentDue`
+        when the caller must accept documents before this operation. Cancellation changes nothing.
+        """
+        scope = call.scope
+        caller = await self.identify(scope["headers"], changes=scope["method"] not in _SAFE_METHODS)
+        # The pipeline refuses locked accounts; accepting documents would not help them.
+        restricted = call.operation.locked is Locked.REFUSED and not caller.locked
+        if restricted and caller.consent_due:
+            with refusals_as_problems():
+                raise ConsentDue(self._legal)
+        return caller
+
+    async def identify(self, headers: Sequence[Header], *, changes: bool) -> Caller:
+        """Return the caller that sent ``headers``, names in lower case.
+
+        ``changes`` is whether other sites must not be able to cause the request: a change, or a
+        WebSocket handshake. An ``authorization`` header of a scheme other than Bearer, perhaps
+        meant for a proxy, is ignored.
+
+        Raises:
+            NotSignedIn: there is no key, and no cookie of a valid session.
+            KeyRefused: the key is invalid, whatever the cookie.
+            WrongOrigin: the session is valid, and the request comes from another origin.
+        """
+        for name, value in headers:
+            if name == b"authorization" and value[:7].lower() == _BEARER:
+                caller = await self._credentials.of_key(value[7:])
+                if caller is None:
+                    raise KeyRefused
+                return caller
+        token = session_token(headers)
+        if token is None:
+            raise NotSignedIn
+        if changes:
+            require_origin(headers, self._origin)
+        caller = await self._credentials.of_session(token)
+        if caller is None:
+            raise NotSignedIn
+        return caller
+
+
+def credential_headers(headers: Sequence[Header]) -> list[Header]:
+    """Return those of ``headers`` that `SessionOrKey.identify` looks at."""
+    return [each for each in headers if each[0] in _CREDENTIALS]
+
+
+class OperatorTokens:
+    """Authenticates the operations of `Security.OPERATOR`.
+
+    Args:
+        digests: the SHA-256 digests of the tokens, in hexadecimal; several while tokens change.
+            Without any, the operator API is off.
+        refused: counts refused tokens.
+    """
+
+    def __init__(self, digests: Sequence[str], refused: RefusedAttempts) -> None:
+        self._refused = refused
+        self._digests = frozenset(bytes.fromhex(each) for each in digests)
+
+    async def authenticate(self, call: Call) -> Operator:
+        """Return the operator. Raises `OperatorOff`, `NotSignedIn` and `CredentialRefused`."""
+        if not self._digests:
+            raise OperatorOff
+        given = call.header(b"authorization") or b""
+        if given[:7].lower() != _BEARER:
+            raise NotSignedIn("Send the operator token as authorization: Bearer.")
+        token = given[7:]
+        if not is_operator_token(token) or digest_of(token) not in self._digests:
+            self._refused.note(CredentialRefused.code, call.operation.id, client=call.client)
+            raise CredentialRefused("The operator token is not one of this installation.")
+        return Operator()
+
+
+def origin_of(headers: Sequence[Header]) -> bytes | None:
+    """Return the ``origin`` of ``headers``; None when it is missing or repeated."""
+    found = [value for name, value in headers if name == b"origin"]
+    return found[0] if len(found) == 1 else None
+
+
+def require_origin(headers: Sequence[Header], origin: str) -> None:
+    """Raise `WrongOrigin` unless ``headers`` name ``origin``.
+
+    For operations before signing in, so that another site cannot sign a visitor in to its own
+    account. Programs other than browsers set the header themselves.
+    """
+    found = origin_of(headers)
+    if found != origin.encode():
+        came = "has no origin header" if found is None else "comes from another origin"
+        raise WrongOrigin(
+            f"This installation is used at {origin}, and the request {came}. Use that address.",
+            members={"publicUrl": origin},
+        )
+
+
+def refuse_other_origin(headers: Sequence[Header], origin: str) -> None:
+    """Raise `WrongOrigin` when ``headers`` name another origin; the header may be missing.
+
+    For reading: browsers omit the header in requests to the page's own origin.
+    """
+    if any(name == b"origin" for name, _ in headers):
+        require_origin(headers, origin)
+
+
+class AttemptLimiter:
+    """Limits the attempts of clients per rate class.
+
+    Args:
+        attempts: counts them, with a rate for each rate class of the contract.
+    """
+
+    def __init__(self, attempts: Attempts) -> None:
+        self._attempts = attempts
+
+    async def admit(self, rate_class: str, call: Call) -> None:
+        """Count ``call`` in ``rate_class``. Raises `RateLimited`; KeyError for an unknown class."""
+        with protocol_errors(enabled=is_protocol(call)):
+            self._attempts.admit_client(rate_class, client_network(call.client))

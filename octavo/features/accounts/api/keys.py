@@ -1,0 +1,228 @@
+"""The API keys of the caller's account."""
+
+from typing import Annotated
+
+from octavo_rules.identity import WorkspaceId
+from octavo_rules.scopes import SCOPES, Scope
+from pydantic import Field
+
+from octavo.access.attempts import GRANTS
+from octavo.access.caller import Caller
+from octavo.access.ports import Clock
+from octavo.features.accounts.own_credentials import NotAMember, OwnKeys
+from octavo.features.accounts.rules.api_key import LONGEST_NAME, MAX_CHOSEN, KeyId
+from octavo.features.accounts.rules.api_key import ApiKey as StoredKey
+from octavo.features.accounts.rules.refusal import TooManyKeys
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import (
+    IN_PATH,
+    LATEST,
+    REMOVED,
+    ContractModel,
+    GivenTime,
+    Identifier,
+    Removed,
+    Timestamp,
+    milliseconds_of,
+    timestamp,
+)
+from octavo.http.contract.operation import Locked, Security, operation
+from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.http.fields import label
+from octavo.http.refusals import refused_with
+from octavo.model.access.access_limits import AccessLimits, parse_scopes
+from octavo.model.files.path import check_path
+from octavo.model.label import parse_label
+from octavo.model.refusal import InvalidPath
+
+_LONGEST_BODY = 16_384
+_SCOPELESS = "A key with full access has no other limits: give scopes, too."
+
+
+class KeyPath(ContractModel):
+    """An API key."""
+
+    key_id: Annotated[KeyId, IN_PATH]
+
+
+class ApiKeyCreateInput(ContractModel):
+    """A new key."""
+
+    name: Annotated[str, Field(json_schema_extra=label(LONGEST_NAME))]
+    """A label of 1 to 100 characters on one line."""
+    expires_at: GivenTime | None = None
+    """When the key expires; null for never."""
+    scopes: Annotated[list[Scope], Field(min_length=1)] | None = None
+    """What the key may do with notes; ``notes:write`` includes reading. Null for full access."""
+    workspace_ids: (
+        Annotated[list[Identifier], Field(min_length=1, max_length=MAX_CHOSEN)] | None
+    ) = None
+    """The workspaces that the key is limited to, with scopes; null for all."""
+    folder: str | None = None
+    """The folder that the key is limited to, in exactly one workspace; null for all files."""
+
+
+class ApiKeySchema(ContractModel):
+    """A key, without its secret."""
+
+    id: Identifier
+    name: str
+    created_at: Timestamp
+    expires_at: Timestamp | None
+    """Null for never."""
+    last_used_at: Timestamp | None
+    """To the minute; null if it was never used."""
+    scopes: tuple[Scope, ...] | None
+    """What it may do; null for full access."""
+    workspace_ids: tuple[Identifier, ...] | None
+    """The workspaces that exist for it; null for all."""
+    folder: str | None
+    """The folder that it is limited to; null for all files."""
+
+
+class ApiKeyCreated(ApiKeySchema):
+    """A new key."""
+
+    secret: str = Field(repr=False)
+    """The secret that programs send as ``authorization: Bearer …``. It cannot be read again."""
+
+
+class ApiKeyList(ContractModel):
+    """All keys, newest first."""
+
+    items: tuple[ApiKeySchema, ...]
+
+
+class KeyOperations:
+    """The API keys of the caller's account.
+
+    Args:
+        own: the use case that lists, creates and revokes them.
+        now: the clock, in seconds of Unix time.
+    """
+
+    def __init__(self, own: OwnKeys, *, now: Clock) -> None:
+        self._own = own
+        self._now = now
+
+    @operation(
+        id="listApiKeys",
+        method="GET",
+        path="/api/account/keys",
+        tag="accounts",
+        summary="List your API keys",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+    )
+    async def list_keys(self, call: Call) -> ApiKeyList:
+        """Return the keys."""
+        keys = await self._own.list(call.principal_as(Caller).account_id)
+        return ApiKeyList(items=tuple(_schema(key) for key in keys))
+
+    @operation(
+        id="createApiKey",
+        method="POST",
+        path="/api/account/keys",
+        tag="accounts",
+        summary="Create an API key",
+        description="Without scopes it has full access to the account. With scopes it may call the "
+        "operations that declare one of them, in the chosen workspaces, on files below the folder: "
+        "for everything else, it gets 403 `insufficient_scope`, or 404. The current rights of the "
+        "account limit every key. Only this response contains the secret. An account has at most "
+        "25 keys, including expired ones.",
+        security=Security.SESSION_OR_KEY,
+        status=201,
+        problems=refused_with(TooManyKeys),
+        body=json_body(ApiKeyCreateInput, limit=_LONGEST_BODY),
+        rate=GRANTS,
+    )
+    async def create_key(self, call: Call, body: ApiKeyCreateInput) -> ApiKeyCreated:
+        """Create a key."""
+        name, expires_at, limits = self._checked(body)
+        account_id = call.principal_as(Caller).account_id
+        try:
+            key, secret = await self._own.create(
+                account_id, name, expires_at, limits, client=call.client
+            )
+        except NotAMember as refusal:
+            message = "You belong to no workspace with this id."
+            chosen = enumerate(body.workspace_ids or ())
+            at = [index for index, each in chosen if each in refusal.workspace_ids]
+            errors = [(f"/workspaceIds/{index}", message) for index in at]
+            raise InvalidRequest(errors=errors) from None
+        return ApiKeyCreated(**_schema(key).model_dump(), secret=secret)
+
+    @operation(
+        id="revokeApiKey",
+        method="DELETE",
+        path="/api/account/keys/{keyId}",
+        tag="accounts",
+        summary="Revoke an API key",
+        description="The next request with it is refused.",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+        problems=(NotFound,),
+        finish_when_client_leaves=True,
+    )
+    async def revoke_key(self, call: Call, path: KeyPath) -> Removed:
+        """Revoke a key."""
+        account_id = call.principal_as(Caller).account_id
+        await self._own.revoke(account_id, path.key_id, client=call.client)
+        return REMOVED
+
+    def _checked(self, body: ApiKeyCreateInput) -> tuple[str, int | None, AccessLimits | None]:
+        """Return the validated name, expiry and limits. Raises `InvalidRequest`."""
+        errors: list[tuple[str, str]] = []
+        name = ""
+        expires_at = None if body.expires_at is None else milliseconds_of(body.expires_at)
+        try:
+            name = parse_label(body.name, LONGEST_NAME)
+        except ValueError as error:
+            errors.append(("/name", str(error)))
+        if expires_at is not None and expires_at <= self._now() * 1000:
+            errors.append(("/expiresAt", "This time has passed: give a future time, or omit it."))
+        if expires_at is not None and expires_at > LATEST:
+            errors.append(("/expiresAt", "Give a time before the year 10000, or omit it."))
+        errors += _limit_errors(body)
+        if errors:
+            raise InvalidRequest(errors=errors)
+        return name, expires_at, _limits(body)
+
+
+def _limit_errors(body: ApiKeyCreateInput) -> list[tuple[str, str]]:
+    chosen, folder = body.workspace_ids, body.folder
+    if body.scopes is None:
+        given = (("/workspaceIds", chosen), ("/folder", folder))
+        return [(pointer, _SCOPELESS) for pointer, value in given if value is not None]
+    if folder is None:
+        return []
+    if chosen is None or len(set(chosen)) != 1:
+        return [("/folder", "A folder is in one workspace: give exactly one in workspaceIds.")]
+    try:
+        check_path(folder, kept=folder)
+    except InvalidPath as refusal:
+        return [("/folder", refusal.detail)]
+    return []
+
+
+def _limits(body: ApiKeyCreateInput) -> AccessLimits | None:
+    if body.scopes is None:
+        return None
+    chosen = None if body.workspace_ids is None else frozenset(map(WorkspaceId, body.workspace_ids))
+    return AccessLimits(parse_scopes(body.scopes), chosen, body.folder)
+
+
+def _schema(key: StoredKey) -> ApiKeySchema:
+    limits = key.limits
+    chosen = None if limits is None else limits.workspaces
+    return ApiKeySchema(
+        id=key.key_id,
+        name=key.name,
+        created_at=timestamp(key.created_at),
+        expires_at=None if key.expires_at is None else timestamp(key.expires_at),
+        last_used_at=None if key.used_at is None else timestamp(key.used_at),
+        scopes=None if limits is None else tuple(each for each in SCOPES if each in limits.scopes),
+        workspace_ids=None if chosen is None else tuple(sorted(chosen)),
+        folder=None if limits is None else limits.folder,
+    )

@@ -1,0 +1,131 @@
+"""The sessions of the caller's account."""
+
+from typing import Annotated
+
+from octavo.access.caller import Caller
+from octavo.features.accounts.own_credentials import OwnSessions
+from octavo.features.accounts.rules.session import Session, SessionId, SessionLife
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import (
+    IN_PATH,
+    REMOVED,
+    ContractModel,
+    Identifier,
+    Removed,
+    Timestamp,
+    timestamp,
+)
+from octavo.http.contract.operation import Locked, Security, operation
+from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
+from octavo.http.contract.problems import NotFound
+
+
+class SessionPath(ContractModel):
+    """One session."""
+
+    session_id: Annotated[SessionId, IN_PATH]
+
+
+class AccountSession(ContractModel):
+    """A signed-in browser."""
+
+    id: Identifier
+    device: str
+    """The user agent of the browser when it signed in; may be empty."""
+    client: str | None
+    """The network address that it signed in from."""
+    created_at: Timestamp
+    last_active_at: Timestamp
+    """To the minute."""
+    expires_at: Timestamp
+    """When it ends without activity."""
+    current: bool
+    """Whether this request belongs to it."""
+
+
+class SessionList(ListPage[AccountSession]):
+    """Sessions, newest first."""
+
+
+class SessionsEnded(ContractModel):
+    """Other sessions have ended."""
+
+    ended: int
+    """The number of sessions that ended."""
+
+
+class SessionOperations:
+    """The sessions of the caller's account.
+
+    Args:
+        own: the use case that lists and ends them.
+        life: their lifetime.
+    """
+
+    def __init__(self, own: OwnSessions, *, life: SessionLife) -> None:
+        self._own = own
+        self._life = life
+
+    @operation(
+        id="listSessions",
+        method="GET",
+        path="/api/account/sessions",
+        tag="accounts",
+        summary="List your sessions",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+    )
+    async def list_sessions(self, call: Call, query: PageQuery) -> SessionList:
+        """Return the sessions."""
+        caller = call.principal_as(Caller)
+        after = read_cursor(query.after, 1, identifier=0)
+        before = None if after is None else after[0]
+        found = await self._own.list(caller.account_id, before, query.limit + 1)
+        page, following = split_page(found, query.limit, lambda each: (each.session_id,))
+        items = [self._schema(session, caller) for session in page]
+        return SessionList(items=items, next=following)
+
+    @operation(
+        id="revokeSession",
+        method="DELETE",
+        path="/api/account/sessions/{sessionId}",
+        tag="accounts",
+        summary="Sign out one browser",
+        description="This may be the session of the request itself.",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+        problems=(NotFound,),
+        finish_when_client_leaves=True,
+    )
+    async def revoke_session(self, call: Call, path: SessionPath) -> Removed:
+        """End a session."""
+        caller = call.principal_as(Caller)
+        await self._own.end(caller.account_id, path.session_id, client=call.client)
+        return REMOVED
+
+    @operation(
+        id="revokeOtherSessions",
+        method="POST",
+        path="/api/account/sessions/revoke-others",
+        tag="accounts",
+        summary="Sign out every other browser",
+        description="With an API key, all browsers are signed out.",
+        security=Security.SESSION_OR_KEY,
+        finish_when_client_leaves=True,
+    )
+    async def revoke_other_sessions(self, call: Call) -> SessionsEnded:
+        """End every session except that of the request."""
+        caller = call.principal_as(Caller)
+        ended = await self._own.end_others(caller.account_id, caller.session_id, client=call.client)
+        return SessionsEnded(ended=ended)
+
+    def _schema(self, session: Session, caller: Caller) -> AccountSession:
+        return AccountSession(
+            id=session.session_id,
+            device=session.device,
+            client=session.client or None,
+            created_at=timestamp(session.created_at),
+            last_active_at=timestamp(session.active_at),
+            expires_at=timestamp(self._life.expires_at(session)),
+            current=session.session_id == caller.session_id,
+        )

@@ -1,0 +1,229 @@
+"""The operations of an account on itself: details and password."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from octavo_rules.identity import AccountId
+
+from octavo.access.attempts import Attempts
+from octavo.access.audit import Audit
+from octavo.access.ports import Clock, NewId, milliseconds
+from octavo.features.accounts.credentials import Credentials
+from octavo.features.accounts.passwords import Passwords
+from octavo.features.accounts.rules.refusal import (
+    AccountGone,
+    InvalidCredentials,
+)
+from octavo.features.accounts.rules.session import SessionId
+from octavo.features.accounts.sql import accounts, password_resets, sessions
+from octavo.features.accounts.sql.accounts import AccountDetails
+from octavo.features.legal.rules import LegalDocuments
+from octavo.features.mail import sql as outbox
+from octavo.features.mail.rules import queued
+from octavo.model.access.account import (
+    Account,
+    Appearance,
+    Consent,
+    Preferences,
+    ThemeFamily,
+    Versions,
+)
+from octavo.model.usage import month_of
+from octavo.store import Store
+from octavo.store.queries import consents
+from octavo.store.transaction import Transaction
+
+
+class OwnAccount:
+    """Reads and changes the account of the caller.
+
+    Args:
+        store: the store of accounts.
+        now: the clock.
+    """
+
+    def __init__(self, store: Store, *, now: Clock) -> None:
+        self._store = store
+        self._now = now
+
+    async def read(self, account_id: AccountId) -> AccountDetails:
+        """Return the account. Raises `AccountGone` and `StoreUnavailable`."""
+        found = await self._store.read_much(accounts.details_of(account_id, month_of(self._now())))
+        if found is None or not found.account.open:
+            raise AccountGone
+        return found
+
+    async def rename(self, account_id: AccountId, display_name: str) -> AccountDetails:
+        """Change the display name, which must be valid; return the account.
+
+        Raises `AccountGone` and `StoreUnavailable`. If cancelled, it may have changed.
+        """
+        now = milliseconds(self._now())
+        return await self._store.write(accounts.rename(account_id, display_name, now))
+
+    async def update_preferences(
+        self,
+        account_id: AccountId,
+        *,
+        theme_family: ThemeFamily | None = None,
+        appearance: Appearance | None = None,
+        spell_check: bool | None = None,
+    ) -> Preferences:
+        """Change the preferences that are not None; return all of them.
+
+        Raises `AccountGone` and `StoreUnavailable`. If cancelled, they may have changed.
+        """
+        return await self._store.write(
+            accounts.update_preferences(
+                account_id,
+                theme_family=theme_family,
+                appearance=appearance,
+                spell_check=spell_check,
+            )
+        )
+
+
+class OwnConsent:
+    """Records the consent of an account to the legal documents.
+
+    Args:
+        credentials: drops cached callers whose consent changes.
+        legal: the documents in force.
+        audit: records what was accepted.
+        now: the clock.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        credentials: Credentials,
+        legal: LegalDocuments,
+        *,
+        audit: Audit,
+        now: Clock,
+    ) -> None:
+        self._store = store
+        self._audit = audit
+        self._credentials = credentials
+        self._legal = legal
+        self._now = now
+
+    async def accept(
+        self, account_id: AccountId, versions: Versions, *, client: str | None
+    ) -> Consent:
+        """Record that the account accepts ``versions``, which must be those in force; return it.
+
+        ``client`` is the address of the caller. Raises `ConsentDue`, `AccountGone` and
+        `StoreUnavailable`. If cancelled, it may have been recorded.
+        """
+        self._legal.require_current(versions)
+        consent = Consent(versions, milliseconds(self._now()))
+        entry = self._audit.entry(
+            "documents_accepted", actor=account_id, subject=account_id, client=client
+        )
+        try:
+            await self._audit.write(consents.record(account_id, consent), entry)
+        finally:
+            # A write that failed or was cancelled may have been committed.
+            self._credentials.forget(account_id)
+        return consent
+
+
+class OwnPassword:
+    """Changes the password of an account.
+
+    Args:
+        store: the store of accounts.
+        credentials: drops cached sessions that end.
+        passwords: verifies and hashes passwords.
+        attempts: counts the attempts for each account, on the route ``password``.
+        audit: records changes and refusals.
+        now: the clock.
+        new_id: returns an id for a message.
+        mail_added: called when a message was added to the outbox; must not block.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        credentials: Credentials,
+        passwords: Passwords,
+        attempts: Attempts,
+        *,
+        audit: Audit,
+        now: Clock,
+        new_id: NewId,
+        mail_added: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._audit = audit
+        self._credentials = credentials
+        self._passwords = passwords
+        self._attempts = attempts
+        self._now = now
+        self._new_id = new_id
+        self._mail_added = mail_added
+
+    async def change(
+        self,
+        account_id: AccountId,
+        current: str,
+        new: str,
+        *,
+        session: SessionId,
+        end_others: bool,
+        client: str | None,
+    ) -> Account:
+        """Replace the password ``current`` by ``new``, which must be valid; return the account.
+
+        Tokens to reset it end, and the account is notified by mail. With ``end_others``, every
+        session but ``session`` ends. ``client`` is the address of the browser. Raises
+        `InvalidCredentials` when ``current`` is not the password, `AccountGone`, `TooManyAttempts`
+        and `StoreUnavailable`. If cancelled, the password may have changed.
+        """
+        stored = await self._store.read(accounts.password_of(account_id))
+        if stored is None or not stored.account.open:
+            raise AccountGone
+        self._passwords.require_room()
+        self._attempts.admit_account("password", account_id)
+        if not await self._passwords.verify(current, stored.encoded):
+            self._audit.refused.note(
+                InvalidCredentials.code, "changePassword", subject=account_id, client=client
+            )
+            raise InvalidCredentials
+        encoded = await self._passwords.hash(new)
+        now = milliseconds(self._now())
+        replace_it = accounts.replace_password(
+            account_id, verified=stored.encoded, encoded=encoded, now=now
+        )
+
+        notice = queued(self._new_id(), "password_changed", stored.account.address, now)
+
+        async def replace_and_end(transaction: Transaction) -> bool:
+            if not await replace_it(transaction):
+                return False
+            await password_resets.end_all(transaction, account_id)
+            await outbox.insert(transaction, notice)
+            if end_others:
+                await sessions.end_all(account_id, but=session)(transaction)
+            return True
+
+        entry = self._audit.entry(
+            "password_changed",
+            actor=account_id,
+            subject=account_id,
+            client=client,
+            detail={"endedOtherSessions": end_others},
+        )
+        try:
+            replaced = await self._audit.write(
+                replace_and_end, lambda replaced: [entry] if replaced else []
+            )
+        finally:
+            # A write that failed or was cancelled may have been committed.
+            self._credentials.forget(account_id)
+        if not replaced:
+            # Another request replaced it meanwhile.
+            raise InvalidCredentials
+        self._mail_added()
+        return replace(stored.account, updated_at=now)

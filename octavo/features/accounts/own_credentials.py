@@ -1,0 +1,196 @@
+"""The sessions and API keys of an account."""
+
+from octavo_rules.identity import AccountId, WorkspaceId
+
+from octavo.access.attempts import GRANTS, Attempts
+from octavo.access.audit import Audit
+from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
+from octavo.features.accounts.credentials import Credentials
+from octavo.features.accounts.rules.api_key import ApiKey, KeyId
+from octavo.features.accounts.rules.refusal import NoSuchKey, NoSuchSession
+from octavo.features.accounts.rules.session import Session, SessionId, SessionLife
+from octavo.features.accounts.sql import api_keys, sessions
+from octavo.model.access.access_limits import AccessLimits
+from octavo.model.access.audit import AuditEntry
+from octavo.model.access.token import api_key, digest_of
+from octavo.store import Store
+from octavo.store.queries import workspaces
+
+
+class NotAMember(Exception):
+    """A key was to be limited to workspaces that the account does not belong to.
+
+    Attributes:
+        workspace_ids: these workspaces.
+    """
+
+    def __init__(self, workspace_ids: frozenset[WorkspaceId]) -> None:
+        super().__init__(workspace_ids)
+        self.workspace_ids = workspace_ids
+
+
+class OwnSessions:
+    """Lists and ends the sessions of an account.
+
+    Args:
+        store: the store of sessions.
+        credentials: drops cached sessions that end.
+        audit: records sessions that end.
+        now: the clock.
+        life: the lifetime of sessions.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        credentials: Credentials,
+        *,
+        audit: Audit,
+        now: Clock,
+        life: SessionLife,
+    ) -> None:
+        self._store = store
+        self._audit = audit
+        self._credentials = credentials
+        self._now = now
+        self._life = life
+
+    async def list(self, account_id: AccountId, before: str | None, limit: int) -> list[Session]:
+        """Return at most ``limit`` living sessions, the newest first, starting at ``before``.
+
+        Raises `StoreUnavailable`.
+        """
+        alive = self._life.alive_since(milliseconds(self._now()))
+        return await self._store.read(sessions.list_of(account_id, alive, before, limit))
+
+    async def end(
+        self, account_id: AccountId, session_id: SessionId, *, client: str | None
+    ) -> None:
+        """End one session. Raises `NoSuchSession` and `StoreUnavailable`.
+
+        ``client`` is the address of the caller. If cancelled, the session may have ended.
+        """
+        entry = self._audit.entry(
+            "session_ended", actor=account_id, subject=session_id, client=client
+        )
+        try:
+            ended = await self._audit.write(
+                sessions.end(account_id, session_id), lambda ended: [entry] if ended else []
+            )
+        finally:
+            # A write that failed or was cancelled may have been committed.
+            self._credentials.forget(account_id)
+        if not ended:
+            raise NoSuchSession
+
+    async def end_others(
+        self, account_id: AccountId, kept: SessionId | None, *, client: str | None
+    ) -> int:
+        """End every session but ``kept``; return their number. Raises `StoreUnavailable`.
+
+        ``client`` is the address of the caller. If cancelled, they may have ended.
+        """
+
+        def ended_entry(ended: int) -> list[AuditEntry]:
+            entry = self._audit.entry(
+                "sessions_ended",
+                actor=account_id,
+                subject=account_id,
+                client=client,
+                detail={"count": ended},
+            )
+            return [entry] if ended else []
+
+        try:
+            ended = await self._audit.write(sessions.end_all(account_id, but=kept), ended_entry)
+        finally:
+            # A write that failed or was cancelled may have been committed.
+            self._credentials.forget(account_id)
+        return ended
+
+
+class OwnKeys:
+    """Lists, creates and revokes the API keys of an account.
+
+    Args:
+        store: the store of keys.
+        credentials: drops cached keys that are revoked.
+        attempts: counts the new keys of each account, on the route `GRANTS`.
+        audit: records new and revoked keys.
+        now: the clock.
+        new_id: returns an id for a key.
+        new_entropy: returns entropy for a secret.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        credentials: Credentials,
+        attempts: Attempts,
+        *,
+        audit: Audit,
+        now: Clock,
+        new_id: NewId,
+        new_entropy: NewEntropy,
+    ) -> None:
+        self._store = store
+        self._audit = audit
+        self._credentials = credentials
+        self._attempts = attempts
+        self._now = now
+        self._new_id = new_id
+        self._new_entropy = new_entropy
+
+    async def list(self, account_id: AccountId) -> list[ApiKey]:
+        """Return all keys, the newest first. Raises `StoreUnavailable`."""
+        return await self._store.read(api_keys.list_of(account_id))
+
+    async def create(
+        self,
+        account_id: AccountId,
+        name: str,
+        expires_at: int | None,
+        limits: AccessLimits | None = None,
+        *,
+        client: str | None,
+    ) -> tuple[ApiKey, str]:
+        """Create a key; return it with its secret, which is not stored.
+
+        ``expires_at`` is in milliseconds of Unix time, None for never; ``limits`` are None for full
+        access; ``client`` is the address of the caller. Raises `NotAMember`, `TooManyKeys`,
+        `TooManyAttempts`, `AccountGone` and `StoreUnavailable`. If cancelled, a key whose secret is
+        lost may have been created; it appears in the list.
+        """
+        if limits is not None and limits.workspaces is not None:
+            # A membership that ends afterwards ends the access of the key, too.
+            script = workspaces.chosen_of(account_id, sorted(limits.workspaces))
+            found = await self._store.read(script)
+            unknown = limits.workspaces - {each.workspace_id for each in found}
+            if unknown:
+                raise NotAMember(unknown)
+        self._attempts.admit_account(GRANTS, account_id)
+        created = milliseconds(self._now())
+        key_id = KeyId(self._new_id())
+        key = ApiKey(key_id, account_id, name, created, expires_at, used_at=None, limits=limits)
+        secret = api_key(self._new_entropy())
+        await self._audit.write(
+            api_keys.create(key, digest_of(secret.encode())),
+            self._audit.entry("key_created", actor=account_id, subject=key.key_id, client=client),
+        )
+        return key, secret
+
+    async def revoke(self, account_id: AccountId, key_id: KeyId, *, client: str | None) -> None:
+        """Revoke a key. Raises `NoSuchKey` and `StoreUnavailable`.
+
+        ``client`` is the address of the caller. If cancelled, the key may have been revoked.
+        """
+        entry = self._audit.entry("key_revoked", actor=account_id, subject=key_id, client=client)
+        try:
+            revoked = await self._audit.write(
+                api_keys.revoke(account_id, key_id), lambda revoked: [entry] if revoked else []
+            )
+        finally:
+            # A write that failed or was cancelled may have been committed.
+            self._credentials.forget(account_id)
+        if not revoked:
+            raise NoSuchKey

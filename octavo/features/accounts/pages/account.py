@@ -1,0 +1,113 @@
+"""A person's own account: name, preferences, password and removal."""
+
+from quart import Response
+
+from octavo.features.accounts.api.account import AccountSchema, PreferencesSchema
+from octavo.features.accounts.pages.usage import (
+    ReadUsage,
+    known,
+    next_month,
+    reads_are_refused,
+    used_shares,
+)
+from octavo.http.contract.problems import CredentialRefused, Problem
+from octavo.http.pages.responses import redirect, show
+from octavo.http.pages.site import Site, Visitor
+from octavo.http.pages.trouble import Trouble, trouble_of
+
+_PASSWORD = "/account/password"
+_REMOVAL = "/account/removal"
+
+
+def add_account_pages(site: Site, usage: ReadUsage) -> None:
+    """Serve the pages of one's own account; ``usage`` returns that of the installation."""
+
+    async def account_page(visitor: Visitor, trouble: Trouble | None = None) -> Response:
+        account = visitor.account
+        return await show(
+            "account/account.html",
+            trouble=trouble,
+            given=visitor.given,
+            shares=list(used_shares(account.usage, account.limit, account.controls)),
+            next_month=next_month(account.usage.month),
+            all_refused=reads_are_refused(await known(usage)),
+        )
+
+    @site.page("/account")
+    async def showaccount_page(visitor: Visitor) -> Response:
+        return await account_page(visitor)
+
+    @site.form("/account/name")
+    async def rename(visitor: Visitor) -> Response:
+        body = {"displayName": visitor.given.get("displayName", "")}
+        try:
+            await visitor.api.send(AccountSchema, "PATCH", "/api/account", body)
+        except Problem as problem:
+            return await account_page(visitor, trouble_of(problem))
+        return redirect("/account", "name-changed")
+
+    @site.form("/account/preferences")
+    async def change_preferences(visitor: Visitor) -> Response:
+        given = visitor.given
+        body = {
+            "themeFamily": given.get("themeFamily", ""),
+            "appearance": given.get("appearance", ""),
+            "spellCheck": "spellCheck" in given,
+        }
+        path = "/api/account/preferences"
+        try:
+            await visitor.api.send(PreferencesSchema, "PUT", path, body)
+        except Problem as problem:
+            return await account_page(visitor, trouble_of(problem))
+        return redirect("/account", "preferences-changed")
+
+    @site.page(_PASSWORD)
+    async def show_password(visitor: Visitor) -> Response:
+        return await show("account/password.html", given={"end": "on"})
+
+    @site.form(_PASSWORD)
+    async def change_password(visitor: Visitor) -> Response:
+        given = visitor.given
+        body = {
+            "currentPassword": given.get("currentPassword", ""),
+            "newPassword": given.get("newPassword", ""),
+            "revokeOtherSessions": "end" in given,
+        }
+        try:
+            await visitor.api.call("POST", "/api/auth/change-password", body)
+        except CredentialRefused as problem:
+            trouble = _wrong_password(problem, "currentPassword")
+        except Problem as problem:
+            trouble = trouble_of(problem)
+        else:
+            return redirect("/account", "password-changed")
+        return await show("account/password.html", trouble=trouble, given=given)
+
+    @site.page("/account/consent")
+    async def show_consent(visitor: Visitor) -> Response:
+        consent = visitor.account.consent
+        if consent.accepted is None and consent.required is None:
+            return redirect("/account")
+        return await show("account/consent.html")
+
+    @site.page(_REMOVAL, before_consent=True)
+    async def show_removal(visitor: Visitor) -> Response:
+        return await show("account/removal.html")
+
+    @site.form(_REMOVAL)
+    async def remove(visitor: Visitor) -> Response:
+        body = {"password": visitor.given.get("password", "")}
+        try:
+            performed = await visitor.api.call("POST", "/api/account/removal", body)
+        except CredentialRefused as problem:
+            trouble = _wrong_password(problem, "password")
+        except Problem as problem:
+            trouble = trouble_of(problem)
+        else:
+            return redirect("/", "account-removed", performed.headers)
+        return await show("account/removal.html", trouble=trouble)
+
+
+def _wrong_password(problem: Problem, field: str) -> Trouble:
+    fault = {field: "This is not your password."}
+    return Trouble(problem.status, "", fault, code=problem.code)

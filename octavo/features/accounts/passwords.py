@@ -1,0 +1,224 @@
+"""Hash and verify passwords with argon2id in worker processes, with bounded memory.
+
+Each hash takes its memory (64 MiB by default) and its time, even for unauthenticated callers.
+Therefore few run concurrently, few wait, and further callers are refused. Callers who have proved
+before who they are have places in the queue that strangers can't take, few for each account. They
+go before strangers who wait, and their accounts have the turns in rotation. Hashes run in processes
+of the lowest priority: they take the processor time that everything else leaves.
+"""
+
+import math
+import os
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from dataclasses import astuple
+from typing import ParamSpec, Protocol, TypeVar
+
+import trio
+from octavo_rules.identity import AccountId
+
+from octavo.access.ports import NewEntropy
+from octavo.features.accounts import argon2id
+from octavo.features.accounts.argon2id import Argon2, dummy_hash, encoded_hash, matches, outdated
+from octavo.features.accounts.rules.password import hashed_form
+from octavo.features.accounts.rules.refusal import PasswordQueueFull
+from octavo.store.fair_turns import FairTurns
+from octavo.workers import WorkerPool
+
+MAX_MEMORY = 1024 * 1024 * 1024
+"""The address space of a worker process, in bytes: a hash takes 64 MiB, and the stacks of threads
+and their arenas a multiple of that, most of which is never used."""
+HASH_SECONDS = 45.0
+"""Seconds that a hash may take: it has the time that everything else leaves."""
+_SHORTEST_RETRY, _LONGEST_RETRY = 2, 60
+_STRANGERS = ""
+"""Who holds the turns of all strangers."""
+KNOWN_OF_ONE = 2
+"""Known callers of one account at the same time: others have places, whatever it does."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class RunHash(Protocol):
+    """Runs a function that computes a hash, such as `octavo.workers.WorkerPool.run`."""
+
+    def __call__(
+        self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs
+    ) -> Awaitable[T]:
+        """Return the result of ``function`` for ``arguments``. Raises `WorkerFailed`."""
+
+
+def hash_workers() -> WorkerPool:
+    """Return the processes that hash passwords: one per four processors, as a hash has four lanes.
+
+    Each has the memory of a hash.
+    """
+    size = max(1, _processors() // Argon2().lanes)
+    return _workers(size, ahead=True)
+
+
+def link_hash_workers() -> WorkerPool:
+    """Return the process that verifies passwords of published links.
+
+    It is one of its own: readers can't delay people who sign in.
+    """
+    return _workers(1, ahead=False)
+
+
+def _workers(size: int, *, ahead: bool) -> WorkerPool:
+    # Each lane of a hash is a thread.
+    return WorkerPool(
+        size,
+        seconds=HASH_SECONDS,
+        preloaded=[argon2id.__name__],
+        max_memory=MAX_MEMORY,
+        threads=True,
+        ahead=ahead,
+    )
+
+
+class Passwords:
+    """Hashes and verifies passwords.
+
+    Args:
+        new_entropy: returns entropy for a salt.
+        run: runs a hash, in a worker process.
+        cost: the cost of new hashes; hashes of other costs can be verified.
+        at_once: the number of concurrent hashes; None for one per four processors.
+        waiting: the maximum number of callers that wait.
+        known_waiting: how many more may wait if they are known.
+
+    Attributes:
+        capacity: how many callers there may be; more only if they are known.
+        known_capacity: how many more there may be if they are known.
+        in_use: how many there are.
+    """
+
+    def __init__(
+        self,
+        *,
+        new_entropy: NewEntropy,
+        run: RunHash,
+        cost: Argon2 | None = None,
+        at_once: int | None = None,
+        waiting: int = 32,
+        known_waiting: int = 16,
+    ) -> None:
+        self._cost = cost = cost or Argon2()
+        at_once = at_once or max(1, _processors() // cost.lanes)
+        self._new_entropy = new_entropy
+        self._dummy = dummy_hash(cost)
+        self._at_once = at_once
+        self._turns = FairTurns(at_once, at_once)
+        self._known: Counter[AccountId] = Counter()
+        self._strangers = trio.CapacityLimiter(at_once)
+        self._run = run
+        self.capacity = at_once + waiting
+        self.known_capacity = known_waiting
+        self.in_use = 0
+        self._seconds = 0.0
+
+    async def hash(self, password: str) -> str:
+        """Return the encoded hash of ``password``, with its cost and salt.
+
+        ``password`` must be valid (`password_fault`). Raises
+        `PasswordQueueFull` when too many callers wait, and `octavo.workers.WorkerFailed`. If
+        cancelled, a running hash is given up.
+        """
+        form = hashed_form(password)
+        if form is None:
+            raise ValueError("the password is too long to hash")
+        entropy = self._new_entropy().hex()
+        async with self._slot():
+            return await self._run(encoded_hash, form, entropy, *astuple(self._cost))
+
+    async def verify(
+        self,
+        password: str,
+        encoded: str | None,
+        *,
+        known: AccountId | None = None,
+        placed: bool = False,
+    ) -> bool:
+        """Return whether ``password`` has the hash ``encoded``.
+
+        For an account that does not exist, ``encoded`` is None: the result is False, after the same
+        time. ``known``: the account as which the caller has proved itself before. ``placed``:
+        whether the caller has a `place`. Raises and is cancelled as `hash`.
+        """
+        form = hashed_form(password)
+        if form is None:
+            return False
+        async with self._slot(known=known, placed=placed):
+            return await self._run(matches, form, encoded or self._dummy)
+
+    def outdated(self, encoded: str) -> bool:
+        """Return whether the cost of ``encoded`` differs from that of new hashes."""
+        return outdated(encoded, self._cost)
+
+    def require_room(self, *, known: AccountId | None = None) -> None:
+        """Raise `PasswordQueueFull` when too many callers wait.
+
+        Of callers that are ``known``, more may, but only `KNOWN_OF_ONE` of one account. Called
+        before an attempt is counted: whose password was not looked at has made none.
+        """
+        if known is None:
+            full = self.in_use >= self.capacity
+        else:
+            full = (
+                self.in_use >= self.capacity + self.known_capacity
+                or self._known[known] >= KNOWN_OF_ONE
+            )
+        if full:
+            raise PasswordQueueFull(self._retry_after())
+
+    @contextmanager
+    def place(self, *, known: AccountId | None = None) -> Iterator[None]:
+        """Take a place among those who wait, for one `verify`.
+
+        So the attempt can be counted, and the hash looked up, before the password is verified: no
+        other caller takes the place meanwhile. Raises as `require_room`.
+        """
+        self.require_room(known=known)
+        self.in_use += 1
+        if known is not None:
+            self._known[known] += 1
+        try:
+            yield
+        finally:
+            self.in_use -= 1
+            if known is not None:
+                self._known -= Counter([known])
+
+    @asynccontextmanager
+    async def _slot(
+        self, *, known: AccountId | None = None, placed: bool = False
+    ) -> AsyncIterator[None]:
+        with nullcontext() if placed else self.place(known=known):
+            # Strangers wait for each other first, so that few of them wait before somebody known.
+            async with nullcontext() if known else self._strangers, self._turn(known or _STRANGERS):
+                began = trio.current_time()
+                yield
+                self._seconds = trio.current_time() - began
+
+    @asynccontextmanager
+    async def _turn(self, holder: str) -> AsyncIterator[None]:
+        await self._turns.acquire(holder)
+        try:
+            yield
+        finally:
+            self._turns.release(holder)
+
+    def _retry_after(self) -> int:
+        """Return the seconds until those who wait now have had their turn."""
+        turns = self.in_use / self._at_once
+        expected = math.ceil(turns * self._seconds)
+        return max(_SHORTEST_RETRY, min(expected, _LONGEST_RETRY))
+
+
+def _processors() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1

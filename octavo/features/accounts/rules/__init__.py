@@ -1,0 +1,1 @@
+"""The rules of accounts, as pure functions."""

@@ -1,0 +1,186 @@
+"""Sign in with address and password, and sign out."""
+
+from dataclasses import dataclass, field
+
+from octavo_rules.identity import AccountId
+
+from octavo.access.attempts import Attempts
+from octavo.access.audit import Audit
+from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
+from octavo.features.accounts.credentials import Credentials
+from octavo.features.accounts.passwords import Passwords
+from octavo.features.accounts.rules.device_token import KnownDevice
+from octavo.features.accounts.rules.refusal import InvalidCredentials, TooManyAttempts
+from octavo.features.accounts.rules.session import Session, SessionId, SessionLife
+from octavo.features.accounts.sql import accounts, sessions
+from octavo.features.accounts.sql.sessions import OpenSession
+from octavo.model.access.account import Account
+from octavo.model.access.address import Address
+from octavo.model.access.token import digest_of, is_opaque_token, opaque_token
+from octavo.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A new session, its account, and its token, which is not stored.
+
+    ``encoded`` is the password of the account, as argon2 encodes it.
+    """
+
+    account: Account
+    session: Session
+    token: str = field(repr=False)
+    encoded: str = field(repr=False)
+
+
+class SessionMaker:
+    """Creates sessions, which the caller stores."""
+
+    def __init__(self, *, now: Clock, new_id: NewId, new_entropy: NewEntropy) -> None:
+        self._now = now
+        self._new_id = new_id
+        self._new_entropy = new_entropy
+
+    def make(self, account_id: AccountId, device: str, client: str | None) -> tuple[Session, str]:
+        """Return a new session and its token.
+
+        ``device`` is the user agent of the browser, ``client`` its address.
+        """
+        now = milliseconds(self._now())
+        session = Session(SessionId(self._new_id()), account_id, device, client or "", now, now)
+        return session, opaque_token(self._new_entropy())
+
+
+class SignIn:
+    """Starts and ends sessions.
+
+    Args:
+        store: the store of accounts and sessions.
+        credentials: drops cached sessions that end.
+        passwords: verifies passwords.
+        attempts: counts the attempts for each address, on the route ``sign-in``.
+        maker: creates sessions.
+        audit: records sign-ins and sign-outs.
+        now: the clock.
+        life: the lifetime of sessions.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        credentials: Credentials,
+        passwords: Passwords,
+        attempts: Attempts,
+        maker: SessionMaker,
+        *,
+        audit: Audit,
+        now: Clock,
+        life: SessionLife,
+    ) -> None:
+        self._store = store
+        self._audit = audit
+        self._credentials = credentials
+        self._passwords = passwords
+        self._attempts = attempts
+        self._maker = maker
+        self._now = now
+        self._life = life
+
+    async def sign_in(
+        self,
+        address: Address,
+        password: str,
+        device: str,
+        client: str | None,
+        *,
+        known: KnownDevice | None = None,
+    ) -> SignedIn:
+        """Start a session of the account with ``address`` if ``password`` is correct.
+
+        ``known`` is the browser if it has signed in to the address before
+        (`known_devices`): its attempts are its own, besides a limit for all such
+        browsers of the account, and go before those of strangers.
+
+        It takes the same time if no account has the address. Raises `InvalidCredentials`, also for
+        a disabled account, `TooManyAttempts` and `StoreUnavailable`. If cancelled, a session whose
+        token is lost may have started; it expires by inactivity.
+        """
+        account = None if known is None else known.account_id
+        with self._passwords.place(known=account):
+            if known is None:
+                self._attempts.admit_account("sign-in", address)
+            else:
+                self._attempts.admit_device(known)
+            stored = await self._store.read(accounts.password_at(address))
+            encoded = None if stored is None else stored.encoded
+            matches = await self._passwords.verify(password, encoded, known=account, placed=True)
+        if stored is None or not matches or not stored.account.open:
+            self._audit.refused.note(
+                InvalidCredentials.code,
+                "signInWithPassword",
+                subject=None if stored is None else stored.account.account_id,
+                client=client,
+            )
+            raise InvalidCredentials
+        account_id = stored.account.account_id
+        session, token = self._maker.make(account_id, device, client)
+        rehashed = await self._rehashed(password, stored.encoded)
+        signed_in = await self._audit.write(
+            sessions.begin(
+                session,
+                digest_of(token.encode()),
+                verified=stored.encoded,
+                rehashed=rehashed,
+                alive=self._life.alive_since(session.created_at),
+            ),
+            self._audit.entry(
+                "sign_in", actor=account_id, subject=session.session_id, client=client
+            ),
+        )
+        return SignedIn(signed_in, session, token, rehashed or stored.encoded)
+
+    async def _rehashed(self, password: str, encoded: str) -> str | None:
+        if not self._passwords.outdated(encoded):
+            return None
+        try:
+            return await self._passwords.hash(password)
+        except TooManyAttempts:
+            # The old hash is kept until a later sign-in.
+            return None
+
+    async def session_of(self, token: bytes) -> OpenSession | None:
+        """Return the session of ``token``; None if the token is not valid now.
+
+        Raises `StoreUnavailable`.
+        """
+        if not is_opaque_token(token):
+            return None
+        found = await self._store.read(sessions.by_digest(digest_of(token)))
+        if found is None or not found.account.open:
+            return None
+        alive = milliseconds(self._now()) < self._life.expires_at(found.session)
+        return found if alive else None
+
+    async def sign_out(self, token: bytes, *, client: str | None) -> None:
+        """End the session of ``token``, if there is one; ``client`` is the address of the browser.
+
+        Raises `StoreUnavailable`. If cancelled, it may have ended.
+        """
+        if not is_opaque_token(token):
+            return
+        digest = digest_of(token)
+        found = await self._store.read(sessions.by_digest(digest))
+        if found is None:
+            return
+        session = found.session
+        entry = self._audit.entry(
+            "sign_out", actor=session.account_id, subject=session.session_id, client=client
+        )
+        try:
+            await self._audit.write(
+                sessions.end(session.account_id, session.session_id),
+                lambda ended: [entry] if ended else [],
+            )
+        finally:
+            # A write that failed or was cancelled may have been committed.
+            self._credentials.forget(session.account_id)

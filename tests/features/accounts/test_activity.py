@@ -1,0 +1,83 @@
+"""Recording activity outside of the requests."""
+
+import logging
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from octavo.features.accounts.activity import Activity
+from octavo.features.accounts.rules.api_key import KeyId
+from octavo.features.accounts.rules.session import SessionId
+from tests.fakes.identity_fixture import START, IdentityFixture
+
+LATER = int(START + 120) * 1000
+
+
+async def active_at(identity: IdentityFixture) -> int:
+    [[found]] = await identity.rows("SELECT active_at FROM sessions")
+    return int(found)
+
+
+async def test_activity_noted_is_written_down_without_being_waited_for(
+    identity: IdentityFixture, autojump_clock: MockClock
+) -> None:
+    made = await identity.account()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(identity.activity.run)
+        identity.activity.session_active(made.session.session_id, LATER)
+        await trio.sleep(1)
+        assert await active_at(identity) == LATER
+        nursery.cancel_scope.cancel(reason="the test is over")
+
+
+async def test_activity_of_an_interval_is_one_write(
+    identity: IdentityFixture, autojump_clock: MockClock
+) -> None:
+    await identity.account()
+    writes = identity.store.writes
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(identity.activity.run)
+        for number in range(50):
+            identity.activity.session_active(SessionId(str(number)), LATER)
+            identity.activity.key_used(KeyId(str(number)), LATER)
+            await trio.sleep(0.1)
+        nursery.cancel_scope.cancel(reason="the test is over")
+    assert identity.store.writes - writes == 1
+
+
+async def test_activity_written_late_moves_no_time_back(identity: IdentityFixture) -> None:
+    made = await identity.account()
+    identity.activity.session_active(made.session.session_id, LATER)
+    await identity.activity.flush()
+    identity.activity.session_active(made.session.session_id, LATER - 60_000)
+    await identity.activity.flush()
+    assert await active_at(identity) == LATER
+
+
+async def test_anonymous_activity_writes_nothing(identity: IdentityFixture) -> None:
+    writes = identity.store.writes
+    await identity.activity.flush()
+    assert identity.store.writes == writes
+
+
+async def test_activity_that_cannot_be_stored_is_logged(
+    identity: IdentityFixture, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    identity.store.away = True
+    activity = Activity(identity.store)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(activity.run)
+        for _ in range(3):
+            activity.session_active(SessionId("s"), LATER)
+            await trio.sleep(5)
+        nursery.cancel_scope.cancel(reason="the test is over")
+    assert [record.levelno for record in caplog.records] == [logging.WARNING] * 3
+
+
+async def test_activity_noted_between_two_writes_is_bounded(identity: IdentityFixture) -> None:
+    activity = Activity(identity.store, maximum=3)
+    for number in range(100):
+        activity.session_active(SessionId(str(number)), LATER)
+        activity.key_used(KeyId(str(number)), LATER)
+    assert (len(activity._sessions), len(activity._keys)) == (3, 3)
