@@ -8,7 +8,6 @@ from octavo_rules.identity import AccountId, WorkspaceId
 from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, milliseconds
-from octavo.accounts.members import Changed
 from octavo.features.accounts.credentials import Credentials
 from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.rules.decisions import DecisionsChange
@@ -16,6 +15,7 @@ from octavo.features.accounts.rules.refusal import AccountGone, AccountMissing, 
 from octavo.features.accounts.sql import account_removal, accounts
 from octavo.features.accounts.sql.account_removal import Removal
 from octavo.features.accounts.sql.accounts import AccountSummary
+from octavo.features.members.members import Changed
 from octavo.model.access.address import Address
 from octavo.model.access.audit import Actor, AuditEntry, AuditKind, account_of
 from octavo.model.usage import Month, month_of

@@ -18,7 +18,10 @@ from octavo.cli.pauses import loading
 # A command is loaded when it is called: the server alone takes a second.
 _COMMANDS = {
     "serve": ("octavo.cli.commands.serve", "Run the service until it receives SIGTERM or SIGINT."),
-    "invite": ("octavo.cli.invite", "Create an invitation to register, and print its link."),
+    "invite": (
+        "octavo.features.members.commands",
+        "Create an invitation to register, and print its link.",
+    ),
     "account": ("octavo.cli.account", "List, show, lock, change and remove accounts."),
     "recover": (
         "octavo.features.accounts.commands.recover",

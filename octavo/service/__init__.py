@@ -16,7 +16,11 @@ if TYPE_CHECKING:
         recover,
         send_test_message,
     )
-    from octavo.service.invitations import InvalidAddress, InvitationRefused, invite
+    from octavo.features.members.invitations_of_terminal import (
+        InvalidAddress,
+        InvitationRefused,
+        invite,
+    )
     from octavo.service.running import run, start_log
     from octavo.service.transfer_reports import ImportReport, ServerAccess, TransferFailed
     from octavo.service.workspace_transfers import WorkspaceTransfers
@@ -24,9 +28,9 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "StoreEngine": "octavo.store.engine",
-    "InvalidAddress": "octavo.service.invitations",
-    "InvitationRefused": "octavo.service.invitations",
-    "invite": "octavo.service.invitations",
+    "InvalidAddress": "octavo.features.members.invitations_of_terminal",
+    "InvitationRefused": "octavo.features.members.invitations_of_terminal",
+    "invite": "octavo.features.members.invitations_of_terminal",
     "MailNotSent": "octavo.features.mail.feature",
     "RecoveryRefused": "octavo.features.mail.feature",
     "UnusableAddress": "octavo.features.mail.feature",

@@ -34,13 +34,13 @@ from octavo.features.accounts.rules.session import DAY, SessionLife
 from octavo.features.legal.feature import Legal
 from octavo.features.mail.delivery import MailDelivery
 from octavo.features.mail.feature import mail_delivery
+from octavo.features.members.rules.registration_policy import Prerequisites, RegistrationPolicy
 from octavo.features.usage.feature import add_usage
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
 from octavo.http.api.changeset_submission import Workspaces
 from octavo.http.api.reading import CurrentTexts, current_texts
 from octavo.model.access.rate import Rate
-from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
 from octavo.model.documents.limits import DocumentLimits
 from octavo.render.limits import check_changed
 from octavo.restoration.restorations import Restorations

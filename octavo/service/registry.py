@@ -11,6 +11,10 @@ from octavo.features.accounts.api.keys import KeyOperations
 from octavo.features.accounts.api.password_reset import PasswordResetOperations
 from octavo.features.accounts.api.sessions import SessionOperations
 from octavo.features.legal.api.documents import LegalOperations
+from octavo.features.members.api.invitations import InvitationOperations
+from octavo.features.members.api.members import MemberOperations
+from octavo.features.members.api.registrations import RegistrationOperations
+from octavo.features.members.api.workspaces import WorkspaceOperations
 from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.attachments import AttachmentOperations
 from octavo.http.api.audit import AuditOperations
@@ -23,23 +27,19 @@ from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.installation import InstallationOperations
-from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.mcp import McpOperations
-from octavo.http.api.members import MemberOperations
 from octavo.http.api.notices import NoticeOperations
 from octavo.http.api.oauth import OAuthOperations
 from octavo.http.api.operator import OperatorOperations
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reading import ReadingOperations
-from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
 from octavo.http.api.sync import SyncOperations
-from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import Example, document

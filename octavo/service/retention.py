@@ -5,6 +5,7 @@ from octavo.actors.jobs.retention import RetentionJob
 from octavo.features.accounts.rules.session import DAY, SessionLife
 from octavo.features.accounts.sql import password_resets, portal_tokens
 from octavo.features.mail import sql as outbox
+from octavo.features.members.sql import invitations
 from octavo.features.usage import sql as usage
 from octavo.model.files.retention import Retention
 from octavo.model.usage import month_before, month_of
@@ -13,7 +14,6 @@ from octavo.store import Script, Store
 from octavo.store.queries import audit
 from octavo.store.queries.expiry import expire_marks, expire_receipts, expire_sessions
 from octavo.store.scripts import (
-    invitations,
     oauth_clients,
     oauth_grants,
     oauth_programs,

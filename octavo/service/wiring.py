@@ -9,10 +9,6 @@ from antechamber.asgi import Application as ASGIApplication
 
 from octavo.access.entropy import elapsed, jitter, new_entropy, new_id, now
 from octavo.access.ports import milliseconds
-from octavo.accounts.installation import Installation
-from octavo.accounts.invitations import Invitations
-from octavo.accounts.members import Members
-from octavo.accounts.registration import Registration
 from octavo.features.accounts.api.account import AccountOperations
 from octavo.features.accounts.api.auth import AuthOperations
 from octavo.features.accounts.api.authentication import AttemptLimiter, OperatorTokens, SessionOrKey
@@ -28,6 +24,14 @@ from octavo.features.accounts.sign_in import SessionMaker, SignIn
 from octavo.features.legal.api.documents import LegalDocumentPage, LegalOperations
 from octavo.features.legal.feature import Legal
 from octavo.features.legal.rules import DocumentName, LegalDocuments
+from octavo.features.members.api.invitations import InvitationOperations
+from octavo.features.members.api.members import MemberOperations
+from octavo.features.members.api.registrations import RegistrationOperations
+from octavo.features.members.api.workspaces import WorkspaceOperations
+from octavo.features.members.invitations import Invitations
+from octavo.features.members.members import Members
+from octavo.features.members.registration import Registration
+from octavo.features.members.registration_policy import Installation
 from octavo.features.usage.api import Metering
 from octavo.http.api.access_tokens import AccessTokens
 from octavo.http.api.administration import AdministrationOperations
@@ -43,11 +47,9 @@ from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.installation import InstallationOperations
-from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.mcp import OFF, Exchange, McpOperations, OwnOriginOnly
-from octavo.http.api.members import MemberOperations
 from octavo.http.api.note_texts import RevisionTexts
 from octavo.http.api.notices import PATH as NOTICES
 from octavo.http.api.notices import NoticeOperations, NoticeSocket
@@ -57,13 +59,11 @@ from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reader_problems import reader_problems
 from octavo.http.api.reading import ReadingOperations
-from octavo.http.api.registrations import RegistrationOperations
 from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
 from octavo.http.api.sync import SyncOperations
 from octavo.http.api.uploaded_images import UploadedImages
-from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.in_process import Perform, PerformAs
 from octavo.http.contract.memory_budget import MemoryBudget

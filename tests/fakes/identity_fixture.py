@@ -14,9 +14,6 @@ from octavo_rules.identity import AccountId, WorkspaceId
 from octavo.access.attempts import RATES, Attempts
 from octavo.access.audit import Audit
 from octavo.accounts.administration import AccountRemoval, Administration
-from octavo.accounts.installation import Installation
-from octavo.accounts.invitations import invite
-from octavo.accounts.registration import Registration
 from octavo.features.accounts.activity import Activity
 from octavo.features.accounts.argon2id import Argon2
 from octavo.features.accounts.credentials import CACHE_SECONDS, Credentials
@@ -29,10 +26,13 @@ from octavo.features.accounts.portal import Portal
 from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sign_in import SessionMaker, SignedIn, SignIn
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
+from octavo.features.members.invitations import invite
+from octavo.features.members.registration import Registration
+from octavo.features.members.registration_policy import Installation
+from octavo.features.members.rules.registration_policy import Prerequisites
 from octavo.model.access.account import Role, State
 from octavo.model.access.address import Address
 from octavo.model.access.audit import AuditEntry
-from octavo.model.accounts.installation import Prerequisites
 from octavo.store import Store
 from octavo.store.sqlite import open_inline
 from octavo.store.sqlite.inline import FaultPoint

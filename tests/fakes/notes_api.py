@@ -17,11 +17,14 @@ from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.caller import Caller
 from octavo.access.workspaces import Access
-from octavo.accounts.invitations import Invitations
-from octavo.accounts.members import Members
 from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.messages import WorkspaceMessage
 from octavo.features.accounts.api.authentication import AttemptLimiter
+from octavo.features.members.api.invitations import InvitationOperations
+from octavo.features.members.api.members import MemberOperations
+from octavo.features.members.api.workspaces import WorkspaceOperations
+from octavo.features.members.invitations import Invitations
+from octavo.features.members.members import Members
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
@@ -34,12 +37,10 @@ from octavo.http.api.exports import ExportOperations
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
-from octavo.http.api.invitations import InvitationOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.mcp import Exchange, McpOperations, OwnOriginOnly, token_missing
 from octavo.http.api.mcp_exchange import mcp_exchange
-from octavo.http.api.members import MemberOperations
 from octavo.http.api.note_texts import RevisionTexts
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
@@ -50,7 +51,6 @@ from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
 from octavo.http.api.sync import SyncOperations
 from octavo.http.api.uploaded_images import UploadedImages
-from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security

@@ -16,11 +16,11 @@ from quart_trio import QuartTrio
 
 from octavo.access.ports import Clock
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
+from octavo.features.members.rules.registration_policy import Prerequisites
 from octavo.http.contract.openapi import document
 from octavo.http.contract.problems import NotSignedIn
 from octavo.http.pages.form_stamps import FormStamps
 from octavo.model.access.account import Role
-from octavo.model.accounts.installation import Prerequisites
 from octavo.model.usage import NO_LIMITS, NOTHING, InstallationUsage, Month
 from octavo.service.health import ServiceOperations
 from octavo.service.pages import pages

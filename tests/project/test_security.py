@@ -8,7 +8,6 @@ from functools import cache
 
 from octavo.access.attempts import KNOWN_DEVICES, RATES, Attempts
 from octavo.access.audit import RefusedAttempts
-from octavo.accounts.invitations import FIRST_INVITATION_LASTS
 from octavo.attachments import image_work
 from octavo.features.accounts import argon2id, passwords
 from octavo.features.accounts.argon2id import Argon2
@@ -22,6 +21,8 @@ from octavo.features.accounts.rules.session import DAY, SessionLife
 from octavo.features.legal.feature import LARGEST
 from octavo.features.mail.rules import BUDGET_SECONDS, REQUEST_DELAY_SECONDS
 from octavo.features.mail.smtp import SEND_SECONDS, STEP_SECONDS
+from octavo.features.members.invitations import FIRST_INVITATION_LASTS
+from octavo.features.members.rules.invitation import INVITATION_SECONDS, LONGEST_SECONDS
 from octavo.http.api.oauth import REGISTRATIONS
 from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
 from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
@@ -31,7 +32,6 @@ from octavo.http.pages.messages import message_cookie
 from octavo.http.session_cookie import cleared_cookie
 from octavo.model.access import token
 from octavo.model.access.rate import Rate
-from octavo.model.accounts.invitation import INVITATION_SECONDS, LONGEST_SECONDS
 from octavo.model.publishing.link import TOKEN_BYTES
 from octavo.model.publishing.ticket import TICKET_SECONDS
 from octavo.oauth.public_fetch import MAX_BYTES

@@ -15,11 +15,11 @@ from octavo.features.accounts.credentials import CachedCaller, CredentialCache
 from octavo.features.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.features.accounts.sql import account_removal, api_keys, sessions
 from octavo.features.accounts.sql import accounts as account_scripts
+from octavo.features.members.sql import members
 from octavo.store import StoreUnavailable
 from octavo.store.gathered_reads import GatheredReads
 from octavo.store.postgres.listening import Gap, Messages, _Listener
 from octavo.store.queries import changesets, workspaces
-from octavo.store.scripts import members
 from octavo.ws.notice_stream import NoticeStream
 from tests.simulation import access_service
 from tests.simulation.access_process import AccessProcess

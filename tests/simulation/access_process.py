@@ -20,13 +20,13 @@ from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.workspaces import Access
 from octavo.accounts.administration import AccountRemoval
-from octavo.accounts.invitations import Invitations
-from octavo.accounts.members import Members
 from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
 from octavo.features.accounts.api.authentication import SessionOrKey
 from octavo.features.accounts.passwords import Passwords
 from octavo.features.legal.rules import NO_DOCUMENTS
+from octavo.features.members.invitations import Invitations
+from octavo.features.members.members import Members
 from octavo.http.api.notices import PATH, NoticeSocket, StreamCaller
 from octavo.http.contract.request_log import RequestRecord
 from octavo.service.account_services import announce_members, workspace_gone

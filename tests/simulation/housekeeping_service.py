@@ -29,6 +29,7 @@ from octavo.features.accounts.activity import Activity
 from octavo.features.accounts.rules.session import SessionId, SessionLife
 from octavo.features.accounts.sql import account_removal, password_resets, portal_tokens, sessions
 from octavo.features.mail import sql as outbox
+from octavo.features.members.sql import invitations
 from octavo.features.usage import sql as usage
 from octavo.model.files.retention import Retention
 from octavo.service import retention
@@ -36,7 +37,6 @@ from octavo.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable, Transaction
 from octavo.store.queries import audit, expiry, sweeping, workspaces
 from octavo.store.scripts import (
-    invitations,
     oauth_clients,
     oauth_grants,
     oauth_programs,

@@ -10,8 +10,6 @@ from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.audit import Audit
 from octavo.accounts.administration import Administration
-from octavo.accounts.installation import Installation
-from octavo.accounts.members import Members
 from octavo.features.accounts.credentials import Credentials
 from octavo.features.accounts.rules import decisions as administration
 from octavo.features.accounts.rules.decisions import Controls, ControlsChange, DecisionsChange
@@ -26,16 +24,19 @@ from octavo.features.accounts.sql.accounts import (
     summary_of,
 )
 from octavo.features.mail import sql as outbox
+from octavo.features.members.members import Members
+from octavo.features.members.registration_policy import Installation
+from octavo.features.members.rules.invitation import Invitation
+from octavo.features.members.rules.registration_policy import RegistrationPolicy
+from octavo.features.members.sql import invitations, members
+from octavo.features.members.sql import registration_policy as installation
 from octavo.model.access.account import Account
 from octavo.model.access.address import Address
 from octavo.model.access.audit import Actor, AuditEntry
 from octavo.model.access.rate import AttemptVerdict, Rate, admit
-from octavo.model.accounts.installation import RegistrationPolicy
-from octavo.model.accounts.invitation import Invitation
 from octavo.model.usage import month_of
 from octavo.model.workspace import HeirCandidate, Role, WorkspaceMember, heir_among
 from octavo.store import Script, StoreUnavailable, Transaction
-from octavo.store.scripts import installation, invitations, members
 from octavo.store.transaction import T
 from tests.simulation import identity_account_acts as account_acts
 from tests.simulation import identity_service

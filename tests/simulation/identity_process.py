@@ -6,10 +6,10 @@ from random import Random
 
 import trio
 
-from octavo.accounts.invitations import Invitations
-from octavo.accounts.members import Members
 from octavo.features.accounts.passwords import Passwords
 from octavo.features.legal.rules import LegalDocument, LegalDocuments
+from octavo.features.members.invitations import Invitations
+from octavo.features.members.members import Members
 from tests.fakes.identity_fixture import (
     CHEAP,
     START,

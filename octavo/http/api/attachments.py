@@ -9,6 +9,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import MISSING
 
 from octavo.attachments.uploading import ImageUploads
+from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.usage.api import StorageBusy
 from octavo.http.api.changeset_submission import ChangesetSubmitter, expected_heads
 from octavo.http.api.files import (
@@ -22,7 +23,6 @@ from octavo.http.api.files import (
 )
 from octavo.http.api.note_texts import RevisionTexts
 from octavo.http.api.uploaded_images import UploadedImages, unknown_image
-from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import MultipartStream, Part, json_body, multipart_body
 from octavo.http.contract.bodies.raw_body import BYTES
 from octavo.http.contract.call import Call

@@ -12,9 +12,9 @@ from pydantic_core import MISSING
 from octavo.access.caller import Caller
 from octavo.actors.workspace.messages import ChangesetRefused
 from octavo.features.accounts.sql import accounts
+from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.usage.api import memory_of
 from octavo.http.api.changeset_submission import ChangesetSubmitter
-from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (

@@ -11,9 +11,9 @@ from octavo.access.caller import Caller
 from octavo.access.ports import Clock
 from octavo.access.workspaces import Access
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
+from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.usage.api import METERED, Metering
 from octavo.http.api.archive_problems import ARCHIVE_JOB_PROBLEMS
-from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.call import Authenticator, Call
 from octavo.http.contract.content_disposition import content_disposition
 from octavo.http.contract.contract_model import ContractModel

@@ -8,9 +8,9 @@ from octavo_rules.scopes import WRITE
 from pydantic import Field
 
 from octavo.access.workspaces import Access
+from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.usage.api import StorageBusy
 from octavo.http.api.archive_problems import ARCHIVE_JOB_PROBLEMS, ImportStopped
-from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import BodyStream, json_body, raw_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (

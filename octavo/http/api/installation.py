@@ -2,14 +2,18 @@
 
 from typing import Literal
 
-from octavo.accounts.installation import Installation, InstallationState
+from octavo.features.members.registration_policy import Installation, InstallationState
+from octavo.features.members.rules.registration_policy import (
+    RegistrationPolicy,
+    SettingLocked,
+    SettingRequired,
+)
 from octavo.http.api.administration import require_administrator
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.refusals import refused_with
-from octavo.model.accounts.installation import RegistrationPolicy, SettingLocked, SettingRequired
 
 _LONGEST_BODY = 4_096
 

@@ -11,7 +11,7 @@ from octavo.access.caller import Caller
 from octavo.access.ports import Clock, milliseconds
 from octavo.access.workspaces import Access
 from octavo.features.accounts.rules.password import LONGEST as LONGEST_PASSWORD
-from octavo.http.api.workspaces import WorkspacePath
+from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (

@@ -14,6 +14,7 @@ from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import CommitFailed, FollowTexts, HeadOf
 from octavo.features.accounts.sql import accounts
+from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.usage.api import (
     METERED,
     Metering,
@@ -24,7 +25,6 @@ from octavo.features.usage.api import (
 )
 from octavo.http.api.changeset_submission import ChangesetSubmitter, Workspaces
 from octavo.http.api.files import ETAG, FilePath
-from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.conditional import IfNoneMatch
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call

@@ -10,7 +10,7 @@ from pydantic import Field
 from pydantic_core import MISSING
 
 from octavo.access.workspaces import Access
-from octavo.http.api.workspaces import WorkspacePath
+from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from octavo.access.caller import Caller
 from octavo.access.workspaces import Access
+from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.usage.api import METERED, Metering
-from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
     ContractModel,

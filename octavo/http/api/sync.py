@@ -9,8 +9,8 @@ from octavo_rules.scopes import READ
 from pydantic import Field
 
 from octavo.access.workspaces import Access
+from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.usage.api import METERED, Metering, amount_of_texts
-from octavo.http.api.workspaces import WorkspacePath
 from octavo.http.contract.call import Authenticator, Call
 from octavo.http.contract.contract_model import ContractModel, HeaderModel, Identifier
 from octavo.http.contract.operation import Security, operation

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from quart import Response, request
 
+from octavo.features.members.api.workspaces import WorkspaceList, WorkspaceSchema
 from octavo.http.api.connections import (
     AccessDecision,
     AccessRequest,
@@ -12,7 +13,6 @@ from octavo.http.api.connections import (
 )
 from octavo.http.api.oauth import AUTHORIZE
 from octavo.http.api.oauth_problems import InvalidOAuthRequest
-from octavo.http.api.workspaces import WorkspaceList, WorkspaceSchema
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import InvalidRequest
 from octavo.http.contract.security_headers import PAGE_HEADERS

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from quart import Response
 
 from octavo.access.ports import Clock
+from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
 from octavo.http.api.client_changes import (
     ChangedByClient,
     ClientChangesList,
@@ -17,7 +18,6 @@ from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
-from octavo.http.pages.workspaces import LIST, path_of, workspace_of
 
 PERIODS: Mapping[int, str] = {
     10: "The last 10 minutes",

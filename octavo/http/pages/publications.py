@@ -9,7 +9,9 @@ from unicodedata import normalize
 from quart import Response
 
 from octavo.access.ports import Clock
-from octavo.http.api.members import MemberList
+from octavo.features.members.api.members import MemberList
+from octavo.features.members.api.workspaces import WorkspaceSchema
+from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
 from octavo.http.api.publications import (
     PublishedLinkCreated,
     PublishedLinkList,
@@ -17,14 +19,12 @@ from octavo.http.api.publications import (
     PublishedTarget,
 )
 from octavo.http.api.reading import FileList
-from octavo.http.api.workspaces import WorkspaceSchema
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Forbidden, Problem
 from octavo.http.pages.qr_code import qr_code
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
-from octavo.http.pages.workspaces import LIST, path_of, workspace_of
 from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.publishing.link import LONGEST_LABEL, MAX_OPENINGS, SHORTEST_PASSWORD
 from octavo.model.workspace import grants

@@ -10,10 +10,11 @@ from quart import Response, g, request
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 
+from octavo.features.members.api.workspaces import WorkspaceSchema
+from octavo.features.members.pages.workspaces import LIST
 from octavo.features.usage.api import DownloadLimit
 from octavo.http.api.archive_problems import OwnArchiveJobRunning
 from octavo.http.api.oauth_problems import REQUEST_PROBLEMS
-from octavo.http.api.workspaces import WorkspaceSchema
 from octavo.http.contract.application import report_refusal
 from octavo.http.contract.in_process import Api, Perform
 from octavo.http.contract.problems import (
@@ -30,7 +31,6 @@ from octavo.http.pages.forms import FormUnreadable, OldForm
 from octavo.http.pages.preferences import prefers_document
 from octavo.http.pages.responses import HOME, page_of_form, show
 from octavo.http.pages.trouble import text_of
-from octavo.http.pages.workspaces import LIST
 
 _BY_STATUS: dict[int, type[Problem]] = {
     kind.status: kind

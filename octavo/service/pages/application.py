@@ -22,6 +22,15 @@ from octavo.features.accounts.pages.sign_in import add_sign_in_pages
 from octavo.features.accounts.pages.usage import ReadUsage, usage_of_nothing
 from octavo.features.legal.pages.consent import add_consent_page
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
+from octavo.features.members.pages.members import add_member_pages
+from octavo.features.members.pages.register import (
+    FindInvited,
+    Opens,
+    add_register_pages,
+    invited_into_nothing,
+    is_open,
+)
+from octavo.features.members.pages.workspaces import add_workspace_pages
 from octavo.http.contract.in_process import Perform
 from octavo.http.contract.problems import (
     AccountLocked,
@@ -40,7 +49,6 @@ from octavo.http.pages.form_stamps import FormStamps
 from octavo.http.pages.forms import FormConnection
 from octavo.http.pages.frame import add_frame, for_everybody
 from octavo.http.pages.long_texts import add_long_texts
-from octavo.http.pages.members import add_member_pages
 from octavo.http.pages.notes import add_note_pages
 from octavo.http.pages.notes.frame import NotePages
 from octavo.http.pages.preferences import accepts_gzip
@@ -48,13 +56,6 @@ from octavo.http.pages.program_changes import add_program_pages
 from octavo.http.pages.publications import add_publication_pages
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
-from octavo.http.pages.register import (
-    FindInvited,
-    Opens,
-    add_register_pages,
-    invited_into_nothing,
-    is_open,
-)
 from octavo.http.pages.reports import add_report_pages
 from octavo.http.pages.responses import (
     HOME,
@@ -68,7 +69,6 @@ from octavo.http.pages.responses import (
 from octavo.http.pages.site import Site
 from octavo.http.pages.static_files import StaticFile, page_files
 from octavo.http.pages.templates import forget_pages
-from octavo.http.pages.workspaces import add_workspace_pages
 from octavo.model.etag import parse_entity_tags
 from octavo.publishing.member_notes import MemberNotes
 from octavo.templates import FOLDER

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from octavo_rules.identity import AccountId, Cursor, FileId, WorkspaceId
 
 from octavo.features.accounts.sql.accounts import decisions_of
+from octavo.features.members.sql import members
 from octavo.model.access.account import State
 from octavo.model.files.path import range_below
 from octavo.model.publishing.link import (
@@ -24,7 +25,6 @@ from octavo.store.identifiers import LAST
 from octavo.store.queries.expiry import MAX_ROWS
 from octavo.store.queries.marks import CURSOR, cursor_of_row
 from octavo.store.queries.revision_rows import WORKSPACE
-from octavo.store.scripts import members
 from octavo.store.transaction import Row, Script, Transaction
 
 _COLUMNS = """

@@ -13,12 +13,12 @@ from octavo_rules.identity import AccountId, WorkspaceId
 from octavo.features.accounts.rules.decisions import DecisionsChange
 from octavo.features.accounts.rules.refusal import LastAdministrator
 from octavo.features.accounts.sql import accounts
+from octavo.features.members.sql import members
 from octavo.model.workspace import LastOwner
 from octavo.store import Script, StoreUnavailable, StoreUnusable
 from octavo.store.postgres import PostgresStore, open_postgres, store
 from octavo.store.postgres.bridge import open_bridge
 from octavo.store.postgres.connection import PooledConnection, connect, limits, require_settings
-from octavo.store.scripts import members
 from octavo.store.transaction import single_statement
 from tests.fakes.pooler import Pooler, pooler_before
 from tests.store.conformance import adding, executing, fetching, together

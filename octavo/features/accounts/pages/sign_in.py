@@ -5,9 +5,9 @@ from functools import partial
 
 from quart import Response
 
+from octavo.features.members.pages.register import Opens, is_open
 from octavo.http.contract.problems import CredentialRefused, Problem
 from octavo.http.pages.kept_forms import AGAIN, go_on, kept_fields, sign_in_again
-from octavo.http.pages.register import Opens, is_open
 from octavo.http.pages.responses import SIGN_IN, inside, redirect, show, with_headers
 from octavo.http.pages.site import Audience, Site, Visitor, form_token
 from octavo.http.pages.trouble import Trouble, trouble_of

@@ -5,6 +5,7 @@ from urllib.parse import quote
 from octavo_rules.identity import RevisionId
 from quart import Response
 
+from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
 from octavo.http.api.links import FileLinksSchema
 from octavo.http.api.reading import FileList, ListedRevision, without_new_round
 from octavo.http.contract.problems import NotFound, Problem
@@ -23,7 +24,6 @@ from octavo.http.pages.notes.reading import live_file, newest
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
-from octavo.http.pages.workspaces import LIST, path_of, workspace_of
 from octavo.model.etag import entity_tag
 from octavo.model.files.naming import written_path
 from octavo.publishing.composition import name_of

@@ -10,7 +10,8 @@ from urllib.parse import quote
 from octavo_rules.identity import RevisionId
 from quart import Response
 
-from octavo.http.api.workspaces import WorkspaceList, WorkspaceSchema
+from octavo.features.members.api.workspaces import WorkspaceList, WorkspaceSchema
+from octavo.features.members.pages.workspaces import LIST, path_of
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import (
@@ -42,7 +43,6 @@ from octavo.http.pages.notes.reading import live_file, newest
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
-from octavo.http.pages.workspaces import LIST, path_of
 from octavo.http.refusals import NOTE_TOO_LARGE, refusals_as_problems
 from octavo.model.etag import entity_tag
 from octavo.model.files.naming import written_path

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from quart import Response
 
+from octavo.features.members.pages.workspaces import LIST, workspace_of
 from octavo.http.api.links import LinkList
 from octavo.http.api.search import SearchResults, SnippetDocument
 from octavo.http.contract.contract_model import timestamp
@@ -13,7 +14,6 @@ from octavo.http.pages.notes.frame import NotePages, names_of
 from octavo.http.pages.responses import HOME
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import trouble_of
-from octavo.http.pages.workspaces import LIST, workspace_of
 from octavo.publishing.composition import name_of
 from octavo.publishing.member_notes import missing_path
 

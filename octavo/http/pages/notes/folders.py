@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from quart import Response
 
+from octavo.features.members.pages.workspaces import LIST, workspace_of
 from octavo.http.api.reading import FileList, without_new_round
 from octavo.http.file_schemas import ListedFileSchema
 from octavo.http.pages.notes.frame import NotePages, crumbs_of, names_of
 from octavo.http.pages.notes.reading import newest
 from octavo.http.pages.responses import HOME, show
 from octavo.http.pages.site import Audience, Visitor
-from octavo.http.pages.workspaces import LIST, workspace_of
 from octavo.publishing.composition import name_of
 
 ROWS = 200

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from octavo_rules.identity import RevisionId
 from quart import Response
 
+from octavo.features.members.pages.workspaces import path_of, workspace_of
 from octavo.http.api.history import DiffHunkSchema, RevisionDiff
 from octavo.http.api.reading import ListedRevision, RevisionList
 from octavo.http.contract.problems import NotFound, Problem
@@ -31,7 +32,6 @@ from octavo.http.pages.notes.reading import newest
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import trouble_of
-from octavo.http.pages.workspaces import path_of, workspace_of
 from octavo.model.etag import entity_tag
 from octavo.model.files.revision_diff import ChangedPiece
 from octavo.publishing.composition import name_of

@@ -2,6 +2,7 @@
 
 from quart import Response
 
+from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
 from octavo.http.api.links import FileLinksSchema
 from octavo.http.api.reading import FileList
 from octavo.http.contract.problems import NotFound, Problem
@@ -11,7 +12,6 @@ from octavo.http.pages.notes.reading import linking_notes, live_file, newest
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble
-from octavo.http.pages.workspaces import LIST, path_of, workspace_of
 from octavo.model.files.path import ATTACHMENTS
 
 _ROWS = "48"

@@ -3,6 +3,7 @@
 from octavo_rules.identity import RevisionId
 from quart import Response
 
+from octavo.features.members.pages.workspaces import path_of
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import Problem
 from octavo.http.file_schemas import FileChangeSchema
@@ -18,7 +19,6 @@ from octavo.http.pages.notes.reading import live_file
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
-from octavo.http.pages.workspaces import path_of
 from octavo.model.etag import entity_tag
 from octavo.model.files.naming import written_path
 from octavo.publishing.composition import name_of

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from quart import Response
 
+from octavo.features.members.api.workspaces import WorkspaceSchema
+from octavo.features.members.pages.workspaces import path_of, workspace_of
 from octavo.http.api.links import FileLinksSchema, FoundLinkDocument, OutgoingLinkDocument
 from octavo.http.api.reading import ListedRevision, RevisionList
-from octavo.http.api.workspaces import WorkspaceSchema
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import WorkspaceFile
 from octavo.http.pages.notes.frame import (
@@ -20,7 +21,6 @@ from octavo.http.pages.notes.frame import (
 from octavo.http.pages.outline import outline_of
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
-from octavo.http.pages.workspaces import path_of, workspace_of
 from octavo.model.files.path import kind_of
 from octavo.publishing.composition import name_of
 

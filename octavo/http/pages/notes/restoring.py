@@ -9,6 +9,7 @@ from uuid import UUID
 from octavo_rules.identity import Position
 from quart import Response
 
+from octavo.features.members.pages.workspaces import LIST, path_of
 from octavo.http.api.restorations import (
     ListedRestoration,
     RestorationList,
@@ -20,7 +21,6 @@ from octavo.http.pages.notes.frame import NotePages, crumbs_of, names_of, writab
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
-from octavo.http.pages.workspaces import LIST, path_of
 from octavo.model.files.restoration import RestorationSpan, undoes
 
 REFRESH_SECONDS = 3

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import trio
 from quart import Response
 
+from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
 from octavo.http.api.imports import (
     ImportPartSchema,
     ImportSchema,
@@ -21,7 +22,6 @@ from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.uploads import Slices, UploadForm
-from octavo.http.pages.workspaces import LIST, path_of, workspace_of
 
 PATIENCE = 2.0
 """Seconds for which a person waits for the result; a longer import has a page that shows it."""

@@ -2,7 +2,7 @@
 
 from octavo_rules.identity import FileId, Position, RevisionId
 
-from octavo.http.api.workspaces import WorkspaceSchema
+from octavo.features.members.api.workspaces import WorkspaceSchema
 from octavo.http.pages.notes.frame import MOST_IN_TREE, crumbs_of, tree_of
 from octavo.publishing.member_notes import Level
 from octavo.publishing.site_map import FolderContents, Subfolder

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from octavo_rules.identity import AccountId
 
 from octavo.access.audit import Audit
-from octavo.model.accounts.installation import Prerequisites, RegistrationPolicy
+from octavo.features.members.rules.registration_policy import Prerequisites, RegistrationPolicy
+from octavo.features.members.sql import registration_policy as installation
 from octavo.store import Store
-from octavo.store.scripts import installation
 
 
 @dataclass(frozen=True, slots=True)

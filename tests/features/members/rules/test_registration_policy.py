@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.accounts.installation import (
+from octavo.features.members.rules.registration_policy import (
     Prerequisites,
     RegistrationPolicy,
     SettingLocked,

@@ -16,19 +16,19 @@ from octavo.features.accounts.rules.refusal import (
 )
 from octavo.features.accounts.rules.session import Session
 from octavo.features.accounts.sql import accounts, sessions
-from octavo.model.access.account import Account
-from octavo.model.access.address import Address
-from octavo.model.accounts.invitation import (
+from octavo.features.members.rules.invitation import (
     MAX_OPEN,
     MAX_OPEN_OF_WORKSPACE,
     Invitation,
     InvitationId,
 )
+from octavo.features.members.sql import members
+from octavo.model.access.account import Account
+from octavo.model.access.address import Address
 from octavo.model.workspace import AlreadyMember, Role
 from octavo.store.identifiers import LAST
 from octavo.store.queries.expiry import MAX_ROWS
 from octavo.store.queries.workspaces import role_in
-from octavo.store.scripts import members
 from octavo.store.transaction import Row, Script, Transaction
 
 _COLUMNS = (

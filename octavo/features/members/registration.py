@@ -5,20 +5,21 @@ from octavo_rules.identity import AccountId
 from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewId, milliseconds
-from octavo.accounts.invitations import granted
 from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.rules.refusal import AddressTaken, InvitationUnusable
 from octavo.features.accounts.sign_in import SessionMaker, SignedIn
 from octavo.features.accounts.sql import accounts
 from octavo.features.legal.rules import LegalDocuments
+from octavo.features.members.invitations import granted
+from octavo.features.members.rules.invitation import Invitation, InvitedInto
+from octavo.features.members.rules.registration_policy import Prerequisites
+from octavo.features.members.sql import invitations
+from octavo.features.members.sql import registration_policy as installation
 from octavo.model.access.account import Account, Consent, Role, Versions
 from octavo.model.access.address import Address
 from octavo.model.access.token import digest_of
-from octavo.model.accounts.installation import Prerequisites
-from octavo.model.accounts.invitation import Invitation, InvitedInto
 from octavo.store import Store
 from octavo.store.queries import workspaces
-from octavo.store.scripts import installation, invitations
 
 
 class Registration:

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.features.accounts.rules.decisions import Decisions
+from octavo.features.members.rules.invitation import Invitation, InvitationId
 from octavo.model import workspace
 from octavo.model.access.account import ROLES
 from octavo.model.access.address import Address
-from octavo.model.accounts.invitation import Invitation, InvitationId
 from tests.features.accounts.rules.test_decisions import decisions
 
 ANN = AccountId("ann")

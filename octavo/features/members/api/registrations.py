@@ -5,7 +5,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from octavo.accounts.registration import Registration
 from octavo.features.accounts.api.account import AccountSchema, account_schema
 from octavo.features.accounts.api.auth_protocol import AUTH_PROBLEMS
 from octavo.features.accounts.api.authentication import require_origin
@@ -19,6 +18,7 @@ from octavo.features.accounts.sign_in import SignedIn
 from octavo.features.accounts.sql.accounts import AccountDetails
 from octavo.features.legal.api.consent import ConsentInput, versions_of
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
+from octavo.features.members.registration import Registration
 from octavo.features.usage.sql import AccountUsage
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call

@@ -3,9 +3,9 @@
 from octavo.access.audit import Audit
 from octavo.access.auditing import command_audit
 from octavo.access.entropy import jitter, new_entropy, new_id, now
-from octavo.accounts import invitations
+from octavo.features.members import invitations
+from octavo.features.members.rules.invitation import INVITATION_SECONDS
 from octavo.model.access.address import parse_address
-from octavo.model.accounts.invitation import INVITATION_SECONDS
 from octavo.settings import Settings
 from octavo.store import Store, StoreError
 from octavo.store.engine import open_engine

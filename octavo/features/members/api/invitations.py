@@ -10,10 +10,20 @@ from octavo.access.attempts import GRANTS
 from octavo.access.caller import Caller
 from octavo.access.ports import Clock
 from octavo.access.workspaces import Access
-from octavo.accounts.invitations import Invitations
 from octavo.features.accounts.rules.refusal import TooManyInvitations
+from octavo.features.members.api.workspaces import (
+    WorkspacePath,
+    WorkspaceSchema,
+    workspace_document,
+)
+from octavo.features.members.invitations import Invitations
+from octavo.features.members.rules.invitation import (
+    LONGEST_SECONDS,
+    Invitation,
+    InvitationId,
+    InvitationState,
+)
 from octavo.http.api.administration import require_administrator
-from octavo.http.api.workspaces import WorkspacePath, WorkspaceSchema, workspace_document
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -35,12 +45,6 @@ from octavo.http.refusals import refused_with
 from octavo.model import workspace
 from octavo.model.access.account import Role
 from octavo.model.access.address import Address, parse_address
-from octavo.model.accounts.invitation import (
-    LONGEST_SECONDS,
-    Invitation,
-    InvitationId,
-    InvitationState,
-)
 from octavo.model.workspace import AlreadyMember
 
 _LONGEST_BODY = 8_192

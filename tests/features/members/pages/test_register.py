@@ -5,12 +5,12 @@ import re
 import pytest
 
 from octavo.features.legal.rules import LegalDocument, LegalDocuments
-from octavo.model.accounts.installation import Prerequisites
+from octavo.features.members.rules.registration_policy import Prerequisites
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.page_reader import Installation, PageReader, installation
 from tests.fakes.users_api import ADDRESS, ORIGIN
-from tests.http.pages.test_members import invite
-from tests.http.pages.test_workspaces import create
+from tests.features.members.pages.test_members import invite
+from tests.features.members.pages.test_workspaces import create
 
 GIVEN = {"address": ADDRESS, "displayName": '<b>Ann</b> "A"', "password": PASSWORD}
 LEGAL = LegalDocuments(

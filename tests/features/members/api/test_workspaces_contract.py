@@ -3,6 +3,7 @@
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from octavo.features.members.api.workspaces import WorkspaceOperations
 from octavo.http.api.attachments import AttachmentOperations
 from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.contents import ContentOperations
@@ -13,7 +14,6 @@ from octavo.http.api.notices import NoticeOperations
 from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.sync import SyncOperations
-from octavo.http.api.workspaces import WorkspaceOperations
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import document

@@ -6,8 +6,8 @@ from octavo_rules.identity import AccountId
 from pydantic_core import MISSING
 
 from octavo.access.workspaces import Access
-from octavo.accounts.members import Members
-from octavo.http.api.workspaces import WorkspacePath
+from octavo.features.members.api.workspaces import WorkspacePath
+from octavo.features.members.members import Members
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (

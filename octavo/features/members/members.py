@@ -6,9 +6,9 @@ from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, milliseconds
+from octavo.features.members.sql import members
 from octavo.model.workspace import Role, WorkspaceMember
 from octavo.store import Store
-from octavo.store.scripts import members
 
 Changed = Callable[[WorkspaceId, AccountId], None]
 """Receives each membership that may have changed; must not block."""

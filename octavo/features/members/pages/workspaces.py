@@ -2,7 +2,7 @@
 
 from quart import Response
 
-from octavo.http.api.workspaces import WorkspaceList, WorkspaceSchema
+from octavo.features.members.api.workspaces import WorkspaceList, WorkspaceSchema
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Forbidden, NotFound, Problem
 from octavo.http.contract.unavailable import TemporaryProblem

@@ -2,8 +2,8 @@
 
 import pytest
 
-from octavo.accounts.invitations import FIRST_INVITATION_LASTS, has_accounts, invite
 from octavo.features.accounts.rules.refusal import InvitationUnusable
+from octavo.features.members.invitations import FIRST_INVITATION_LASTS, has_accounts, invite
 from octavo.model.access.address import Address
 from tests.fakes.identity_fixture import PASSWORD, START, IdentityFixture
 

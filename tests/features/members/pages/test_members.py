@@ -5,10 +5,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from octavo.http.pages.members import ROLES, grantable
+from octavo.features.members.pages.members import ROLES, grantable
 from octavo.model import workspace
 from tests.fakes.page_reader import Installation, PageReader
-from tests.http.pages.test_workspaces import create
+from tests.features.members.pages.test_workspaces import create
 
 
 async def invite(reader: PageReader, path: str, role: str = "editor", address: str = "") -> str:

@@ -3,14 +3,14 @@
 import pytest
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.model.accounts.invitation import (
+from octavo.features.members.rules.invitation import (
     MAX_OPEN,
     MAX_OPEN_OF_WORKSPACE,
     Invitation,
     InvitationId,
 )
+from octavo.features.members.sql import invitations
 from octavo.store.queries.expiry import MAX_ROWS
-from octavo.store.scripts import invitations
 from octavo.store.transaction import Transaction
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import START

@@ -5,23 +5,23 @@ from octavo_rules.identity import AccountId, WorkspaceId
 from octavo.access.attempts import GRANTS, Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.accounts.members import Changed
 from octavo.features.accounts.rules.refusal import AccountGone
 from octavo.features.accounts.sql import accounts
-from octavo.model import workspace
-from octavo.model.access.account import Role
-from octavo.model.access.address import Address
-from octavo.model.access.audit import AuditEntry
-from octavo.model.access.token import digest_of, opaque_token
-from octavo.model.accounts.invitation import (
+from octavo.features.members.members import Changed
+from octavo.features.members.rules.invitation import (
     INVITATION_SECONDS,
     Invitation,
     InvitationId,
     InvitationState,
 )
+from octavo.features.members.sql import invitations
+from octavo.features.members.sql.invitations import Joined
+from octavo.model import workspace
+from octavo.model.access.account import Role
+from octavo.model.access.address import Address
+from octavo.model.access.audit import AuditEntry
+from octavo.model.access.token import digest_of, opaque_token
 from octavo.store import Store
-from octavo.store.scripts import invitations
-from octavo.store.scripts.invitations import Joined
 
 FIRST_INVITATION_LASTS = 3600.0
 """Seconds for which the invitation of the first administrator is valid."""

@@ -1,0 +1,1 @@
+"""Workspaces and their members: invitations, roles, registration."""

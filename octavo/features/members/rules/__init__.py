@@ -1,0 +1,1 @@
+"""The rules of members, as pure functions."""
