@@ -22,7 +22,10 @@ _COMMANDS = {
         "octavo.features.members.commands",
         "Create an invitation to register, and print its link.",
     ),
-    "account": ("octavo.cli.account", "List, show, lock, change and remove accounts."),
+    "account": (
+        "octavo.features.administration.commands.account",
+        "List, show, lock, change and remove accounts.",
+    ),
     "recover": (
         "octavo.features.accounts.commands.recover",
         "Print a link to choose a new password for an account.",
@@ -44,7 +47,7 @@ _COMMANDS = {
         "Show every setting: what it is, and where it comes from.",
     ),
     "operator-token": (
-        "octavo.cli.operator_token",
+        "octavo.features.administration.commands.operator_token",
         "Make a token for the service of the operator.",
     ),
     "openapi": ("octavo.cli.commands.openapi", "Print the API document."),

@@ -3,11 +3,11 @@
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.entropy import now
-from octavo.accounts.administration import AccountRemoval, Administration
-from octavo.control.account_command import AccountCommand, AccountCommandResult
 from octavo.control.serving import CommandWithArguments
+from octavo.features.administration.account_command import AccountCommand, AccountCommandResult
+from octavo.features.administration.account_commands import AccountCommands
+from octavo.features.administration.administration import AccountRemoval, Administration
 from octavo.features.members.members import Changed
-from octavo.service.account_commands import AccountCommands
 from octavo.service.components import Components
 from octavo.store import StoreError
 

@@ -21,6 +21,10 @@ from octavo.features.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.features.accounts.password_reset import PasswordReset
 from octavo.features.accounts.portal import Portal
 from octavo.features.accounts.sign_in import SessionMaker, SignIn
+from octavo.features.administration.api.administration import AdministrationOperations
+from octavo.features.administration.api.audit import AuditOperations
+from octavo.features.administration.api.installation import InstallationOperations
+from octavo.features.administration.api.operator import OperatorOperations
 from octavo.features.legal.api.documents import LegalDocumentPage, LegalOperations
 from octavo.features.legal.feature import Legal
 from octavo.features.legal.rules import DocumentName, LegalDocuments
@@ -34,9 +38,7 @@ from octavo.features.members.registration import Registration
 from octavo.features.members.registration_policy import Installation
 from octavo.features.usage.api import Metering
 from octavo.http.api.access_tokens import AccessTokens
-from octavo.http.api.administration import AdministrationOperations
 from octavo.http.api.attachments import AttachmentOperations
-from octavo.http.api.audit import AuditOperations
 from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.client_changes import ClientChangeOperations
@@ -46,7 +48,6 @@ from octavo.http.api.exports import ExportOperations
 from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
-from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.mcp import OFF, Exchange, McpOperations, OwnOriginOnly
@@ -54,7 +55,6 @@ from octavo.http.api.note_texts import RevisionTexts
 from octavo.http.api.notices import PATH as NOTICES
 from octavo.http.api.notices import NoticeOperations, NoticeSocket
 from octavo.http.api.oauth import OAuthOperations
-from octavo.http.api.operator import OperatorOperations
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reader_problems import reader_problems

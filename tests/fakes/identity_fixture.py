@@ -13,7 +13,6 @@ from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.attempts import RATES, Attempts
 from octavo.access.audit import Audit
-from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.features.accounts.activity import Activity
 from octavo.features.accounts.argon2id import Argon2
 from octavo.features.accounts.credentials import CACHE_SECONDS, Credentials
@@ -25,6 +24,7 @@ from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.portal import Portal
 from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sign_in import SessionMaker, SignedIn, SignIn
+from octavo.features.administration.administration import AccountRemoval, Administration
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.features.members.invitations import invite
 from octavo.features.members.registration import Registration

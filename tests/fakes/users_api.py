@@ -12,19 +12,19 @@ from octavo.features.accounts.api.keys import KeyOperations
 from octavo.features.accounts.api.password_reset import PasswordResetOperations
 from octavo.features.accounts.api.sessions import SessionOperations
 from octavo.features.accounts.sign_in import SignedIn
+from octavo.features.administration.api.administration import AdministrationOperations
+from octavo.features.administration.api.audit import AuditOperations
+from octavo.features.administration.api.installation import InstallationOperations
+from octavo.features.administration.api.operator import OperatorOperations
 from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.registrations import RegistrationOperations
 from octavo.features.members.api.workspaces import WorkspaceOperations
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
-from octavo.http.api.administration import AdministrationOperations
-from octavo.http.api.audit import AuditOperations
 from octavo.http.api.connections import ConnectionOperations
-from octavo.http.api.installation import InstallationOperations
 from octavo.http.api.mcp import OFF, McpOperations
 from octavo.http.api.oauth import OAuthOperations
-from octavo.http.api.operator import OperatorOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestRecord

@@ -9,7 +9,6 @@ import pytest
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.audit import Audit
-from octavo.accounts.administration import Administration
 from octavo.features.accounts.credentials import Credentials
 from octavo.features.accounts.rules import decisions as administration
 from octavo.features.accounts.rules.decisions import Controls, ControlsChange, DecisionsChange
@@ -23,6 +22,7 @@ from octavo.features.accounts.sql.accounts import (
     require_administrator_besides,
     summary_of,
 )
+from octavo.features.administration.administration import Administration
 from octavo.features.mail import sql as outbox
 from octavo.features.members.members import Members
 from octavo.features.members.registration_policy import Installation

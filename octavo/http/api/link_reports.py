@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from pydantic import Field
 
-from octavo.http.api.administration import require_administrator
+from octavo.features.administration.api.administration import require_administrator
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
     IN_PATH,

@@ -4,10 +4,10 @@ from collections import Counter
 
 from quart import Response
 
+from octavo.features.administration.pages.administration import PLACE
 from octavo.http.api.link_reports import LinkReportList, LinkReportSchema
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import NotFound
-from octavo.http.pages.administration import PLACE
 from octavo.http.pages.responses import redirect, show
 from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.model.publishing.report import REASONS

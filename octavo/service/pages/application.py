@@ -20,6 +20,8 @@ from octavo.features.accounts.pages.password_reset import ResetOpens, add_passwo
 from octavo.features.accounts.pages.portal import add_portal_page, portal_links
 from octavo.features.accounts.pages.sign_in import add_sign_in_pages
 from octavo.features.accounts.pages.usage import ReadUsage, usage_of_nothing
+from octavo.features.administration.pages.administration import add_administration_pages
+from octavo.features.administration.pages.audit import add_audit_page
 from octavo.features.legal.pages.consent import add_consent_page
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.features.members.pages.members import add_member_pages
@@ -42,8 +44,6 @@ from octavo.http.contract.problems import (
 )
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages import API_REFERENCE
-from octavo.http.pages.administration import add_administration_pages
-from octavo.http.pages.audit import add_audit_page
 from octavo.http.pages.connections import add_connection_pages
 from octavo.http.pages.form_stamps import FormStamps
 from octavo.http.pages.forms import FormConnection

@@ -6,7 +6,6 @@ from pydantic import Field
 from pydantic_core import MISSING
 
 from octavo.access.caller import Caller
-from octavo.accounts.administration import AccountRemoval
 from octavo.features.accounts.api.device_cookie import device_cookie, device_tokens
 from octavo.features.accounts.known_devices import KnownDevices
 from octavo.features.accounts.own_account import OwnAccount, OwnConsent
@@ -15,6 +14,7 @@ from octavo.features.accounts.rules.decisions import Controls
 from octavo.features.accounts.rules.portal import LONGEST_PAGE
 from octavo.features.accounts.rules.refusal import LastAdministrator
 from octavo.features.accounts.sql.accounts import AccountDetails
+from octavo.features.administration.administration import AccountRemoval
 from octavo.features.legal.api.consent import (
     AccountConsent,
     ConsentInput,

@@ -11,6 +11,7 @@ from octavo.access.caller import Caller
 from octavo.access.ports import Clock
 from octavo.access.workspaces import Access
 from octavo.features.accounts.rules.refusal import TooManyInvitations
+from octavo.features.administration.api.administration import require_administrator
 from octavo.features.members.api.workspaces import (
     WorkspacePath,
     WorkspaceSchema,
@@ -23,7 +24,6 @@ from octavo.features.members.rules.invitation import (
     InvitationId,
     InvitationState,
 )
-from octavo.http.api.administration import require_administrator
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (

@@ -12,12 +12,12 @@ from octavo.features.accounts.api.auth import AuthOperations
 from octavo.features.accounts.api.keys import KeyOperations
 from octavo.features.accounts.api.password_reset import PasswordResetOperations
 from octavo.features.accounts.api.sessions import SessionOperations
+from octavo.features.administration.api.administration import AdministrationOperations
+from octavo.features.administration.api.audit import AuditOperations
+from octavo.features.administration.api.installation import InstallationOperations
+from octavo.features.administration.api.operator import OperatorOperations
 from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.registrations import RegistrationOperations
-from octavo.http.api.administration import AdministrationOperations
-from octavo.http.api.audit import AuditOperations
-from octavo.http.api.installation import InstallationOperations
-from octavo.http.api.operator import OperatorOperations
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import document

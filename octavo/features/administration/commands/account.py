@@ -14,18 +14,18 @@ from octavo.cli.help import Command, command_group, example
 from octavo.cli.output import Failed, printable, say
 from octavo.cli.progress_values import size_text
 from octavo.cli.reading import read, takes_settings
-from octavo.control.account_command import (
+from octavo.control.client import ControlFailed, NoServer, ask
+from octavo.control.serving import COMMAND_SECONDS
+from octavo.features.accounts.commands.recover import command as recover
+from octavo.features.accounts.rules.decisions import LONGEST_REASON
+from octavo.features.administration.account_command import (
     NAME,
     AccountAction,
     AccountCommand,
     AccountCommandResult,
     AccountRecord,
 )
-from octavo.control.client import ControlFailed, NoServer, ask
-from octavo.control.serving import COMMAND_SECONDS
-from octavo.features.accounts.commands.recover import command as recover
-from octavo.features.accounts.rules.decisions import LONGEST_REASON
-from octavo.service.account_commands import AccountCommandFailed, run_beside
+from octavo.features.administration.account_commands import AccountCommandFailed, run_beside
 from octavo.settings import Settings
 
 _ADDRESS = 36

@@ -2,7 +2,6 @@
 
 from pydantic import Field
 
-from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.features.accounts.api.account import (
     ControlsSchema,
     LimitSchema,
@@ -14,7 +13,12 @@ from octavo.features.accounts.portal import Portal
 from octavo.features.accounts.rules.decisions import DecisionsChange
 from octavo.features.accounts.rules.refusal import ControlsChanged, LastAdministrator
 from octavo.features.accounts.sql.accounts import AccountSummary
-from octavo.http.api.administration import AccountControlsInput, AccountPath, controls_change
+from octavo.features.administration.administration import AccountRemoval, Administration
+from octavo.features.administration.api.administration import (
+    AccountControlsInput,
+    AccountPath,
+    controls_change,
+)
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import REMOVED, ContractModel, Identifier, Removed

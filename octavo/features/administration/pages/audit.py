@@ -4,10 +4,10 @@ from urllib.parse import urlencode
 
 from quart import Response
 
-from octavo.http.api.administration import AccountSummarySchema
-from octavo.http.api.audit import AuditList
+from octavo.features.administration.api.administration import AccountSummarySchema
+from octavo.features.administration.api.audit import AuditList
+from octavo.features.administration.pages.administration import PLACE
 from octavo.http.contract.problems import NotFound
-from octavo.http.pages.administration import PLACE
 from octavo.http.pages.responses import show
 from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.model.access.audit import KINDS, SERVICES

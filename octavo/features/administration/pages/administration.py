@@ -14,9 +14,9 @@ from octavo.features.accounts.pages.usage import (
     known,
     used_shares,
 )
+from octavo.features.administration.api.administration import AccountList, AccountSummarySchema
+from octavo.features.administration.api.installation import InstallationSchema
 from octavo.features.members.api.invitations import InvitationCreated, InvitationList
-from octavo.http.api.administration import AccountList, AccountSummarySchema
-from octavo.http.api.installation import InstallationSchema
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.responses import HOME, redirect, show

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from octavo.features.accounts.rules.decisions import LONGEST_REASON
+from octavo.features.administration.rules import DecisionCommand
 from octavo.model.access.account import Role, State
-from octavo.model.accounts.decision_command import DecisionCommand
 
 NAME = "account"
 """The name of the command in the control protocol."""

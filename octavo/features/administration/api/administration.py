@@ -7,7 +7,6 @@ from pydantic import Field
 from pydantic_core import MISSING
 
 from octavo.access.caller import Caller
-from octavo.accounts.administration import AccountRemoval, Administration
 from octavo.features.accounts.api.account import (
     ControlsSchema,
     LimitSchema,
@@ -26,6 +25,7 @@ from octavo.features.accounts.rules.decisions import (
 )
 from octavo.features.accounts.rules.refusal import ControlsChanged, LastAdministrator
 from octavo.features.accounts.sql.accounts import AccountSummary
+from octavo.features.administration.administration import AccountRemoval, Administration
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (

@@ -3,7 +3,7 @@
 import re
 
 from tests.fakes.page_reader import PageReader
-from tests.http.pages.test_administration import account_of
+from tests.features.administration.pages.test_administration import account_of
 
 
 async def test_audit_shows_who_did_what(ann: PageReader, bob: PageReader) -> None:

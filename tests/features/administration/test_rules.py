@@ -9,8 +9,8 @@ from octavo.features.accounts.rules.decisions import (
     StorageLimit,
     changed,
 )
+from octavo.features.administration.rules import DecisionCommand, NotApplicable, change_of
 from octavo.model.access.account import State
-from octavo.model.accounts.decision_command import DecisionCommand, NotApplicable, change_of
 
 CONTROLS = Controls(1, False, None, StorageLimit(None))
 

@@ -12,22 +12,22 @@ from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.auditing import command_audit
 from octavo.access.entropy import jitter, new_entropy, now
-from octavo.accounts.administration import AccountRemoval, Administration
-from octavo.control.account_command import (
-    PAGE,
-    AccountAction,
-    AccountCommand,
-    AccountCommandResult,
-    AccountRecord,
-)
 from octavo.features.accounts.activity import Activity
 from octavo.features.accounts.credentials import Credentials
 from octavo.features.accounts.passwords import Passwords, hash_workers
 from octavo.features.accounts.rules.refusal import AccountMissing, LastAdministrator
 from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sql.accounts import AccountSummary
+from octavo.features.administration.account_command import (
+    PAGE,
+    AccountAction,
+    AccountCommand,
+    AccountCommandResult,
+    AccountRecord,
+)
+from octavo.features.administration.administration import AccountRemoval, Administration
+from octavo.features.administration.rules import NotApplicable, change_of
 from octavo.model.access.address import parse_address
-from octavo.model.accounts.decision_command import NotApplicable, change_of
 from octavo.settings import Settings
 from octavo.store import StoreError
 from octavo.store.engine import open_engine

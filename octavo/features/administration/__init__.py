@@ -1,0 +1,1 @@
+"""What administrators and operators do with accounts, and the audit that they read."""

@@ -1,1 +1,0 @@
-"""Accounts and credentials: addresses, passwords, sessions, keys, invitations."""
