@@ -11,8 +11,8 @@ from octavo.archives.entry_reader import pieces_of_entry
 from octavo.archives.listing import CheckedSlice, ImportFolder, ListedEntry, SliceReader
 from octavo.archives.part_files import PartFiles
 from octavo.archives.refusal import refused_entry
-from octavo.images import tasks
-from octavo.images.facts import InvalidImage
+from octavo.features.images.worker import tasks
+from octavo.features.images.worker.facts import InvalidImage
 from octavo.model.files.image import check_image_path
 from octavo.model.refusal import InvalidPath
 

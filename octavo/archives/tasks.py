@@ -6,7 +6,7 @@ called, so that the server never loads it.
 
 from typing import TYPE_CHECKING
 
-from octavo.images import tasks
+from octavo.features.images.worker import tasks
 
 if TYPE_CHECKING:
     from octavo.archives.listing import CheckedSlice

@@ -12,8 +12,9 @@ from octavo_rules.identity import FileId, RevisionId
 
 from octavo.access.attempts import Attempts
 from octavo.access.ports import Clock, milliseconds
-from octavo.attachments.thumbnails import ImageVariant
 from octavo.features.accounts.passwords import Passwords
+from octavo.features.images.sql.images import content_of
+from octavo.features.images.thumbnails import ImageVariant
 from octavo.features.usage.meter import UsageMeter
 from octavo.model.access.token import digest_of
 from octavo.model.files.revision import Revision
@@ -29,7 +30,6 @@ from octavo.publishing.views import PublishedPages
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, BlobMissing
 from octavo.store.scripts import publications
-from octavo.store.scripts.images import content_of
 from octavo.store.scripts.publications import ReadableLink
 
 ROUTE = "published-link"
@@ -173,7 +173,7 @@ class PublishedReading:
         """Return an image that a note of the link shows at present, or `CLOSED`.
 
         ``note`` is the id of the note; None for any note of the link. Raises also as
-        `octavo.attachments.thumbnails.Thumbnails.get`, but for `BlobMissing`.
+        `octavo.features.images.thumbnails.Thumbnails.get`, but for `BlobMissing`.
         """
         admitted = await self._access.admitted(token, ticket)
         found = None if admitted is None else await self._access.mapped(admitted, token)

@@ -8,8 +8,8 @@ from octavo_rules.identity import WorkspaceId
 from octavo.access.entropy import new_id, now
 from octavo.actors.jobs.archive_jobs import ArchiveJobs
 from octavo.actors.workspace.messages import WorkspaceMessage
+from octavo.features.images.feature import Attachments
 from octavo.features.usage.storage import StorageRoom
-from octavo.service.attachments import Attachments
 from octavo.settings import Settings
 from octavo.store import Store
 from octavo.transfers.archive_work import ArchiveWork, archive_workers

@@ -31,6 +31,7 @@ from octavo.features.accounts.activity import Activity
 from octavo.features.accounts.credentials import CACHE_SECONDS, Credentials
 from octavo.features.accounts.passwords import Passwords, hash_workers
 from octavo.features.accounts.rules.session import DAY, SessionLife
+from octavo.features.images.feature import Attachments, BlobFolders, add_attachments
 from octavo.features.legal.feature import Legal
 from octavo.features.mail.delivery import MailDelivery
 from octavo.features.mail.feature import mail_delivery
@@ -48,7 +49,6 @@ from octavo.restoration.undo import ProgramUndo
 from octavo.search.searched_texts import MAX_BYTES as MAX_SEARCHED_BYTES
 from octavo.search.searched_texts import SearchedTexts
 from octavo.service.archives import Archives, add_archives
-from octavo.service.attachments import Attachments, BlobFolders, add_attachments
 from octavo.service.notice_streams import NoticeStreams
 from octavo.service.publishing import Publishing, add_publishing
 from octavo.service.restorations import add_restorations

@@ -9,8 +9,8 @@ from greenroom import Supervisor, WorkerContext, WorkerSpec
 from octavo.access.attempts import RATES, Attempts
 from octavo.access.audit import Audit
 from octavo.access.entropy import new_entropy, new_id, now
-from octavo.attachments.thumbnails import Thumbnails
 from octavo.features.accounts.passwords import Passwords, link_hash_workers
+from octavo.features.images.thumbnails import Thumbnails
 from octavo.features.legal.feature import Legal
 from octavo.features.mail.delivery import MailDelivery
 from octavo.features.usage.meter import UsageMeter

@@ -30,6 +30,7 @@ from octavo.actors.jobs.archive_jobs import free_slots_left
 from octavo.control.listening import control_listener
 from octavo.control.serving import Commands, serve_control
 from octavo.features.administration.account_command import NAME as ACCOUNT
+from octavo.features.images.feature import BlobFolders, open_blob_folders
 from octavo.features.legal.feature import Legal, read_legal
 from octavo.features.members.invitations_of_terminal import first_invitation
 from octavo.http.contract.memory_budget import MemoryBudget
@@ -37,7 +38,6 @@ from octavo.http.contract.request_log import RequestLog, request_log
 from octavo.log import Log, LogFormat, configure
 from octavo.model.access.audit import AuditEntry
 from octavo.service.account_services import account_command
-from octavo.service.attachments import BlobFolders, open_blob_folders
 from octavo.service.components import add_components
 from octavo.service.log_rounds import in_rounds
 from octavo.service.readiness import ReadinessProbe

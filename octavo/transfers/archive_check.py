@@ -12,7 +12,7 @@ from octavo_rules.refusal import DomainError
 
 from octavo.archives import refusal, tasks
 from octavo.archives.listing import ImportFolder, SliceOfListing, entries_in
-from octavo.images.facts import MAX_BYTES
+from octavo.features.images.worker.facts import MAX_BYTES
 from octavo.model.files.archive import (
     ArchiveHasTooManyBytes,
     ArchiveHasTooManyFiles,

@@ -19,6 +19,7 @@ from octavo_rules.identity import AccountId, FileId, Position, RevisionId, Works
 from octavo.actors.jobs.archive_jobs import ArchiveJobs
 from octavo.archives.export_layout import ExportLayout
 from octavo.archives.zip_writer import ZipWriter
+from octavo.features.images.sql.images import StoredImage, blobs_of
 from octavo.model.files.confinement import Confinement
 from octavo.model.usage import Amount
 from octavo.store import Store
@@ -27,7 +28,6 @@ from octavo.store.queries.changesets import WorkspaceGone
 from octavo.store.queries.feed import earlier_sizes, live_at, live_contents
 from octavo.store.queries.files import StoredFile, earlier_contents, live_paths, with_earlier
 from octavo.store.queries.marks import cursor_of
-from octavo.store.scripts.images import StoredImage, blobs_of
 from octavo.transfers.other_writes import OtherWrites
 
 ExportFormat = Literal["all", "notes", "history"]

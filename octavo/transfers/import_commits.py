@@ -14,8 +14,9 @@ from octavo_rules.identity import Digest, FileId, MutationId, Position, Workspac
 
 from octavo.actors.workspace.messages import ChangesetRefused, Push, WorkspaceMessage
 from octavo.archives.checked_files import CheckedImage, CheckedNote, take
-from octavo.attachments.blob_writer import BlobWriter
-from octavo.attachments.image_work import WrittenFile
+from octavo.features.images.blob_writer import BlobWriter
+from octavo.features.images.image_work import WrittenFile
+from octavo.features.images.sql import uploads
 from octavo.features.usage.storage import StorageRoom
 from octavo.model.files.archive import ImportMissing
 from octavo.model.files.changeset import (
@@ -35,7 +36,6 @@ from octavo.store.queries.blobs import BlobCollected
 from octavo.store.queries.changesets import committed_changes
 from octavo.store.queries.files import live_paths
 from octavo.store.scripts import imports as rows
-from octavo.store.scripts import uploads
 from octavo.transfers.other_writes import OtherWrites
 
 NOTES_AT_ONCE = 200

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from octavo_rules.identity import AccountId, Digest, WorkspaceId
 
 from octavo.actors.jobs.archive_jobs import ArchiveJobs, JobStopped
-from octavo.attachments.blob_writer import BlobWriter
-from octavo.attachments.image_work import WrittenFile
+from octavo.features.images.blob_writer import BlobWriter
+from octavo.features.images.image_work import WrittenFile
 from octavo.features.usage.sql import room_for_part
 from octavo.model.files.archive import (
     ArchiveHasTooManyBytes,

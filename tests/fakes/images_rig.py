@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from octavo.attachments.blob_writer import BlobWriter
-from octavo.attachments.image_work import ImageWork
-from octavo.attachments.thumbnails import Thumbnails
-from octavo.attachments.uploading import ImageUploads
+from octavo.features.images.blob_writer import BlobWriter
+from octavo.features.images.image_work import ImageWork
+from octavo.features.images.thumbnails import Thumbnails
+from octavo.features.images.uploading import ImageUploads
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
 from octavo.store import Store

@@ -6,8 +6,8 @@ from functools import cache
 
 from octavo.access.attempts import RATES, Attempts
 from octavo.access.audit import Audit
-from octavo.attachments.thumbnails import ImageVariant
 from octavo.features.accounts.passwords import Passwords
+from octavo.features.images.thumbnails import ImageVariant
 from octavo.features.legal.rules import NO_DOCUMENTS
 from octavo.features.usage.meter import UsageMeter
 from octavo.http.pages.published import published_pages

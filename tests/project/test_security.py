@@ -8,7 +8,6 @@ from functools import cache
 
 from octavo.access.attempts import KNOWN_DEVICES, RATES, Attempts
 from octavo.access.audit import RefusedAttempts
-from octavo.attachments import image_work
 from octavo.features.accounts import argon2id, passwords
 from octavo.features.accounts.argon2id import Argon2
 from octavo.features.accounts.passwords import HASH_SECONDS, KNOWN_OF_ONE, Passwords
@@ -18,6 +17,7 @@ from octavo.features.accounts.rules.password import LONGEST, SHORTEST
 from octavo.features.accounts.rules.password_reset import RESET_SECONDS
 from octavo.features.accounts.rules.portal import TOKEN_SECONDS
 from octavo.features.accounts.rules.session import DAY, SessionLife
+from octavo.features.images import image_work
 from octavo.features.legal.feature import LARGEST
 from octavo.features.mail.rules import BUDGET_SECONDS, REQUEST_DELAY_SECONDS
 from octavo.features.mail.smtp import SEND_SECONDS, STEP_SECONDS

@@ -18,6 +18,7 @@ from octavo.access.entropy import jitter, new_id
 from octavo.actors.jobs.indexing import catch_up
 from octavo.actors.workspace.messages import Push
 from octavo.documents import DocumentCache
+from octavo.features.images.feature import open_blob_folders
 from octavo.features.legal.feature import read_legal
 from octavo.model.files.changeset import (
     ChangeOperation,
@@ -33,7 +34,6 @@ from octavo.publishing.renderings import Renderings
 from octavo.publishing.sites import Sites
 from octavo.search.searched_texts import SearchedTexts
 from octavo.service import components
-from octavo.service.attachments import open_blob_folders
 from octavo.service.components import Components, add_components
 from octavo.settings import Settings
 from octavo.store.content_cache import ContentCache

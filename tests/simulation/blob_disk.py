@@ -9,7 +9,7 @@ from random import Random
 import trio
 from greenroom.testing import note, note_fault
 
-from octavo.attachments.blob_writer import GRACE_SECONDS
+from octavo.features.images.blob_writer import GRACE_SECONDS
 from octavo.store.blobs import BlobKey, BlobMissing, BlobsUnavailable, StagedFile, Staging
 from octavo.store.blobs.blob_store import digest_of_key
 from tests.simulation.disk import Disk

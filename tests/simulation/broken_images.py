@@ -6,15 +6,15 @@ import pytest
 from octavo_rules.identity import AccountId, Digest, WorkspaceId
 
 from octavo.actors.jobs.blob_collection import BlobCollectionJob
-from octavo.attachments import blob_writer
-from octavo.attachments.blob_writer import BlobWriter
-from octavo.attachments.image_work import WrittenFile
-from octavo.attachments.uploading import ImageUploads, IncomingImage
+from octavo.features.images import blob_writer
+from octavo.features.images.blob_writer import BlobWriter
+from octavo.features.images.image_work import WrittenFile
+from octavo.features.images.sql import uploads
+from octavo.features.images.sql.uploads import Upload
+from octavo.features.images.uploading import ImageUploads, IncomingImage
 from octavo.store import Script, Transaction
 from octavo.store.blobs import BlobKey, StagedFile, blob_key
 from octavo.store.queries import blobs
-from octavo.store.scripts import uploads
-from octavo.store.scripts.uploads import Upload
 from tests.simulation.blob_disk import ProcessBlobs
 from tests.simulation.broken import Break
 

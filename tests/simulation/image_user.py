@@ -12,8 +12,10 @@ from octavo_rules.changes import PurgeFile
 from octavo_rules.content import note_text
 from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 
-from octavo.attachments.blob_writer import GRACE_SECONDS
-from octavo.attachments.uploading import LIFETIME_SECONDS
+from octavo.features.images.blob_writer import GRACE_SECONDS
+from octavo.features.images.sql import uploads
+from octavo.features.images.sql.images import StoredContent, content_of
+from octavo.features.images.uploading import LIFETIME_SECONDS
 from octavo.model.files.changeset import (
     AttachImage,
     ChangeOperation,
@@ -26,8 +28,6 @@ from octavo.model.files.receipt import Receipt
 from octavo.store.blobs import BlobMissing, BlobsUnavailable
 from octavo.store.queries.blobs import BlobCollected
 from octavo.store.queries.files import revisions_of
-from octavo.store.scripts import uploads
-from octavo.store.scripts.images import StoredContent, content_of
 from tests.fakes.image_files import PNG_SIGNATURE
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.bare_process import Violation

@@ -9,9 +9,9 @@ from greenroom import Supervisor, WorkerContext, WorkerSpec
 
 from octavo.actors.jobs.blob_collection import BlobCollectionJob
 from octavo.actors.jobs.sweeping import SweepingJob
-from octavo.attachments.blob_writer import BlobWriter
-from octavo.attachments.image_work import ImageWork
-from octavo.attachments.uploading import ImageUploads
+from octavo.features.images.blob_writer import BlobWriter
+from octavo.features.images.image_work import ImageWork
+from octavo.features.images.uploading import ImageUploads
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
 from octavo.store import Store

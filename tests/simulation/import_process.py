@@ -14,7 +14,7 @@ from octavo_rules.identity import WorkspaceId
 from octavo.actors.jobs.archive_jobs import ArchiveJobs, free_slots_left
 from octavo.actors.jobs.blob_collection import BlobCollectionJob
 from octavo.actors.workspace.messages import Push, WorkspaceMessage
-from octavo.attachments.blob_writer import BlobWriter
+from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
 from octavo.model.files.receipt import Receipt

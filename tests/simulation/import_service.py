@@ -21,7 +21,7 @@ from octavo_rules.identity import FileId, MutationId
 from octavo.actors.jobs import step_loop
 from octavo.actors.jobs.archive_jobs import ArchiveJobRunning, JobStopped
 from octavo.actors.workspace.messages import ChangesetRefused, Push
-from octavo.attachments.blob_writer import GRACE_SECONDS
+from octavo.features.images.blob_writer import GRACE_SECONDS
 from octavo.model.files.archive import ImportMissing, ImportNotOpen, PathsTaken
 from octavo.model.files.changeset import Changeset, CreateFile, fingerprint
 from octavo.store.blobs import BlobsUnavailable

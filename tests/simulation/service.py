@@ -20,7 +20,7 @@ from trio.testing import wait_all_tasks_blocked
 from octavo.actors.jobs import step_loop
 from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS
 from octavo.actors.workspace.messages import HeadOf
-from octavo.attachments.uploading import LIFETIME_SECONDS
+from octavo.features.images.uploading import LIFETIME_SECONDS
 from octavo.model.documents.limits import DocumentLimits
 from octavo.store.queries import index_backlog
 from octavo.store.scripts import link_view

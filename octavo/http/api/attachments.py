@@ -8,7 +8,9 @@ from octavo_rules.scopes import WRITE
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import MISSING
 
-from octavo.attachments.uploading import ImageUploads
+from octavo.features.images.sql.uploads import UploaderGone
+from octavo.features.images.uploading import ImageUploads
+from octavo.features.images.worker.facts import MAX_BYTES
 from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.usage.api import StorageBusy
 from octavo.http.api.changeset_submission import ChangesetSubmitter, expected_heads
@@ -40,12 +42,10 @@ from octavo.http.contract.reply import Reply
 from octavo.http.fields import PathText
 from octavo.http.file_schemas import FileChangeSchema
 from octavo.http.refusals import refused_with
-from octavo.images.facts import MAX_BYTES
 from octavo.model.files.changeset import AttachImage
 from octavo.model.files.image import ObjectId, UnacceptableImage, UploadMissing
 from octavo.model.refusal import MutationReused
 from octavo.model.usage import StorageLimitReached
-from octavo.store.scripts.uploads import UploaderGone
 
 TRANSFER_SECONDS = 180.0
 """Seconds in which an upload has to progress, and after its last byte to be inspected."""

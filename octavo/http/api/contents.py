@@ -10,8 +10,9 @@ from octavo_rules.scopes import READ
 from pydantic_core import MISSING
 
 from octavo.access.workspaces import Access
-from octavo.attachments.thumbnails import MEDIA_TYPE as THUMBNAIL_TYPE
-from octavo.attachments.thumbnails import Thumbnails
+from octavo.features.images.sql.images import StoredContent, content_of
+from octavo.features.images.thumbnails import MEDIA_TYPE as THUMBNAIL_TYPE
+from octavo.features.images.thumbnails import Thumbnails
 from octavo.features.usage.api import METERED, MeteredChunks, Metering, StorageBusy, memory_of
 from octavo.http.api.files import FilePath
 from octavo.http.blob_stream import open_blob, require_blob, vanished
@@ -33,7 +34,6 @@ from octavo.model.usage import Amount
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, BlobMissing, BlobStore
 from octavo.store.queries import files
-from octavo.store.scripts.images import StoredContent, content_of
 
 MARKDOWN_TYPE = "text/markdown; charset=utf-8"
 TRANSFER_SECONDS = 180.0

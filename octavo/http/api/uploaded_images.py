@@ -6,10 +6,10 @@ from typing import NamedTuple
 from octavo_rules.identity import Digest, FileId, WorkspaceId
 
 from octavo.access.workspaces import Access
+from octavo.features.images.sql import uploads
 from octavo.http.contract.call import Call
 from octavo.model.files.image import ObjectId, UploadedImage, UploadMissing
 from octavo.store import Store
-from octavo.store.scripts import uploads
 
 
 class UploadedImages(NamedTuple):

@@ -8,7 +8,7 @@ import httpx
 
 from octavo.archives.entry_check import MAX_RATIO
 from octavo.archives.zip_format import CENTRAL
-from octavo.images.facts import MAX_BYTES
+from octavo.features.images.worker.facts import MAX_BYTES
 from octavo.transfers.archive_check import MAX_ENTRIES, MAX_TOTAL
 from tests.e2e.operations.attachments import PNG
 from tests.e2e.operations.cases import produces

@@ -9,6 +9,7 @@ from octavo_rules.identity import Digest
 
 from octavo.features.accounts.sql import accounts
 from octavo.features.accounts.sql.account_removal import remove
+from octavo.features.images.sql import uploads
 from octavo.features.usage import sql as usage
 from octavo.features.usage.sql import AccountTotal, InstallationAmount, OwnerStorage, UsageBatch
 from octavo.model.files.image import ObjectId, UploadedImage
@@ -17,7 +18,6 @@ from octavo.store import Store
 from octavo.store.blobs import blob_key
 from octavo.store.postgres import open_postgres
 from octavo.store.queries import blobs
-from octavo.store.scripts import uploads
 from octavo.store.sqlite import open_inline
 from tests.fakes.usage_rig import ANN, BEN, HERE, NOVEMBER, UsageRig, usage_rig
 

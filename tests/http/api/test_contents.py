@@ -3,9 +3,9 @@
 import pytest
 import trio
 
+from octavo.features.images.worker.facts import media_type_of
 from octavo.features.usage.api import memory_of
 from octavo.http.contract.memory_budget import COUNTED, Hold, MemoryBudget
-from octavo.images.facts import media_type_of
 from octavo.store import compression
 from tests.fakes.image_files import encoded, opened, picture
 from tests.fakes.notes_api import NotesApi, refusal, tag_of

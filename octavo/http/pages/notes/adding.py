@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from itertools import islice
 from typing import TypeVar
 
+from octavo.features.images.worker.facts import MAX_BYTES
 from octavo.features.members.pages.workspaces import LIST
 from octavo.http.api.attachments import AttachmentUploadResult
 from octavo.http.api.reading import FileList
@@ -15,7 +16,6 @@ from octavo.http.pages.forms import SentFile
 from octavo.http.pages.notes.frame import NotePages
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
-from octavo.images.facts import MAX_BYTES
 from octavo.model.files.naming import name_from_text, numbered_paths
 from octavo.model.files.path import ATTACHMENTS
 

@@ -10,9 +10,9 @@ import pytest
 from antechamber.asgi import Application, Receive, Scope, Send
 from octavo_rules.identity import WorkspaceId
 
+from octavo.features.images.worker.facts import MAX_BYTES
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.reservation import Reservation, with_reservation
-from octavo.images.facts import MAX_BYTES
 from octavo.publishing.member_notes import MemberNotes
 from octavo.publishing.renderings import RenderingPostponed, Renderings
 from tests.fakes.asgi_client import Response, ask

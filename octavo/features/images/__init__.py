@@ -1,0 +1,1 @@
+"""Images: received, proven to be images, shown small, without personal metadata."""

@@ -1,0 +1,124 @@
+"""Thumbnails of images, and copies without personal metadata.
+
+They are made when they are first asked for, and kept as blobs until their image is collected.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import trio
+
+from octavo.features.images.blob_writer import BlobWriter
+from octavo.features.images.image_work import ImageWork
+from octavo.features.images.sql.images import CLEANED, add_thumbnail, forget_thumbnail, thumbnail_of
+from octavo.model.files.image import UnacceptableImage
+from octavo.store import Store
+from octavo.store.blobs import BlobKey, BlobMissing, BlobsFull, BlobStore, Staging
+from octavo.store.fair_turns import FairTurns
+from octavo.workers import WorkerFailed, WorkOutOfSpace
+
+MEDIA_TYPE = "image/webp"
+"""The media type of every thumbnail."""
+
+
+AT_ONCE = 4
+"""Images on the disk at the same time of which something is made; half of them of one caller."""
+
+
+class ImageVariant(NamedTuple):
+    """What was made of an image, in the blob store, with its size in bytes."""
+
+    key: BlobKey
+    size: int
+
+
+class Thumbnails:
+    """Makes thumbnails and cleaned copies, and keeps them.
+
+    Args:
+        store: the database.
+        blobs: the blob store.
+        writer: stores blobs.
+        staging: files on their way to and from the blob store.
+        work: makes them.
+        new_id: returns an id.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        blobs: BlobStore,
+        writer: BlobWriter,
+        staging: Staging,
+        work: ImageWork,
+        *,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._store = store
+        self._blobs = blobs
+        self._writer = writer
+        self._staging = staging
+        self._work = work
+        self._new_id = new_id
+        self._turns = FairTurns(AT_ONCE, AT_ONCE // 2)
+        self._making: dict[tuple[BlobKey, int], trio.Event] = {}
+
+    async def without_metadata(self, image: BlobKey) -> ImageVariant:
+        """Return a copy of an image without what identifies people and places.
+
+        It is the image itself if that has nothing of it. Raises as `get`.
+        """
+        return await self.get(image, CLEANED)
+
+    async def get(self, image: BlobKey, width: int) -> ImageVariant:
+        """Return the thumbnail of an image of at most ``width`` pixels in width.
+
+        ``width`` is one of `octavo.features.images.worker.thumbnails.WIDTHS`. Callers that ask for the same
+        thumbnail at the same time wait for one to be made.
+
+        Raises:
+            BlobMissing: the image was removed meanwhile.
+            BlobsUnavailable: the blob store failed.
+            StoreUnavailable: the database failed.
+            WriteLimitReached: the installation may write no more objects in this month.
+            WorkerFailed: it can't be made: there is no process, or not enough time, memory or room.
+        """
+        while True:
+            found = await self._store.read(thumbnail_of(image, width))
+            if found is not None:
+                # An image that is its own copy is read by others, too.
+                if found[0] == image or await self._blobs.is_intact(found[0]):
+                    return ImageVariant(*found)
+                await self._store.write(forget_thumbnail(image, width, found[0]))
+            made = self._making.get((image, width))
+            if made is None:
+                break
+            await made.wait()
+        made = self._making[image, width] = trio.Event()
+        try:
+            return await self._make(image, width)
+        finally:
+            del self._making[image, width]
+            made.set()
+
+    async def _make(self, image: BlobKey, width: int) -> ImageVariant:
+        name = self._new_id()
+        async with (
+            self._turns.turn(),
+            self._staging.place(name) as path,
+            self._staging.place(f"{name}.out") as out,
+        ):
+            await self._blobs.fetch(image, path)
+            try:
+                if width == CLEANED:
+                    written = await self._work.remove_metadata(path, out)
+                else:
+                    written = await self._work.make_thumbnail(path, width, out)
+                key = image if written is None else await self._writer.put(written)
+            except (UnacceptableImage, WorkOutOfSpace, BlobsFull) as error:
+                # The image was accepted, and the caller stores nothing: it is not its mistake.
+                raise WorkerFailed(f"nothing can be made of an image: {error}") from error
+        made = await self._store.write(add_thumbnail(image, width, key))
+        if made is None:
+            raise BlobMissing(f"the blob {image} is collected")
+        return ImageVariant(*made)

@@ -1,0 +1,85 @@
+"""Read an image file: its container, then its pixels by Pillow."""
+
+import io
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from PIL import (
+    GifImagePlugin,
+    Image,
+    ImageFile,
+    JpegImagePlugin,
+    PngImagePlugin,
+    WebPImagePlugin,
+)
+
+from octavo.features.images.worker.container import ImageContainer
+from octavo.features.images.worker.facts import (
+    MAX_BYTES,
+    ImageFacts,
+    InvalidImage,
+    check_bounds,
+    media_type_of,
+)
+from octavo.features.images.worker.gif import read_gif
+from octavo.features.images.worker.jpeg import read_jpeg
+from octavo.features.images.worker.png import read_png
+from octavo.features.images.worker.webp import read_webp
+
+# Importing a plugin registers it; Pillow would import all of its 40 to find one that is missing.
+_READERS: dict[str, tuple[str, Callable[[bytes], ImageContainer]]] = {
+    "image/gif": (GifImagePlugin.GifImageFile.format, read_gif),
+    "image/jpeg": (JpegImagePlugin.JpegImageFile.format, read_jpeg),
+    "image/png": (PngImagePlugin.PngImageFile.format, read_png),
+    "image/webp": (WebPImagePlugin.WebPImageFile.format, read_webp),
+}
+
+# Pillow warns at this many pixels and refuses twice as many. `check_bounds` replaces it.
+Image.MAX_IMAGE_PIXELS = None
+
+
+def read_container(path: str) -> ImageContainer:
+    """Return the container of an image file, whose bounds are checked; decode nothing.
+
+    Raises:
+        InvalidImage: The file is empty, too large, of another format, damaged, or exceeds a bound.
+        OSError: The file cannot be read.
+    """
+    with open(path, "rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if not data:
+        raise InvalidImage("The file is empty.")
+    if len(data) > MAX_BYTES:
+        raise InvalidImage(f"The file is too large. At most {MAX_BYTES:,} bytes are accepted.")
+    media_type = media_type_of(data)
+    if media_type is None:
+        raise InvalidImage("The file is not a PNG, JPEG, GIF or WebP image.")
+    container = _READERS[media_type][1](data)
+    check_bounds(container.facts)
+    return container
+
+
+@contextmanager
+def opened(facts: ImageFacts, picture: bytes) -> Iterator[ImageFile.ImageFile]:
+    """Open the picture of a container (`ImageContainer.picture`) with Pillow.
+
+    The container is not needed any more: callers delete it, which frees up to 32 MiB. Every
+    exception of Pillow in the block becomes InvalidImage, also MemoryError; its warnings are
+    discarded.
+    """
+    name = _READERS[facts.media_type][0]
+    try:
+        with (
+            warnings.catch_warnings(action="ignore"),
+            Image.open(io.BytesIO(picture), formats=[name]) as image,
+        ):
+            if image.size != (facts.width, facts.height):
+                raise InvalidImage("The image is damaged: its dimensions contradict.")
+            yield image
+    except InvalidImage:
+        raise
+    except MemoryError:
+        raise InvalidImage("The image is too large: decoding it needs too much memory.") from None
+    except Exception:  # noqa: BLE001  # damaged files make Pillow raise almost anything
+        raise InvalidImage("The image is damaged: its pixels cannot be decoded.") from None
