@@ -31,6 +31,8 @@ from octavo.features.accounts.activity import Activity
 from octavo.features.accounts.credentials import CACHE_SECONDS, Credentials
 from octavo.features.accounts.passwords import Passwords, hash_workers
 from octavo.features.accounts.rules.session import DAY, SessionLife
+from octavo.features.files.api.changeset_submission import Workspaces
+from octavo.features.files.api.reading import CurrentTexts, current_texts
 from octavo.features.images.feature import Attachments, BlobFolders, add_attachments
 from octavo.features.legal.feature import Legal
 from octavo.features.mail.delivery import MailDelivery
@@ -39,8 +41,6 @@ from octavo.features.members.rules.registration_policy import Prerequisites, Reg
 from octavo.features.usage.feature import add_usage
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
-from octavo.http.api.changeset_submission import Workspaces
-from octavo.http.api.reading import CurrentTexts, current_texts
 from octavo.model.access.rate import Rate
 from octavo.model.documents.limits import DocumentLimits
 from octavo.render.limits import check_changed

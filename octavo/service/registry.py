@@ -14,18 +14,20 @@ from octavo.features.administration.api.administration import AdministrationOper
 from octavo.features.administration.api.audit import AuditOperations
 from octavo.features.administration.api.installation import InstallationOperations
 from octavo.features.administration.api.operator import OperatorOperations
+from octavo.features.files.api.attachments import AttachmentOperations
+from octavo.features.files.api.changesets import ChangesetOperations
+from octavo.features.files.api.contents import ContentOperations
+from octavo.features.files.api.files import FileOperations
+from octavo.features.files.api.reading import ReadingOperations
+from octavo.features.files.api.saves import SaveOperations
 from octavo.features.legal.api.documents import LegalOperations
 from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.registrations import RegistrationOperations
 from octavo.features.members.api.workspaces import WorkspaceOperations
-from octavo.http.api.attachments import AttachmentOperations
-from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.client_changes import ClientChangeOperations
 from octavo.http.api.connections import ConnectionOperations
-from octavo.http.api.contents import ContentOperations
 from octavo.http.api.exports import ExportOperations
-from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
@@ -35,9 +37,7 @@ from octavo.http.api.notices import NoticeOperations
 from octavo.http.api.oauth import OAuthOperations
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
-from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.restorations import RestorationOperations
-from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
 from octavo.http.api.sync import SyncOperations
 from octavo.http.contract.assembly import contract_of, served_operations_of

@@ -25,6 +25,15 @@ from octavo.features.administration.api.administration import AdministrationOper
 from octavo.features.administration.api.audit import AuditOperations
 from octavo.features.administration.api.installation import InstallationOperations
 from octavo.features.administration.api.operator import OperatorOperations
+from octavo.features.files.api.attachments import AttachmentOperations
+from octavo.features.files.api.changeset_submission import ChangesetSubmitter
+from octavo.features.files.api.changesets import ChangesetOperations
+from octavo.features.files.api.contents import ContentOperations
+from octavo.features.files.api.files import FileOperations
+from octavo.features.files.api.note_texts import RevisionTexts
+from octavo.features.files.api.reading import ReadingOperations
+from octavo.features.files.api.saves import SaveOperations
+from octavo.features.files.api.uploaded_images import UploadedImages
 from octavo.features.legal.api.documents import LegalDocumentPage, LegalOperations
 from octavo.features.legal.feature import Legal
 from octavo.features.legal.rules import DocumentName, LegalDocuments
@@ -38,32 +47,23 @@ from octavo.features.members.registration import Registration
 from octavo.features.members.registration_policy import Installation
 from octavo.features.usage.api import Metering
 from octavo.http.api.access_tokens import AccessTokens
-from octavo.http.api.attachments import AttachmentOperations
-from octavo.http.api.changeset_submission import ChangesetSubmitter
-from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.client_changes import ClientChangeOperations
 from octavo.http.api.connections import ConnectionOperations
-from octavo.http.api.contents import ContentOperations
 from octavo.http.api.exports import ExportOperations
-from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.mcp import OFF, Exchange, McpOperations, OwnOriginOnly
-from octavo.http.api.note_texts import RevisionTexts
 from octavo.http.api.notices import PATH as NOTICES
 from octavo.http.api.notices import NoticeOperations, NoticeSocket
 from octavo.http.api.oauth import OAuthOperations
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reader_problems import reader_problems
-from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.restorations import RestorationOperations
-from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
 from octavo.http.api.sync import SyncOperations
-from octavo.http.api.uploaded_images import UploadedImages
 from octavo.http.contract.application import Application
 from octavo.http.contract.in_process import Perform, PerformAs
 from octavo.http.contract.memory_budget import MemoryBudget

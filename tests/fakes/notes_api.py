@@ -20,6 +20,16 @@ from octavo.access.workspaces import Access
 from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.messages import WorkspaceMessage
 from octavo.features.accounts.api.authentication import AttemptLimiter
+from octavo.features.files.api.attachments import AttachmentOperations
+from octavo.features.files.api.changeset_submission import ChangesetSubmitter
+from octavo.features.files.api.changesets import ChangesetOperations
+from octavo.features.files.api.contents import ContentOperations
+from octavo.features.files.api.files import FileOperations
+from octavo.features.files.api.note_texts import RevisionTexts
+from octavo.features.files.api.reading import CurrentTexts, ReadingOperations, current_texts
+from octavo.features.files.api.saves import SaveOperations
+from octavo.features.files.api.uploaded_images import UploadedImages
+from octavo.features.files.sql.programs import number_of
 from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.workspaces import WorkspaceOperations
@@ -28,29 +38,20 @@ from octavo.features.members.members import Members
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
-from octavo.http.api.attachments import AttachmentOperations
-from octavo.http.api.changeset_submission import ChangesetSubmitter
-from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.client_changes import ClientChangeOperations
-from octavo.http.api.contents import ContentOperations
 from octavo.http.api.exports import ExportOperations
-from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
 from octavo.http.api.mcp import Exchange, McpOperations, OwnOriginOnly, token_missing
 from octavo.http.api.mcp_exchange import mcp_exchange
-from octavo.http.api.note_texts import RevisionTexts
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reader_problems import reader_problems
-from octavo.http.api.reading import CurrentTexts, ReadingOperations, current_texts
 from octavo.http.api.restorations import RestorationOperations
-from octavo.http.api.saves import SaveOperations
 from octavo.http.api.search import SearchOperations
 from octavo.http.api.sync import SyncOperations
-from octavo.http.api.uploaded_images import UploadedImages
 from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security
@@ -65,7 +66,6 @@ from octavo.restoration.restorations import Restorations
 from octavo.restoration.undo import ProgramUndo
 from octavo.search.searched_texts import SearchedTexts
 from octavo.store import Transaction, Value
-from octavo.store.scripts.oauth_programs import number_of
 from octavo.store.sqlite import open_inline
 from octavo.transfers.other_writes import OtherWrites
 from tests.fakes.archives_rig import ArchivesRig, archives_rig

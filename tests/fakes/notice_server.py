@@ -17,10 +17,10 @@ from octavo.actors.workspace.actor import workspaces
 from octavo.features.accounts.api.authentication import SessionOrKey
 from octavo.features.accounts.credentials import Credentials
 from octavo.features.accounts.sign_in import SignedIn
+from octavo.features.files.api.changeset_submission import ChangesetSubmitter
+from octavo.features.files.api.files import FileOperations
+from octavo.features.files.api.note_texts import RevisionTexts
 from octavo.features.members.api.workspaces import WorkspaceOperations
-from octavo.http.api.changeset_submission import ChangesetSubmitter
-from octavo.http.api.files import FileOperations
-from octavo.http.api.note_texts import RevisionTexts
 from octavo.http.api.notices import PATH, NoticeOperations, NoticeSocket
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security

@@ -21,25 +21,26 @@ from octavo_rules.identity import (
 from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.messages import Push, WorkspaceMessage
 from octavo.features.accounts.api.authentication import SessionOrKey
+from octavo.features.files.api.attachments import AttachmentOperations
+from octavo.features.files.api.changeset_submission import ChangesetSubmitter
+from octavo.features.files.api.changesets import ChangesetOperations
+from octavo.features.files.api.files import FileOperations
+from octavo.features.files.api.note_texts import RevisionTexts
+from octavo.features.files.api.reading import ReadingOperations, current_texts
+from octavo.features.files.api.uploaded_images import UploadedImages
+from octavo.features.files.sql.programs import number_of
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
-from octavo.http.api.attachments import AttachmentOperations
-from octavo.http.api.changeset_submission import ChangesetSubmitter
-from octavo.http.api.changesets import ChangesetOperations
 from octavo.http.api.client_changes import ClientChangeOperations
 from octavo.http.api.exports import ExportOperations
-from octavo.http.api.files import FileOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.links import LinkOperations
-from octavo.http.api.note_texts import RevisionTexts
 from octavo.http.api.publications import PublicationOperations
-from octavo.http.api.reading import ReadingOperations, current_texts
 from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.search import SearchOperations
-from octavo.http.api.uploaded_images import UploadedImages
 from octavo.model.files.changeset import ChangeOperation, Changeset, CreateFile
 from octavo.model.oauth.client import ClientId
 from octavo.model.publishing.report import Reason
@@ -48,7 +49,6 @@ from octavo.restoration.undo import ProgramUndo
 from octavo.search.searched_texts import SearchedTexts
 from octavo.store import Transaction
 from octavo.store.blobs import open_staging
-from octavo.store.scripts.oauth_programs import number_of
 from octavo.transfers.other_writes import OtherWrites
 from tests.fakes.archives_rig import archives_rig
 from tests.fakes.identity_fixture import IdentityFixture

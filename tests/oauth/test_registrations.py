@@ -2,10 +2,11 @@
 
 import pytest
 
+from octavo.features.files.sql import programs as oauth_programs
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.refusal import OAuthRefusal
 from octavo.service.retention import ENDED_PROGRAM_DAYS, UNUSED_PROGRAM_DAYS
-from octavo.store.scripts import oauth_clients, oauth_grants, oauth_programs
+from octavo.store.scripts import oauth_clients, oauth_grants
 from tests.fakes.identity_fixture import START, IdentityFixture
 from tests.fakes.oauth_rig import CALLBACK, OAuthRig
 

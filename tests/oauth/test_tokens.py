@@ -9,6 +9,7 @@ import trio
 from octavo_rules.identity import AccountId, ProgramNumber, WorkspaceId
 from octavo_rules.scopes import READ, Scope
 
+from octavo.features.files.sql.programs import RecordedProgram, programs_of
 from octavo.model.access.access_limits import AccessLimits
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import MAX_GRANTS
@@ -16,7 +17,6 @@ from octavo.model.oauth.refusal import OAuthRefusal
 from octavo.oauth.tokens import IssuedTokens
 from octavo.store.queries.process_notices import CHANNEL, AccessNotice, read_notice
 from octavo.store.scripts import oauth_clients, oauth_grants
-from octavo.store.scripts.oauth_programs import RecordedProgram, programs_of
 from tests.fakes.identity_fixture import START, IdentityFixture
 from tests.fakes.oauth_rig import ALL, CALLBACK, PROGRAM, URL, VERIFIER, OAuthRig
 from tests.oauth.conftest import emptied

@@ -14,6 +14,7 @@ from octavo.actors.group_commit import GroupCommit
 from octavo.actors.jobs.retention import RetentionJob
 from octavo.features.accounts.activity import Activity
 from octavo.features.accounts.rules.session import SessionLife
+from octavo.features.files.sql import programs as oauth_programs
 from octavo.model.files.retention import Aged, Retention, prunable
 from octavo.service import retention
 from octavo.store import Script, StoreError, StoreUnavailable, Transaction
@@ -22,7 +23,6 @@ from octavo.store.scripts import (
     history_pruning,
     oauth_clients,
     oauth_grants,
-    oauth_programs,
     publications,
     restorations,
 )

@@ -28,6 +28,7 @@ from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, Pus
 from octavo.features.accounts.activity import Activity
 from octavo.features.accounts.rules.session import SessionId, SessionLife
 from octavo.features.accounts.sql import account_removal, password_resets, portal_tokens, sessions
+from octavo.features.files.sql import programs as oauth_programs
 from octavo.features.mail import sql as outbox
 from octavo.features.members.sql import invitations
 from octavo.features.usage import sql as usage
@@ -36,13 +37,7 @@ from octavo.service import retention
 from octavo.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable, Transaction
 from octavo.store.queries import audit, expiry, sweeping, workspaces
-from octavo.store.scripts import (
-    oauth_clients,
-    oauth_grants,
-    oauth_programs,
-    publications,
-    restorations,
-)
+from octavo.store.scripts import oauth_clients, oauth_grants, publications, restorations
 from octavo.store.scripts.history_pruning import prune_file
 from octavo.store.transaction import T
 from tests.fakes.identity_fixture import START

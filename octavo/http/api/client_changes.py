@@ -12,9 +12,10 @@ from pydantic_core import MISSING
 from octavo.access.caller import Caller
 from octavo.actors.workspace.messages import ChangesetRefused
 from octavo.features.accounts.sql import accounts
+from octavo.features.files.api.changeset_submission import ChangesetSubmitter
+from octavo.features.files.sql.programs import ProgramChanges, changes_of
 from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.usage.api import memory_of
-from octavo.http.api.changeset_submission import ChangesetSubmitter
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -43,7 +44,6 @@ from octavo.restoration.undo import (
 )
 from octavo.store import Store
 from octavo.store.queries.changesets import receipts
-from octavo.store.scripts.oauth_programs import ProgramChanges, changes_of
 from octavo.store.scripts.program_changes import ChangesOfProgram, ProgramOfAccount, programs_undone
 
 MAX_CLIENTS = 200

@@ -12,8 +12,8 @@ from pydantic import Field
 from pydantic_core import to_json
 
 from octavo.access.workspaces import Access
+from octavo.features.files.api.files import FilePath
 from octavo.features.usage.api import METERED, Metering, amount_of_texts
-from octavo.http.api.files import FilePath
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation

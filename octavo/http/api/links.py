@@ -7,8 +7,8 @@ from octavo_rules.scopes import READ
 
 from octavo.access.workspaces import Access
 from octavo.actors.jobs.indexing import read_links
+from octavo.features.files.api.files import FilePath
 from octavo.features.members.api.workspaces import WorkspacePath
-from octavo.http.api.files import FilePath
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation

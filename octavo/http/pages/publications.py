@@ -9,6 +9,7 @@ from unicodedata import normalize
 from quart import Response
 
 from octavo.access.ports import Clock
+from octavo.features.files.api.reading import FileList
 from octavo.features.members.api.members import MemberList
 from octavo.features.members.api.workspaces import WorkspaceSchema
 from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
@@ -18,7 +19,6 @@ from octavo.http.api.publications import (
     PublishedLinkSchema,
     PublishedTarget,
 )
-from octavo.http.api.reading import FileList
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Forbidden, Problem
 from octavo.http.pages.qr_code import qr_code

@@ -11,13 +11,13 @@ from octavo_rules.scopes import Scope
 
 from octavo.features.accounts.rules.refusal import AccountGone
 from octavo.features.accounts.sql import accounts
+from octavo.features.files.sql import programs as oauth_programs
 from octavo.model.access.access_limits import AccessLimits, parse_scopes
 from octavo.model.access.account import Account
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import MAX_GRANTS, MAX_TOKENS, Grant, GrantId, TokenKind
 from octavo.store.queries.expiry import MAX_ROWS
 from octavo.store.queries.process_notices import notify_access
-from octavo.store.scripts import oauth_programs
 from octavo.store.transaction import Row, Script, Transaction
 
 _COLUMNS = (

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 from itertools import islice
 from typing import TypeVar
 
+from octavo.features.files.api.attachments import AttachmentUploadResult
+from octavo.features.files.api.reading import FileList
 from octavo.features.images.worker.facts import MAX_BYTES
 from octavo.features.members.pages.workspaces import LIST
-from octavo.http.api.attachments import AttachmentUploadResult
-from octavo.http.api.reading import FileList
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import BodyTooLarge, Problem
 from octavo.http.file_schemas import FileChangeSchema

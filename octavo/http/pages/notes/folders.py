@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from quart import Response
 
+from octavo.features.files.api.reading import FileList, without_new_round
 from octavo.features.members.pages.workspaces import LIST, workspace_of
-from octavo.http.api.reading import FileList, without_new_round
 from octavo.http.file_schemas import ListedFileSchema
 from octavo.http.pages.notes.frame import NotePages, crumbs_of, names_of
 from octavo.http.pages.notes.reading import newest

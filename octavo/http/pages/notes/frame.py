@@ -8,10 +8,10 @@ from octavo_rules.identity import RANDOM_BYTES, FileId, WorkspaceId, uuid7
 from quart import Response
 
 from octavo.access.ports import Clock, NewEntropy, milliseconds
+from octavo.features.files.api.note_texts import NoteTexts
 from octavo.features.members.api.members import MemberList
 from octavo.features.members.api.workspaces import WorkspaceSchema
 from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
-from octavo.http.api.note_texts import NoteTexts
 from octavo.http.contract.problems import Forbidden, Problem
 from octavo.http.file_schemas import WorkspaceFile
 from octavo.http.pages.responses import report, show

@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 from octavo_rules.identity import RevisionId
 from quart import Response
 
+from octavo.features.files.api.reading import ListedRevision, RevisionList
 from octavo.features.members.pages.workspaces import path_of, workspace_of
 from octavo.http.api.history import DiffHunkSchema, RevisionDiff
-from octavo.http.api.reading import ListedRevision, RevisionList
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import WorkspaceFile
 from octavo.http.pages.notes.differences import (

@@ -3,15 +3,15 @@
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from octavo.features.files.api.attachments import AttachmentOperations
+from octavo.features.files.api.changesets import ChangesetOperations
+from octavo.features.files.api.contents import ContentOperations
+from octavo.features.files.api.files import FileOperations
+from octavo.features.files.api.reading import ReadingOperations
 from octavo.features.members.api.workspaces import WorkspaceOperations
-from octavo.http.api.attachments import AttachmentOperations
-from octavo.http.api.changesets import ChangesetOperations
-from octavo.http.api.contents import ContentOperations
 from octavo.http.api.exports import ExportOperations
-from octavo.http.api.files import FileOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.notices import NoticeOperations
-from octavo.http.api.reading import ReadingOperations
 from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.sync import SyncOperations
 from octavo.http.contract.assembly import contract_of

@@ -9,8 +9,8 @@ from antechamber.asgi import Event
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.http.api.changesets import ChangesetInput
-from octavo.http.api.files import LONGEST_CHANGE
+from octavo.features.files.api.changesets import ChangesetInput
+from octavo.features.files.api.files import LONGEST_CHANGE
 from octavo.http.contract.bodies import json_body, json_bounds
 from octavo.http.contract.bodies.json_bounds import MOST_DIGITS, MOST_VALUES, check_count
 from octavo.http.contract.problems import InvalidRequest

@@ -6,8 +6,8 @@ import pytest
 from octavo_rules.scopes import READ, WRITE
 from pycrdt import Doc, Map, Text
 
+from octavo.features.files.api import reading
 from octavo.features.usage.api import memory_of
-from octavo.http.api import reading
 from octavo.http.contract.memory_budget import COUNTED, Hold, MemoryBudget
 from octavo.http.contract.problems import ServerBusy
 from tests.fakes.asgi_client import Response

@@ -8,13 +8,8 @@ from octavo_rules.scopes import WRITE
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import MISSING
 
-from octavo.features.images.sql.uploads import UploaderGone
-from octavo.features.images.uploading import ImageUploads
-from octavo.features.images.worker.facts import MAX_BYTES
-from octavo.features.members.api.workspaces import WorkspacePath
-from octavo.features.usage.api import StorageBusy
-from octavo.http.api.changeset_submission import ChangesetSubmitter, expected_heads
-from octavo.http.api.files import (
+from octavo.features.files.api.changeset_submission import ChangesetSubmitter, expected_heads
+from octavo.features.files.api.files import (
     COMMON_PROBLEMS,
     ETAG,
     HEAD_PROBLEMS,
@@ -23,8 +18,13 @@ from octavo.http.api.files import (
     IfMatch,
     changed,
 )
-from octavo.http.api.note_texts import RevisionTexts
-from octavo.http.api.uploaded_images import UploadedImages, unknown_image
+from octavo.features.files.api.note_texts import RevisionTexts
+from octavo.features.files.api.uploaded_images import UploadedImages, unknown_image
+from octavo.features.images.sql.uploads import UploaderGone
+from octavo.features.images.uploading import ImageUploads
+from octavo.features.images.worker.facts import MAX_BYTES
+from octavo.features.members.api.workspaces import WorkspacePath
+from octavo.features.usage.api import StorageBusy
 from octavo.http.contract.bodies import MultipartStream, Part, json_body, multipart_body
 from octavo.http.contract.bodies.raw_body import BYTES
 from octavo.http.contract.call import Call

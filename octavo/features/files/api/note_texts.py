@@ -10,8 +10,8 @@ from octavo_rules.refusal import DomainError
 from pydantic_core import MISSING
 
 from octavo.access.workspaces import Access
+from octavo.features.files.api.changeset_submission import visible_receipt
 from octavo.features.usage.api import memory_of
-from octavo.http.api.changeset_submission import visible_receipt
 from octavo.http.contract.call import Call
 from octavo.http.contract.problems import InvalidRequest
 from octavo.model.files.changeset import ChangeOperation, fingerprint

@@ -10,9 +10,9 @@ from octavo_rules.scopes import WRITE
 from pydantic_core import MISSING
 
 from octavo.actors.workspace.messages import HeadOf
+from octavo.features.files.api.changeset_submission import ChangesetSubmitter
+from octavo.features.files.api.files import COMMON_PROBLEMS, ETAG, LONGEST_CHANGE, FilePath
 from octavo.features.usage.api import METERED, Metering, memory_of
-from octavo.http.api.changeset_submission import ChangesetSubmitter
-from octavo.http.api.files import COMMON_PROBLEMS, ETAG, LONGEST_CHANGE, FilePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, GivenBytes, Identifier

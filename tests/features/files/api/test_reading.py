@@ -15,7 +15,7 @@ from octavo_rules.identity import (
 )
 
 from octavo.access.entropy import new_id
-from octavo.http.api import reading
+from octavo.features.files.api import reading
 from octavo.http.contract.paging import cursor
 from octavo.http.contract.reply import encoded_json
 from octavo.http.file_schemas import WorkspaceFile

@@ -11,12 +11,18 @@ from pydantic import FailFast, Field, field_validator
 from pydantic_core import MISSING
 
 from octavo.access.caller import Caller
+from octavo.features.files.api.changeset_submission import ChangesetSubmitter, visible_receipt
+from octavo.features.files.api.files import LINKS_WITHOUT_PATH, LONGEST_CHANGE
+from octavo.features.files.api.note_texts import (
+    LONG,
+    EarlierText,
+    NoteTexts,
+    RevisionTexts,
+    text_of,
+)
+from octavo.features.files.api.uploaded_images import UploadedImages, unknown_image
 from octavo.features.members.api.workspaces import WorkspacePath
-from octavo.http.api.changeset_submission import ChangesetSubmitter, visible_receipt
-from octavo.http.api.files import LINKS_WITHOUT_PATH, LONGEST_CHANGE
-from octavo.http.api.note_texts import LONG, EarlierText, NoteTexts, RevisionTexts, text_of
 from octavo.http.api.sync import SyncProtocol, UnsupportedProtocol, check_protocol
-from octavo.http.api.uploaded_images import UploadedImages, unknown_image
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (

@@ -5,7 +5,7 @@ from hashlib import sha256
 
 import pytest
 
-from octavo.http.api.files import LONGEST_CHANGE
+from octavo.features.files.api.files import LONGEST_CHANGE
 from octavo.render.limits import LIMITS
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.notes_api import NOBODYS, Note, NotesApi, account_id, refusal, tag_of

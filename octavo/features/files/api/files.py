@@ -9,9 +9,9 @@ from octavo_rules.refusal import InvalidContent
 from octavo_rules.scopes import WRITE
 from pydantic_core import MISSING
 
+from octavo.features.files.api.changeset_submission import ChangesetSubmitter, expected_heads
+from octavo.features.files.api.note_texts import NoteTexts, RevisionTexts
 from octavo.features.members.api.workspaces import WorkspacePath
-from octavo.http.api.changeset_submission import ChangesetSubmitter, expected_heads
-from octavo.http.api.note_texts import NoteTexts, RevisionTexts
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (

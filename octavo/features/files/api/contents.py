@@ -10,11 +10,11 @@ from octavo_rules.scopes import READ
 from pydantic_core import MISSING
 
 from octavo.access.workspaces import Access
+from octavo.features.files.api.files import FilePath
 from octavo.features.images.sql.images import StoredContent, content_of
 from octavo.features.images.thumbnails import MEDIA_TYPE as THUMBNAIL_TYPE
 from octavo.features.images.thumbnails import Thumbnails
 from octavo.features.usage.api import METERED, MeteredChunks, Metering, StorageBusy, memory_of
-from octavo.http.api.files import FilePath
 from octavo.http.blob_stream import open_blob, require_blob, vanished
 from octavo.http.conditional import IfNoneMatch
 from octavo.http.contract.byte_range import ByteRange, RangeNotSatisfiable, requested_range

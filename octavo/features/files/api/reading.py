@@ -14,6 +14,9 @@ from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import CommitFailed, FollowTexts, HeadOf
 from octavo.features.accounts.sql import accounts
+from octavo.features.files.api.changeset_submission import ChangesetSubmitter, Workspaces
+from octavo.features.files.api.files import ETAG, FilePath
+from octavo.features.files.sql.programs import RecordedProgram, programs_of
 from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.usage.api import (
     METERED,
@@ -23,8 +26,6 @@ from octavo.features.usage.api import (
     amount_of_texts,
     memory_of,
 )
-from octavo.http.api.changeset_submission import ChangesetSubmitter, Workspaces
-from octavo.http.api.files import ETAG, FilePath
 from octavo.http.conditional import IfNoneMatch
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -54,7 +55,6 @@ from octavo.model.usage import Amount
 from octavo.store import Store
 from octavo.store.queries import files
 from octavo.store.queries.files import RecentPlace, StoredFile
-from octavo.store.scripts.oauth_programs import RecordedProgram, programs_of
 
 MAX_READ = 500
 """Maximum number of files in a request."""

@@ -1,0 +1,1 @@
+"""Notes and images as files: read, saved, changed together."""
