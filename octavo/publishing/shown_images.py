@@ -5,11 +5,11 @@ from collections import OrderedDict
 import trio
 from octavo_rules.identity import FileId, RevisionId
 
+from octavo.features.links.sql.link_queries import FIRST, back_links
+from octavo.features.links.sql.link_view import LinksOutdated
 from octavo.publishing.renderings import Renderings, TextGone
 from octavo.publishing.site_map import SiteMap
 from octavo.store import Store
-from octavo.store.scripts.link_queries import FIRST, back_links
-from octavo.store.scripts.link_view import LinksOutdated
 from octavo.store.scripts.publications import ReadableLink
 from octavo.store.scripts.rendered_notes import TextSource
 from octavo.store.scripts.site_changes import ChangedFile

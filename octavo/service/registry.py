@@ -21,6 +21,7 @@ from octavo.features.files.api.files import FileOperations
 from octavo.features.files.api.reading import ReadingOperations
 from octavo.features.files.api.saves import SaveOperations
 from octavo.features.legal.api.documents import LegalOperations
+from octavo.features.links.api import LinkOperations
 from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.registrations import RegistrationOperations
@@ -31,7 +32,6 @@ from octavo.http.api.exports import ExportOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
-from octavo.http.api.links import LinkOperations
 from octavo.http.api.mcp import McpOperations
 from octavo.http.api.notices import NoticeOperations
 from octavo.http.api.oauth import OAuthOperations

@@ -37,6 +37,7 @@ from octavo.features.files.api.uploaded_images import UploadedImages
 from octavo.features.legal.api.documents import LegalDocumentPage, LegalOperations
 from octavo.features.legal.feature import Legal
 from octavo.features.legal.rules import DocumentName, LegalDocuments
+from octavo.features.links.api import LinkOperations
 from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.registrations import RegistrationOperations
@@ -53,7 +54,6 @@ from octavo.http.api.exports import ExportOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
-from octavo.http.api.links import LinkOperations
 from octavo.http.api.mcp import OFF, Exchange, McpOperations, OwnOriginOnly
 from octavo.http.api.notices import PATH as NOTICES
 from octavo.http.api.notices import NoticeOperations, NoticeSocket

@@ -30,6 +30,7 @@ from octavo.features.files.api.reading import CurrentTexts, ReadingOperations, c
 from octavo.features.files.api.saves import SaveOperations
 from octavo.features.files.api.uploaded_images import UploadedImages
 from octavo.features.files.sql.programs import number_of
+from octavo.features.links.api import LinkOperations
 from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.workspaces import WorkspaceOperations
@@ -43,7 +44,6 @@ from octavo.http.api.exports import ExportOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
-from octavo.http.api.links import LinkOperations
 from octavo.http.api.mcp import Exchange, McpOperations, OwnOriginOnly, token_missing
 from octavo.http.api.mcp_exchange import mcp_exchange
 from octavo.http.api.publications import PublicationOperations

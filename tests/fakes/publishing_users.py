@@ -29,6 +29,7 @@ from octavo.features.files.api.note_texts import RevisionTexts
 from octavo.features.files.api.reading import ReadingOperations, current_texts
 from octavo.features.files.api.uploaded_images import UploadedImages
 from octavo.features.files.sql.programs import number_of
+from octavo.features.links.api import LinkOperations
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
@@ -37,7 +38,6 @@ from octavo.http.api.exports import ExportOperations
 from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
-from octavo.http.api.links import LinkOperations
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.restorations import RestorationOperations
 from octavo.http.api.search import SearchOperations

@@ -17,11 +17,11 @@ from octavo.actors.jobs import indexing
 from octavo.actors.workspace import actor
 from octavo.actors.workspace.planning import PendingPush
 from octavo.features.images.sql import uploads
+from octavo.features.links.sql import link_queries
 from octavo.store import Script, Transaction
 from octavo.store.queries import changesets, documents
 from octavo.store.queries.feed import Heads, heads_after
 from octavo.store.queries.select_in import execute_each
-from octavo.store.scripts import link_queries
 from octavo.store.sqlite.transaction import SqliteTransaction
 
 Break = Callable[[pytest.MonkeyPatch], None]

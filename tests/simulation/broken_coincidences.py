@@ -18,6 +18,7 @@ from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.current_files import CurrentFile, CurrentFiles
 from octavo.actors.workspace.messages import CommitFailed, Push
+from octavo.features.links.sql import link_index
 from octavo.model.files import plan
 from octavo.model.files.batch import Batch
 from octavo.model.files.changeset import Changeset
@@ -28,7 +29,7 @@ from octavo.search.searched_texts import SearchedTexts
 from octavo.store import StoreUnavailable
 from octavo.store.content_cache import ContentCache
 from octavo.store.queries import changesets
-from octavo.store.scripts import history_pruning, index_removal, link_index
+from octavo.store.scripts import history_pruning, index_removal
 from octavo.store.sqlite.transaction import SqliteTransaction
 
 Break = Callable[[pytest.MonkeyPatch], None]

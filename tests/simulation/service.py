@@ -21,9 +21,9 @@ from octavo.actors.jobs import step_loop
 from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS
 from octavo.actors.workspace.messages import HeadOf
 from octavo.features.images.uploading import LIFETIME_SECONDS
+from octavo.features.links.sql import link_view
 from octavo.model.documents.limits import DocumentLimits
 from octavo.store.queries import index_backlog
-from octavo.store.scripts import link_view
 from tests.simulation.asking import Asking
 from tests.simulation.blob_disk import BlobDisk, DiskWithBlobs
 from tests.simulation.coincidences import watch

@@ -15,6 +15,7 @@ from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.jobs.debounce import Debounce
 from octavo.actors.jobs.step_loop import StepLoop
+from octavo.features.links.sql.link_view import LinksOutdated
 from octavo.store import IndexDamaged, Script, Store, StoreError, StoreUnavailable
 from octavo.store.queries.index_backlog import (
     LINKS,
@@ -31,7 +32,6 @@ from octavo.store.scripts.fulltext_index import (
     words_are_left,
     words_are_worn_out,
 )
-from octavo.store.scripts.link_view import LinksOutdated
 from octavo.store.transaction import T
 
 E = TypeVar("E")

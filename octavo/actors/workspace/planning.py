@@ -28,6 +28,7 @@ from octavo.actors.jobs.indexing import read_links
 from octavo.actors.workspace.document_services import DocumentServices
 from octavo.actors.workspace.messages import ChangesetRefused, FollowTexts, MissingUpdate, Push
 from octavo.documents import DocumentBatch
+from octavo.features.links.sql.link_rewrite import notes_to_rewrite
 from octavo.model.files.batch import Batch
 from octavo.model.files.changeset import MAX_OPERATIONS, AttachImage, Changeset, content_of, size_of
 from octavo.model.files.image import ObjectId
@@ -39,7 +40,6 @@ from octavo.model.refusal import MutationReused
 from octavo.store import Store
 from octavo.store.queries.changesets import PositionMoved, WorkspaceGone, compressed_texts
 from octavo.store.queries.documents import FollowedDocument, documents_of
-from octavo.store.scripts.link_rewrite import notes_to_rewrite
 
 BYTES_OF_AN_OPERATION = 16_384
 

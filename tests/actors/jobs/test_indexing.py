@@ -23,6 +23,8 @@ from octavo.actors.jobs.indexing import (
     index_some,
     read_links,
 )
+from octavo.features.links.sql import link_view
+from octavo.features.links.sql.link_queries import FIRST, back_links
 from octavo.store import Script, Store, StoreUnavailable, Transaction
 from octavo.store.queries.index_backlog import (
     LINKS,
@@ -32,8 +34,6 @@ from octavo.store.queries.index_backlog import (
     next_step,
     workspaces_to_index,
 )
-from octavo.store.scripts import link_view
-from octavo.store.scripts.link_queries import FIRST, back_links
 from octavo.store.sqlite import InlineStore, open_inline
 from octavo.store.transaction import T
 from tests.fakes.faulty_store import FaultyStore

@@ -13,13 +13,13 @@ from octavo_rules.identity import Epoch, FileId
 from octavo_rules.refusal import DocumentMalformed, DocumentTooLarge, EpochMismatch
 
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, MissingUpdate
+from octavo.features.links.sql import link_rewrite, link_view
 from octavo.model.documents import limits
 from octavo.model.documents.integration import Loading
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.changeset import UpdateFile
 from octavo.model.refusal import TooManyFiles, UnrenderableNote
 from octavo.store import StoreUnavailable, Transaction
-from octavo.store.scripts import link_rewrite, link_view
 from octavo.store.sqlite import open_inline
 from tests.actors.workspace.test_actor import text_of
 from tests.fakes.faulty_store import FaultyStore

@@ -10,6 +10,7 @@ import trio
 from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.jobs.indexing import index_some
+from octavo.features.links.sql.link_queries import unresolved_links
 from octavo.store import Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.queries.index_backlog import (
@@ -27,7 +28,6 @@ from octavo.store.scripts.fulltext_index import (
     request_erasure,
 )
 from octavo.store.scripts.index_removal import unindex_some
-from octavo.store.scripts.link_queries import unresolved_links
 from tests.fakes.notebook import Notebook
 from tests.store.queries.test_changesets import Opened, on_sqlite
 

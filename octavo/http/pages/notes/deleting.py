@@ -6,8 +6,8 @@ from octavo_rules.identity import RevisionId
 from quart import Response
 
 from octavo.features.files.api.reading import FileList, ListedRevision, without_new_round
+from octavo.features.links.api import FileLinksSchema
 from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
-from octavo.http.api.links import FileLinksSchema
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import FileChangeSchema
 from octavo.http.pages.notes.frame import (

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from quart import Response
 
+from octavo.features.links.api import LinkList
 from octavo.features.members.pages.workspaces import LIST, workspace_of
-from octavo.http.api.links import LinkList
 from octavo.http.api.search import SearchResults, SnippetDocument
 from octavo.http.contract.contract_model import timestamp
 from octavo.http.contract.problems import Problem

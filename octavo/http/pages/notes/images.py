@@ -3,8 +3,8 @@
 from quart import Response
 
 from octavo.features.files.api.reading import FileList
+from octavo.features.links.api import FileLinksSchema
 from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
-from octavo.http.api.links import FileLinksSchema
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.notes.adding import add_image
 from octavo.http.pages.notes.frame import NotePages, file_path, writable

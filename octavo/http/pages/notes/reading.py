@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from quart import Response
 
 from octavo.features.files.api.reading import ListedRevision, RevisionList
+from octavo.features.links.api import FileLinksSchema, FoundLinkDocument, OutgoingLinkDocument
 from octavo.features.members.api.workspaces import WorkspaceSchema
 from octavo.features.members.pages.workspaces import path_of, workspace_of
-from octavo.http.api.links import FileLinksSchema, FoundLinkDocument, OutgoingLinkDocument
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import WorkspaceFile
 from octavo.http.pages.notes.frame import (

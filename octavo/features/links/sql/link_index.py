@@ -6,7 +6,7 @@ under. The links themselves are not stored: queries read them from the texts of 
 find. The row of a file in ``link_index`` says what the other tables have of it.
 
 The index follows the commits: see `octavo.store.queries.index_backlog`. Queries read it together
-with what it lacks: see `octavo.store.scripts.link_view`.
+with what it lacks: see `octavo.features.links.sql.link_view`.
 
 A wiki link without a slash is looked up first as a path in the folder of its note, and then as a
 name. A file with that path also has that name, so the name is the only key that is stored for it.

@@ -14,12 +14,7 @@ from typing import NamedTuple
 
 from octavo_rules.identity import FileId, WorkspaceId
 
-from octavo.model.files.confinement import Confinement
-from octavo.model.links import place_rank
-from octavo.store.queries.index_backlog import LINKS, live_heads, unindexed_files
-from octavo.store.queries.revision_rows import WORKSPACE
-from octavo.store.queries.select_in import select_in
-from octavo.store.scripts.link_index import (
+from octavo.features.links.sql.link_index import (
     NO_KEYS,
     LinkKeys,
     hashed,
@@ -27,6 +22,11 @@ from octavo.store.scripts.link_index import (
     keys_of,
     unpacked,
 )
+from octavo.model.files.confinement import Confinement
+from octavo.model.links import place_rank
+from octavo.store.queries.index_backlog import LINKS, live_heads, unindexed_files
+from octavo.store.queries.revision_rows import WORKSPACE
+from octavo.store.queries.select_in import select_in
 from octavo.store.transaction import Transaction
 
 MAX_FILES = 100

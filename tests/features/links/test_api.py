@@ -2,11 +2,11 @@
 
 import pytest
 
-from octavo.http.api.links import LinkOperations
+from octavo.features.links.api import LinkOperations
+from octavo.features.links.sql import link_view
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.store import StoreFull
-from octavo.store.scripts import link_view
 from tests.fakes.notes_api import NOBODYS, Client, Json, NotesApi, refusal
 
 READ = {200, 400, 401, 403, 404, 409, 423, 500, 503}

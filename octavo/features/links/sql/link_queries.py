@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 
+from octavo.features.links.sql.link_index import NoteLink, hashed, links_in, targets_of
+from octavo.features.links.sql.link_view import LinkView, view_links
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.feed import page_end
 from octavo.model.files.path import NOTE_SUFFIX
@@ -21,8 +23,6 @@ from octavo.store.compression import text_of, undamaged
 from octavo.store.queries.contents import texts_of
 from octavo.store.queries.revision_rows import WORKSPACE
 from octavo.store.queries.select_in import select_in
-from octavo.store.scripts.link_index import NoteLink, hashed, links_in, targets_of
-from octavo.store.scripts.link_view import LinkView, view_links
 from octavo.store.transaction import Row, Script, Transaction, indexed_title
 
 MAX_HEADING_BYTES = 2 * 1024 * 1024

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from octavo_rules.identity import Cursor, FileId, WorkspaceId
 
+from octavo.features.links.sql.link_queries import linking_to
 from octavo.model.refusal import TooManyFiles
 from octavo.store.queries.files import StoredFile, file, files
 from octavo.store.queries.marks import cursor_of
-from octavo.store.scripts.link_queries import linking_to
 from octavo.store.transaction import Script, Transaction
 
 MAX_NOTES = 1000

@@ -3,7 +3,7 @@
 import pytest
 
 from octavo.actors.jobs import indexing
-from octavo.store.scripts import link_view
+from octavo.features.links.sql import link_view
 from tests.fakes.notes_api import NOBODYS, Note, NotesApi, refusal
 
 

@@ -1,0 +1,1 @@
+"""Links between notes: the index, what links to a file, links that follow a move."""
