@@ -38,6 +38,8 @@ from octavo.features.legal.feature import Legal
 from octavo.features.mail.delivery import MailDelivery
 from octavo.features.mail.feature import mail_delivery
 from octavo.features.members.rules.registration_policy import Prerequisites, RegistrationPolicy
+from octavo.features.search.searched_texts import MAX_BYTES as MAX_SEARCHED_BYTES
+from octavo.features.search.searched_texts import SearchedTexts
 from octavo.features.usage.feature import add_usage
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
@@ -46,8 +48,6 @@ from octavo.model.documents.limits import DocumentLimits
 from octavo.render.limits import check_changed
 from octavo.restoration.restorations import Restorations
 from octavo.restoration.undo import ProgramUndo
-from octavo.search.searched_texts import MAX_BYTES as MAX_SEARCHED_BYTES
-from octavo.search.searched_texts import SearchedTexts
 from octavo.service.archives import Archives, add_archives
 from octavo.service.notice_streams import NoticeStreams
 from octavo.service.publishing import Publishing, add_publishing

@@ -26,6 +26,7 @@ from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.registrations import RegistrationOperations
 from octavo.features.members.api.workspaces import WorkspaceOperations
+from octavo.features.search.api import SearchOperations
 from octavo.http.api.client_changes import ClientChangeOperations
 from octavo.http.api.connections import ConnectionOperations
 from octavo.http.api.exports import ExportOperations
@@ -38,7 +39,6 @@ from octavo.http.api.oauth import OAuthOperations
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.restorations import RestorationOperations
-from octavo.http.api.search import SearchOperations
 from octavo.http.api.sync import SyncOperations
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.declared_responses import possible_problems

@@ -46,6 +46,7 @@ from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
 from octavo.features.members.registration import Registration
 from octavo.features.members.registration_policy import Installation
+from octavo.features.search.api import SearchOperations
 from octavo.features.usage.api import Metering
 from octavo.http.api.access_tokens import AccessTokens
 from octavo.http.api.client_changes import ClientChangeOperations
@@ -62,7 +63,6 @@ from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reader_problems import reader_problems
 from octavo.http.api.restorations import RestorationOperations
-from octavo.http.api.search import SearchOperations
 from octavo.http.api.sync import SyncOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.in_process import Perform, PerformAs

@@ -36,6 +36,8 @@ from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.workspaces import WorkspaceOperations
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
+from octavo.features.search.api import SearchOperations
+from octavo.features.search.searched_texts import SearchedTexts
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
@@ -50,7 +52,6 @@ from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reader_problems import reader_problems
 from octavo.http.api.restorations import RestorationOperations
-from octavo.http.api.search import SearchOperations
 from octavo.http.api.sync import SyncOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
@@ -64,7 +65,6 @@ from octavo.model.oauth.grant import GrantId
 from octavo.model.usage import NO_LIMITS, InstallationLimits
 from octavo.restoration.restorations import Restorations
 from octavo.restoration.undo import ProgramUndo
-from octavo.search.searched_texts import SearchedTexts
 from octavo.store import Transaction, Value
 from octavo.store.sqlite import open_inline
 from octavo.transfers.other_writes import OtherWrites

@@ -30,6 +30,8 @@ from octavo.features.files.api.reading import ReadingOperations, current_texts
 from octavo.features.files.api.uploaded_images import UploadedImages
 from octavo.features.files.sql.programs import number_of
 from octavo.features.links.api import LinkOperations
+from octavo.features.search.api import SearchOperations
+from octavo.features.search.searched_texts import SearchedTexts
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
@@ -40,13 +42,11 @@ from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.restorations import RestorationOperations
-from octavo.http.api.search import SearchOperations
 from octavo.model.files.changeset import ChangeOperation, Changeset, CreateFile
 from octavo.model.oauth.client import ClientId
 from octavo.model.publishing.report import Reason
 from octavo.restoration.restorations import Restorations
 from octavo.restoration.undo import ProgramUndo
-from octavo.search.searched_texts import SearchedTexts
 from octavo.store import Transaction
 from octavo.store.blobs import open_staging
 from octavo.transfers.other_writes import OtherWrites

@@ -20,6 +20,8 @@ from octavo.actors.workspace.messages import Push
 from octavo.documents import DocumentCache
 from octavo.features.images.feature import open_blob_folders
 from octavo.features.legal.feature import read_legal
+from octavo.features.search.searched_texts import SearchedTexts
+from octavo.features.search.sql.searching import candidates
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
@@ -32,7 +34,6 @@ from octavo.model.search import finders_of, parse_query, ranked
 from octavo.publishing.reading import PublishedReading
 from octavo.publishing.renderings import Renderings
 from octavo.publishing.sites import Sites
-from octavo.search.searched_texts import SearchedTexts
 from octavo.service import components
 from octavo.service.components import Components, add_components
 from octavo.settings import Settings
@@ -40,7 +41,6 @@ from octavo.store.content_cache import ContentCache
 from octavo.store.engine import open_engine
 from octavo.store.queries.index_backlog import WORDS
 from octavo.store.queries.workspaces import create
-from octavo.store.scripts.searching import candidates
 from octavo.store.transaction import Transaction
 
 ANN, VAULT, NOTE = AccountId(new_id()), WorkspaceId(new_id()), FileId(new_id())

@@ -14,18 +14,18 @@ from octavo_rules.identity import START, AccountId, Cursor, FileId, WorkspaceId
 from octavo.actors.jobs.indexing import catch_up
 from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf
+from octavo.features.search.note_search import FoundNotes
+from octavo.features.search.sql.fulltext_index import erase_removed_words
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
 from octavo.model.refusal import HeadMoved
 from octavo.model.search import Ranked, parse_query
-from octavo.search.note_search import FoundNotes
 from octavo.store import Script
 from octavo.store.queries.feed import FeedSlice, Since, feed
 from octavo.store.queries.files import StoredFile
 from octavo.store.queries.index_backlog import LINKS, WORDS, FileIndex, workspaces_to_index
 from octavo.store.queries.sweeping import sweep
-from octavo.store.scripts.fulltext_index import erase_removed_words
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.bare_process import Violation
 from tests.simulation.disk import ANN

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from octavo_rules.identity import FileId, MutationId
 
 from octavo.documents import DocumentCache
+from octavo.features.search.sql.fulltext_index import erase_removed_words
 from octavo.model.files.changeset import AttachImage, ChangeOperation, content_of
 from octavo.store.queries.revision_rows import WORKSPACE
 from octavo.store.queries.sweeping import sweep
-from octavo.store.scripts.fulltext_index import erase_removed_words
 from octavo.store.transaction import Script, Transaction
 from tests.simulation.disk import Disk
 from tests.simulation.kept import Kept

@@ -8,6 +8,7 @@ import pytest
 from octavo_rules.identity import FileId
 
 from octavo.features.links.sql.link_index import links_in, sources_of, targets_of
+from octavo.features.search.sql.fulltext_index import remove_some_words
 from octavo.model.search.tokens import name_tokens, tag_of, tokens_of
 from octavo.store import Script, Store, Transaction
 from octavo.store.queries import index_backlog
@@ -20,7 +21,6 @@ from octavo.store.queries.index_backlog import (
     workspaces_to_index,
 )
 from octavo.store.queries.revision_rows import WORKSPACE
-from octavo.store.scripts.fulltext_index import remove_some_words
 from octavo.store.transaction import indexed_title
 from tests.simulation.kept import Kept
 from tests.simulation.link_faults import MANY, faults_of_index, faults_of_links

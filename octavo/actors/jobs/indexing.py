@@ -16,6 +16,12 @@ from octavo_rules.identity import WorkspaceId
 from octavo.actors.jobs.debounce import Debounce
 from octavo.actors.jobs.step_loop import StepLoop
 from octavo.features.links.sql.link_view import LinksOutdated
+from octavo.features.search.sql.fulltext_index import (
+    remove_some_words,
+    renew_words,
+    words_are_left,
+    words_are_worn_out,
+)
 from octavo.store import IndexDamaged, Script, Store, StoreError, StoreUnavailable
 from octavo.store.queries.index_backlog import (
     LINKS,
@@ -25,12 +31,6 @@ from octavo.store.queries.index_backlog import (
     commit_step,
     next_step,
     workspaces_to_index,
-)
-from octavo.store.scripts.fulltext_index import (
-    remove_some_words,
-    renew_words,
-    words_are_left,
-    words_are_worn_out,
 )
 from octavo.store.transaction import T
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from octavo.actors.jobs.indexing import renew_damaged_words
 from octavo.actors.jobs.step_loop import StepLoop
+from octavo.features.search.sql.fulltext_index import erase_removed_words
 from octavo.store import IndexDamaged, Script, Store, StoreError
 from octavo.store.queries.audit import erase_clients
 from octavo.store.queries.sweeping import sweep
-from octavo.store.scripts.fulltext_index import erase_removed_words
 
 
 class SweepingJob:

@@ -1,6 +1,8 @@
 """Full-text search: tokens of texts, parsing of queries, and ranking of results."""
 
-from octavo.model.search.hits import Finder, finders_of
+from octavo.features.search.rules.hits import Finder, finders_of
+from octavo.features.search.rules.ranking import Candidate, Ranked, ranked
+from octavo.features.search.rules.snippets import Snippet, snippets_of
 from octavo.model.search.query import (
     ANY_HEAD,
     MAX_TOKENS,
@@ -10,9 +12,7 @@ from octavo.model.search.query import (
     Query,
     parse_query,
 )
-from octavo.model.search.ranking import Candidate, Ranked, ranked
 from octavo.model.search.searched_text import SearchedText, title_of
-from octavo.model.search.snippets import Snippet, snippets_of
 from octavo.model.search.tokens import tokens_of
 
 __all__ = [

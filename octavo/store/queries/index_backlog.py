@@ -23,11 +23,11 @@ from typing import Generic, NamedTuple, TypeVar
 from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.features.links.sql.link_index import LinkKeys, index_links, keys_of
+from octavo.features.search.sql.fulltext_index import index_words
 from octavo.model.files.feed import page_end
 from octavo.model.files.revision import Revision
 from octavo.store.queries.revision_rows import COLUMNS, WORKSPACE, revision_of
 from octavo.store.queries.select_in import select_in
-from octavo.store.scripts.fulltext_index import index_words
 from octavo.store.transaction import Script, Transaction
 
 E = TypeVar("E")

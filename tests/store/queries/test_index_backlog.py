@@ -11,6 +11,12 @@ from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.jobs.indexing import index_some
 from octavo.features.links.sql.link_queries import unresolved_links
+from octavo.features.search.sql.fulltext_index import (
+    erase_removed_words,
+    remove_some_words,
+    request_erasure,
+)
+from octavo.features.search.sql.index_removal import unindex_some
 from octavo.store import Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.queries.index_backlog import (
@@ -22,12 +28,6 @@ from octavo.store.queries.index_backlog import (
     next_step,
     workspaces_to_index,
 )
-from octavo.store.scripts.fulltext_index import (
-    erase_removed_words,
-    remove_some_words,
-    request_erasure,
-)
-from octavo.store.scripts.index_removal import unindex_some
 from tests.fakes.notebook import Notebook
 from tests.store.queries.test_changesets import Opened, on_sqlite
 

@@ -9,6 +9,12 @@ from typing import Any
 import pytest
 from octavo_rules.identity import WorkspaceId
 
+from octavo.features.search.sql.fulltext_index import (
+    STEP_TOKENS,
+    erase_removed_words,
+    remove_some_words,
+)
+from octavo.features.search.sql.searching import candidates
 from octavo.model.search import parse_query
 from octavo.model.search.portions import PORTION
 from octavo.store import Script, Transaction, Value
@@ -16,12 +22,6 @@ from octavo.store.postgres import open_postgres
 from octavo.store.queries import workspaces
 from octavo.store.queries.index_backlog import SLICE_BYTES, WORDS
 from octavo.store.queries.sweeping import sweep
-from octavo.store.scripts.fulltext_index import (
-    STEP_TOKENS,
-    erase_removed_words,
-    remove_some_words,
-)
-from octavo.store.scripts.searching import candidates
 from octavo.store.sqlite import open_inline
 from octavo.store.sqlite.batch import Outcomes, perform
 from octavo.store.sqlite.search import PUT, REMOVE, index_row

@@ -16,6 +16,7 @@ from trio.testing import MockClock
 from octavo.actors.jobs.indexing import index_some
 from octavo.actors.jobs.retention import PERIOD_SECONDS, RetentionJob
 from octavo.documents import merged
+from octavo.features.search.sql.fulltext_index import erase_removed_words, remove_some_words
 from octavo.model.documents.update_log import packed
 from octavo.model.files.changeset import (
     ChangeOperation,
@@ -38,7 +39,6 @@ from octavo.store.queries.index_backlog import WORDS
 from octavo.store.queries.sweeping import sweep
 from octavo.store.queries.workspaces import delete
 from octavo.store.scripts import history_pruning
-from octavo.store.scripts.fulltext_index import erase_removed_words, remove_some_words
 from octavo.store.transaction import Transaction, Value
 from tests.fakes.plain_documents import PlainDocuments
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace

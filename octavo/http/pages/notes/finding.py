@@ -7,7 +7,7 @@ from quart import Response
 
 from octavo.features.links.api import LinkList
 from octavo.features.members.pages.workspaces import LIST, workspace_of
-from octavo.http.api.search import SearchResults, SnippetDocument
+from octavo.features.search.api import SearchResults, SnippetDocument
 from octavo.http.contract.contract_model import timestamp
 from octavo.http.contract.problems import Problem
 from octavo.http.pages.notes.frame import NotePages, names_of

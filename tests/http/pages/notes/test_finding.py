@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.http.api.search import SnippetDocument
+from octavo.features.search.api import SnippetDocument
 from octavo.http.pages.notes.finding import pieces_of
 from tests.fakes.page_reader import PageReader
 from tests.http.pages.notes.conftest import Vault

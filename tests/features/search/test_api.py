@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.http.api.search import SearchOperations
+from octavo.features.search.api import SearchOperations
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.contract_model import timestamp
 from octavo.http.contract.declared_responses import possible_problems

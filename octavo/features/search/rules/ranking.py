@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 
-from octavo.model.search.hits import Finder
+from octavo.features.search.rules.hits import Finder
 from octavo.model.search.searched_text import SearchedText
 
 # BM25 (Robertson and Zaragoza 2009, section 3.4), with a fixed length instead of the average.

@@ -7,7 +7,11 @@ from collections.abc import Sequence
 from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.features.links.sql.link_index import remove_links, remove_some_links
-from octavo.store.scripts.fulltext_index import remove_notes, remove_some_notes, request_erasure
+from octavo.features.search.sql.fulltext_index import (
+    remove_notes,
+    remove_some_notes,
+    request_erasure,
+)
 from octavo.store.transaction import Transaction
 
 _MAX_LINKED = 100

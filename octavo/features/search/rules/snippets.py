@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from octavo.features.search.rules.hits import Finder
 from octavo.model.search.folding import folded_in_place
-from octavo.model.search.hits import Finder
 from octavo.model.search.searched_text import SearchedText
 from octavo.model.stream_safe import stream_safe
 

@@ -11,6 +11,9 @@ from pydantic import Field
 from octavo.access.caller import Caller
 from octavo.access.workspaces import Access
 from octavo.features.members.api.workspaces import WorkspacePath
+from octavo.features.search.note_search import FoundNotes, NoteSearch, Where
+from octavo.features.search.searched_texts import SearchedTexts
+from octavo.features.search.sql.searching import workspaces_of
 from octavo.features.usage.api import METERED, Metering
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -34,12 +37,9 @@ from octavo.model.search import (
     snippets_of,
 )
 from octavo.model.usage import Amount
-from octavo.search.note_search import FoundNotes, NoteSearch, Where
-from octavo.search.searched_texts import SearchedTexts
 from octavo.store import Store
 from octavo.store.fair_turns import FairThreads
 from octavo.store.queries.workspaces import chosen_of
-from octavo.store.scripts.searching import workspaces_of
 
 MAX_THREADS = 2
 """Maximum number of searches ranked in parallel; ranking takes tens of milliseconds of CPU."""

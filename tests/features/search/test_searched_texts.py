@@ -2,8 +2,8 @@
 
 from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 
+from octavo.features.search.searched_texts import SearchedTexts
 from octavo.model.search import Candidate, Ranked, SearchedText
-from octavo.search.searched_texts import SearchedTexts
 
 
 def found(name: str, text: str | None) -> Ranked:

@@ -8,6 +8,13 @@ from pathlib import Path
 import pytest
 from octavo_rules.identity import AccountId, FileId, WorkspaceId
 
+from octavo.features.search.sql import searching
+from octavo.features.search.sql.fulltext_index import (
+    erase_removed_words,
+    renew_words,
+    words_are_worn_out,
+)
+from octavo.features.search.sql.searching import MAX_FOUND, candidates, workspaces_of
 from octavo.model.files.confinement import Confinement
 from octavo.model.search import MAX_TOKENS, HeadFilter, parse_query
 from octavo.model.search.portions import PORTION
@@ -18,9 +25,6 @@ from octavo.store.postgres.search import MAX_POSITIONS, PIECE, pieces_of
 from octavo.store.queries import files, workspaces
 from octavo.store.queries.index_backlog import LINKS, WORDS, workspaces_to_index
 from octavo.store.queries.sweeping import sweep
-from octavo.store.scripts import searching
-from octavo.store.scripts.fulltext_index import erase_removed_words, renew_words, words_are_worn_out
-from octavo.store.scripts.searching import MAX_FOUND, candidates, workspaces_of
 from octavo.store.sqlite import open_inline
 from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.search import match

@@ -9,12 +9,12 @@ import trio
 from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.jobs.indexing import catch_up, renew_damaged_words
+from octavo.features.search.searched_texts import SearchedTexts
+from octavo.features.search.sql.searching import candidates
 from octavo.model.files.confinement import Confinement
 from octavo.model.search import ANY_HEAD, HeadFilter, Query, Ranked, finders_of, ranked
-from octavo.search.searched_texts import SearchedTexts
 from octavo.store import IndexDamaged, Store, StoreUnavailable
 from octavo.store.queries.index_backlog import WORDS, workspaces_to_index
-from octavo.store.scripts.searching import candidates
 
 R = TypeVar("R")
 
@@ -26,7 +26,7 @@ class RunInThread(Protocol):
 
 
 class Where(NamedTuple):
-    """Which notes are searched; see `octavo.store.scripts.searching.candidates`."""
+    """Which notes are searched; see `octavo.features.search.sql.searching.candidates`."""
 
     workspaces: Sequence[WorkspaceId]
     folder: str | None = None

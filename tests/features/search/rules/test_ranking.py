@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 
+from octavo.features.search.rules.hits import Finder
 from octavo.model.search import (
     Candidate,
     InvalidQuery,
@@ -18,7 +19,6 @@ from octavo.model.search import (
     tokens_of,
 )
 from octavo.model.search.folding import folded
-from octavo.model.search.hits import Finder
 from octavo.model.stream_safe import MAX_MARKS
 from tests.fakes.normalization import watch
 

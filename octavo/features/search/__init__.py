@@ -1,0 +1,1 @@
+"""Search in the texts of notes."""

@@ -1,0 +1,1 @@
+"""The rules of search, as pure functions."""
