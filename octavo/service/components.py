@@ -40,6 +40,7 @@ from octavo.features.mail.feature import mail_delivery
 from octavo.features.members.rules.registration_policy import Prerequisites, RegistrationPolicy
 from octavo.features.search.searched_texts import MAX_BYTES as MAX_SEARCHED_BYTES
 from octavo.features.search.searched_texts import SearchedTexts
+from octavo.features.sync.api.notice_streams import NoticeStreams
 from octavo.features.usage.feature import add_usage
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
@@ -49,7 +50,6 @@ from octavo.render.limits import check_changed
 from octavo.restoration.restorations import Restorations
 from octavo.restoration.undo import ProgramUndo
 from octavo.service.archives import Archives, add_archives
-from octavo.service.notice_streams import NoticeStreams
 from octavo.service.publishing import Publishing, add_publishing
 from octavo.service.restorations import add_restorations
 from octavo.service.retention import all_kept, retention_job

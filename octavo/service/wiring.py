@@ -47,6 +47,9 @@ from octavo.features.members.members import Members
 from octavo.features.members.registration import Registration
 from octavo.features.members.registration_policy import Installation
 from octavo.features.search.api import SearchOperations
+from octavo.features.sync.api.notices import PATH as NOTICES
+from octavo.features.sync.api.notices import NoticeOperations, NoticeSocket
+from octavo.features.sync.api.sync import SyncOperations
 from octavo.features.usage.api import Metering
 from octavo.http.api.access_tokens import AccessTokens
 from octavo.http.api.client_changes import ClientChangeOperations
@@ -56,14 +59,11 @@ from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.mcp import OFF, Exchange, McpOperations, OwnOriginOnly
-from octavo.http.api.notices import PATH as NOTICES
-from octavo.http.api.notices import NoticeOperations, NoticeSocket
 from octavo.http.api.oauth import OAuthOperations
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reader_problems import reader_problems
 from octavo.http.api.restorations import RestorationOperations
-from octavo.http.api.sync import SyncOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.in_process import Perform, PerformAs
 from octavo.http.contract.memory_budget import MemoryBudget

@@ -19,6 +19,7 @@ from octavo_rules.identity import (
 from octavo.actors.jobs.indexing import index_some
 from octavo.features.search.sql.index_removal import unindex_files
 from octavo.features.search.sql.searching import candidates
+from octavo.features.sync.sql.folder_purges import record_purges
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.path import kind_of
@@ -33,7 +34,6 @@ from octavo.store.queries.index_backlog import (
     FileIndex,
     workspaces_to_index,
 )
-from octavo.store.scripts.folder_purges import record_purges
 
 _numbers = count(1)
 _WORKSPACE = """

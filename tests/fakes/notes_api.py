@@ -38,6 +38,7 @@ from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
 from octavo.features.search.api import SearchOperations
 from octavo.features.search.searched_texts import SearchedTexts
+from octavo.features.sync.api.sync import SyncOperations
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
@@ -52,7 +53,6 @@ from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reader_problems import reader_problems
 from octavo.http.api.restorations import RestorationOperations
-from octavo.http.api.sync import SyncOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security

@@ -21,12 +21,12 @@ from octavo.features.files.api.changeset_submission import ChangesetSubmitter
 from octavo.features.files.api.files import FileOperations
 from octavo.features.files.api.note_texts import RevisionTexts
 from octavo.features.members.api.workspaces import WorkspaceOperations
-from octavo.http.api.notices import PATH, NoticeOperations, NoticeSocket
+from octavo.features.sync.api.notice_streams import NoticeStreams
+from octavo.features.sync.api.notices import PATH, NoticeOperations, NoticeSocket
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestRecord
 from octavo.http.refusals import problem_of
-from octavo.service.notice_streams import NoticeStreams
 from octavo.store.queries.marks import cursor_of
 from octavo.ws.notice_stream import SUBPROTOCOL, changed_frame
 from packages.antechamber.tests.conftest import Authority

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from octavo.features.sync.api import sync
 from octavo.features.usage import sql as usage
 from octavo.features.usage.api import DownloadLimit, MonthlyLimitProblem, StorageBusy
 from octavo.features.usage.sql import InstallationAmount
-from octavo.http.api import sync
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.model.usage import (

@@ -19,6 +19,7 @@ from octavo_rules.identity import (
 )
 
 from octavo.documents import merged
+from octavo.features.sync.sql.folder_feed import folder_feed
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
@@ -45,7 +46,6 @@ from octavo.store.queries.marks import (
 )
 from octavo.store.queries.sweeping import sweep
 from octavo.store.queries.workspaces import delete
-from octavo.store.scripts.folder_feed import folder_feed
 from octavo.store.scripts.history_pruning import FileKey, prune_file
 from octavo.store.scripts.site_changes import changed_since, place_of
 from tests.fakes.plain_documents import PlainDocuments

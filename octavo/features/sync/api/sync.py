@@ -10,6 +10,7 @@ from pydantic import Field
 
 from octavo.access.workspaces import Access
 from octavo.features.members.api.workspaces import WorkspacePath
+from octavo.features.sync.sql.folder_feed import folder_feed
 from octavo.features.usage.api import METERED, Metering, amount_of_texts
 from octavo.http.contract.call import Authenticator, Call
 from octavo.http.contract.contract_model import ContractModel, HeaderModel, Identifier
@@ -26,7 +27,6 @@ from octavo.store.queries.changesets import WorkspaceGone
 from octavo.store.queries.feed import Since, feed, live_at, live_contents
 from octavo.store.queries.files import StoredFile
 from octavo.store.queries.marks import CursorUnknown, cursor_of
-from octavo.store.scripts.folder_feed import folder_feed
 
 VERSIONS = (1,)
 

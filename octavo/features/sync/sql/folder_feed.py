@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from octavo_rules.identity import Cursor, FileId, Position, WorkspaceId
 
+from octavo.features.sync.sql.folder_purges import purged_within
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.feed import page_end
 from octavo.model.files.revision import Revision
@@ -20,7 +21,6 @@ from octavo.store.queries.feed import FeedSlice, Since, heads_between, read_curs
 from octavo.store.queries.files import StoredFile
 from octavo.store.queries.revision_rows import WORKSPACE, from_both, revision_of
 from octavo.store.queries.select_in import select_in
-from octavo.store.scripts.folder_purges import purged_within
 from octavo.store.transaction import Script, Transaction
 
 MAX_REVISIONS = 5_000

@@ -5,7 +5,7 @@ from antechamber.websocket import Frame, ServerWebSocket, WebSockets
 from antechamber.websocket.shared_timer import SharedTimer
 
 from octavo.actors.notice_hub import NoticeHub
-from octavo.http.api.notices import StreamCaller
+from octavo.features.sync.api.notices import StreamCaller
 from octavo.ws.notice_stream import MAX_MESSAGE, NoticeStream
 
 CHECKED_EVERY = 10.0

@@ -10,12 +10,12 @@ from octavo_rules.scopes import READ
 from octavo.documents import merged
 from octavo.features.accounts.rules.api_key import ApiKey, KeyId
 from octavo.features.accounts.sql import api_keys
+from octavo.features.sync.sql import folder_feed
 from octavo.model.access.access_limits import AccessLimits, parse_scopes
 from octavo.model.files.confinement import Confinement
 from octavo.store.postgres import open_postgres
 from octavo.store.queries import files
 from octavo.store.queries.feed import FeedSlice, Since, live_at
-from octavo.store.scripts import folder_feed
 from tests.fakes.notebook import Notebook
 from tests.store.queries.test_changesets import Opened, on_sqlite
 

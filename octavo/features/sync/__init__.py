@@ -1,0 +1,1 @@
+"""The feed, the snapshot and the notices by which devices stay in step."""
