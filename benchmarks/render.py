@@ -23,7 +23,7 @@ from collections.abc import Callable  # noqa: E402
 
 from octavo_rules.documents.edits import edits_between  # noqa: E402
 
-from octavo.model.files.revision_diff import unified, words  # noqa: E402
+from octavo.features.history.rules.revision_diff import unified, words  # noqa: E402
 from octavo.model.refusal import UnrenderableNote  # noqa: E402
 from octavo.render.allowed import clean  # noqa: E402
 from octavo.render.limits import LIMITS, check_renderable  # noqa: E402

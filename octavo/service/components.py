@@ -33,6 +33,9 @@ from octavo.features.accounts.passwords import Passwords, hash_workers
 from octavo.features.accounts.rules.session import DAY, SessionLife
 from octavo.features.files.api.changeset_submission import Workspaces
 from octavo.features.files.api.reading import CurrentTexts, current_texts
+from octavo.features.history.feature import add_restorations
+from octavo.features.history.restorations import Restorations
+from octavo.features.history.undo import ProgramUndo
 from octavo.features.images.feature import Attachments, BlobFolders, add_attachments
 from octavo.features.legal.feature import Legal
 from octavo.features.mail.delivery import MailDelivery
@@ -47,11 +50,8 @@ from octavo.features.usage.storage import StorageRoom
 from octavo.model.access.rate import Rate
 from octavo.model.documents.limits import DocumentLimits
 from octavo.render.limits import check_changed
-from octavo.restoration.restorations import Restorations
-from octavo.restoration.undo import ProgramUndo
 from octavo.service.archives import Archives, add_archives
 from octavo.service.publishing import Publishing, add_publishing
-from octavo.service.restorations import add_restorations
 from octavo.service.retention import all_kept, retention_job
 from octavo.settings import Settings
 from octavo.store import Store, StoreUnavailable

@@ -20,6 +20,9 @@ from octavo.features.files.api.contents import ContentOperations
 from octavo.features.files.api.files import FileOperations
 from octavo.features.files.api.reading import ReadingOperations
 from octavo.features.files.api.saves import SaveOperations
+from octavo.features.history.api.client_changes import ClientChangeOperations
+from octavo.features.history.api.history import HistoryOperations
+from octavo.features.history.api.restorations import RestorationOperations
 from octavo.features.legal.api.documents import LegalOperations
 from octavo.features.links.api import LinkOperations
 from octavo.features.members.api.invitations import InvitationOperations
@@ -29,17 +32,14 @@ from octavo.features.members.api.workspaces import WorkspaceOperations
 from octavo.features.search.api import SearchOperations
 from octavo.features.sync.api.notices import NoticeOperations
 from octavo.features.sync.api.sync import SyncOperations
-from octavo.http.api.client_changes import ClientChangeOperations
 from octavo.http.api.connections import ConnectionOperations
 from octavo.http.api.exports import ExportOperations
-from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.mcp import McpOperations
 from octavo.http.api.oauth import OAuthOperations
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
-from octavo.http.api.restorations import RestorationOperations
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import Example, document

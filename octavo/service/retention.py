@@ -5,16 +5,17 @@ from octavo.actors.jobs.retention import RetentionJob
 from octavo.features.accounts.rules.session import DAY, SessionLife
 from octavo.features.accounts.sql import password_resets, portal_tokens
 from octavo.features.files.sql import programs as oauth_programs
+from octavo.features.history.rules.retention import Retention
+from octavo.features.history.sql import restorations
 from octavo.features.mail import sql as outbox
 from octavo.features.members.sql import invitations
 from octavo.features.usage import sql as usage
-from octavo.model.files.retention import Retention
 from octavo.model.usage import month_before, month_of
 from octavo.settings import Settings
 from octavo.store import Script, Store
 from octavo.store.queries import audit
 from octavo.store.queries.expiry import expire_marks, expire_receipts, expire_sessions
-from octavo.store.scripts import oauth_clients, oauth_grants, publications, restorations
+from octavo.store.scripts import oauth_clients, oauth_grants, publications
 
 RECEIPT_DAYS = 31
 """Days that a receipt, or the result of a restoration, is kept; the API promises 30."""

@@ -34,6 +34,9 @@ from octavo.features.files.api.note_texts import RevisionTexts
 from octavo.features.files.api.reading import ReadingOperations
 from octavo.features.files.api.saves import SaveOperations
 from octavo.features.files.api.uploaded_images import UploadedImages
+from octavo.features.history.api.client_changes import ClientChangeOperations
+from octavo.features.history.api.history import HistoryOperations
+from octavo.features.history.api.restorations import RestorationOperations
 from octavo.features.legal.api.documents import LegalDocumentPage, LegalOperations
 from octavo.features.legal.feature import Legal
 from octavo.features.legal.rules import DocumentName, LegalDocuments
@@ -52,10 +55,8 @@ from octavo.features.sync.api.notices import NoticeOperations, NoticeSocket
 from octavo.features.sync.api.sync import SyncOperations
 from octavo.features.usage.api import Metering
 from octavo.http.api.access_tokens import AccessTokens
-from octavo.http.api.client_changes import ClientChangeOperations
 from octavo.http.api.connections import ConnectionOperations
 from octavo.http.api.exports import ExportOperations
-from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.mcp import OFF, Exchange, McpOperations, OwnOriginOnly
@@ -63,7 +64,6 @@ from octavo.http.api.oauth import OAuthOperations
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reader_problems import reader_problems
-from octavo.http.api.restorations import RestorationOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.in_process import Perform, PerformAs
 from octavo.http.contract.memory_budget import MemoryBudget

@@ -30,6 +30,11 @@ from octavo.features.files.api.reading import CurrentTexts, ReadingOperations, c
 from octavo.features.files.api.saves import SaveOperations
 from octavo.features.files.api.uploaded_images import UploadedImages
 from octavo.features.files.sql.programs import number_of
+from octavo.features.history.api.client_changes import ClientChangeOperations
+from octavo.features.history.api.history import HistoryOperations
+from octavo.features.history.api.restorations import RestorationOperations
+from octavo.features.history.restorations import Restorations
+from octavo.features.history.undo import ProgramUndo
 from octavo.features.links.api import LinkOperations
 from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.members import MemberOperations
@@ -42,9 +47,7 @@ from octavo.features.sync.api.sync import SyncOperations
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
-from octavo.http.api.client_changes import ClientChangeOperations
 from octavo.http.api.exports import ExportOperations
-from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.mcp import Exchange, McpOperations, OwnOriginOnly, token_missing
@@ -52,7 +55,6 @@ from octavo.http.api.mcp_exchange import mcp_exchange
 from octavo.http.api.publications import PublicationOperations
 from octavo.http.api.published import PublishedOperations
 from octavo.http.api.reader_problems import reader_problems
-from octavo.http.api.restorations import RestorationOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security
@@ -63,8 +65,6 @@ from octavo.model.access.account import Role as AccountRole
 from octavo.model.oauth.client import ClientId
 from octavo.model.oauth.grant import GrantId
 from octavo.model.usage import NO_LIMITS, InstallationLimits
-from octavo.restoration.restorations import Restorations
-from octavo.restoration.undo import ProgramUndo
 from octavo.store import Transaction, Value
 from octavo.store.sqlite import open_inline
 from octavo.transfers.other_writes import OtherWrites

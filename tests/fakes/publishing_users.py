@@ -29,24 +29,24 @@ from octavo.features.files.api.note_texts import RevisionTexts
 from octavo.features.files.api.reading import ReadingOperations, current_texts
 from octavo.features.files.api.uploaded_images import UploadedImages
 from octavo.features.files.sql.programs import number_of
+from octavo.features.history.api.client_changes import ClientChangeOperations
+from octavo.features.history.api.history import HistoryOperations
+from octavo.features.history.api.restorations import RestorationOperations
+from octavo.features.history.restorations import Restorations
+from octavo.features.history.undo import ProgramUndo
 from octavo.features.links.api import LinkOperations
 from octavo.features.search.api import SearchOperations
 from octavo.features.search.searched_texts import SearchedTexts
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
-from octavo.http.api.client_changes import ClientChangeOperations
 from octavo.http.api.exports import ExportOperations
-from octavo.http.api.history import HistoryOperations
 from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.publications import PublicationOperations
-from octavo.http.api.restorations import RestorationOperations
 from octavo.model.files.changeset import ChangeOperation, Changeset, CreateFile
 from octavo.model.oauth.client import ClientId
 from octavo.model.publishing.report import Reason
-from octavo.restoration.restorations import Restorations
-from octavo.restoration.undo import ProgramUndo
 from octavo.store import Transaction
 from octavo.store.blobs import open_staging
 from octavo.transfers.other_writes import OtherWrites

@@ -14,10 +14,10 @@ from octavo_rules.identity import (
     RevisionId,
 )
 
+from octavo.features.history.rules.restoration import Begun, DivergedFile, Restoration, restoration
+from octavo.features.history.rules.restoration_order import BatchSizes, batches
+from octavo.features.history.rules.reversion import Reversion
 from octavo.model.files.path import folders_of, path_key
-from octavo.model.files.restoration import Begun, DivergedFile, Restoration, restoration
-from octavo.model.files.restoration_order import BatchSizes, batches
-from octavo.model.files.reversion import Reversion
 from octavo.model.files.revision import Revision, State
 from octavo.model.files.tree import Tree
 from octavo.model.refusal import InvalidGraph, PathConflict

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from greenroom import Directory, Supervisor, WorkerContext, WorkerSpec
 from octavo_rules.identity import WorkspaceId
 
-from octavo.actors.jobs.restoring import RestoringJob
 from octavo.actors.workspace.messages import WorkspaceMessage
-from octavo.model.files.restoration_order import BatchSizes
-from octavo.restoration.runner import RestorationPostponed, RestorationRunner
+from octavo.features.history.job import RestoringJob
+from octavo.features.history.rules.restoration_order import BatchSizes
+from octavo.features.history.runner import RestorationPostponed, RestorationRunner
 from octavo.store import Store
 
 ALL_KEPT = 30 * 86_400_000

@@ -18,6 +18,8 @@ from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.current_files import CurrentFile, CurrentFiles
 from octavo.actors.workspace.messages import CommitFailed, Push
+from octavo.features.history.rules.retention import prunable
+from octavo.features.history.sql import history_pruning
 from octavo.features.links.sql import link_index
 from octavo.features.search.searched_texts import SearchedTexts
 from octavo.features.search.sql import index_removal
@@ -25,12 +27,10 @@ from octavo.model.files import plan
 from octavo.model.files.batch import Batch
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.plan import Plan
-from octavo.model.files.retention import prunable
 from octavo.model.search import Ranked
 from octavo.store import StoreUnavailable
 from octavo.store.content_cache import ContentCache
 from octavo.store.queries import changesets
-from octavo.store.scripts import history_pruning
 from octavo.store.sqlite.transaction import SqliteTransaction
 
 Break = Callable[[pytest.MonkeyPatch], None]

@@ -12,6 +12,7 @@ from octavo.actors.workspace import actor
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.documents import DocumentBatch, DocumentCache, LiveDocument
 from octavo.documents.batch_document import BatchDocument
+from octavo.features.history.sql import history_pruning
 from octavo.features.links.sql import link_index, link_view
 from octavo.features.links.sql.link_view import LinkView
 from octavo.model.documents.limits import DocumentLimits
@@ -20,7 +21,6 @@ from octavo.store import Script
 from octavo.store.queries import changesets, documents, files, index_backlog
 from octavo.store.queries.changesets import commit_changesets
 from octavo.store.queries.documents import put_documents
-from octavo.store.scripts import history_pruning
 
 Break = Callable[[pytest.MonkeyPatch], None]
 

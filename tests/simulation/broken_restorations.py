@@ -7,15 +7,15 @@ from itertools import count
 import pytest
 from octavo_rules.identity import MutationId
 
-from octavo.actors.jobs import restoring
-from octavo.model.files import restoration as restoration_rule
-from octavo.model.files import restoration_order
+from octavo.features.history import job as restoring
+from octavo.features.history import runner
+from octavo.features.history.rules import restoration as restoration_rule
+from octavo.features.history.rules import restoration_order
+from octavo.features.history.rules.restoration import Begun, DivergedFile, LeftFile, Restoration
+from octavo.features.history.rules.reversion import Reversion
+from octavo.features.history.sql.restorations import RestorationKey, StoredRestoration
 from octavo.model.files.path import path_key
-from octavo.model.files.restoration import Begun, DivergedFile, LeftFile, Restoration
-from octavo.model.files.reversion import Reversion
-from octavo.restoration import runner
 from octavo.store import Script, Transaction
-from octavo.store.scripts.restorations import RestorationKey, StoredRestoration
 from tests.simulation.broken import Break
 
 

@@ -8,6 +8,7 @@ from greenroom.testing import note
 from octavo_rules.content import note_text
 from octavo_rules.identity import AccountId, FileId, MutationId, WorkspaceId
 
+from octavo.features.history.rules.retention import Retention
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
@@ -17,7 +18,6 @@ from octavo.model.files.changeset import (
     UpdateFile,
     fingerprint,
 )
-from octavo.model.files.retention import Retention
 from octavo.model.files.revision import Revision
 from octavo.store import Script, Transaction
 from octavo.store.transaction import T

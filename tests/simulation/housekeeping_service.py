@@ -29,16 +29,17 @@ from octavo.features.accounts.activity import Activity
 from octavo.features.accounts.rules.session import SessionId, SessionLife
 from octavo.features.accounts.sql import account_removal, password_resets, portal_tokens, sessions
 from octavo.features.files.sql import programs as oauth_programs
+from octavo.features.history.rules.retention import Retention
+from octavo.features.history.sql import restorations
+from octavo.features.history.sql.history_pruning import prune_file
 from octavo.features.mail import sql as outbox
 from octavo.features.members.sql import invitations
 from octavo.features.usage import sql as usage
-from octavo.model.files.retention import Retention
 from octavo.service import retention
 from octavo.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable, Transaction
 from octavo.store.queries import audit, expiry, sweeping, workspaces
-from octavo.store.scripts import oauth_clients, oauth_grants, publications, restorations
-from octavo.store.scripts.history_pruning import prune_file
+from octavo.store.scripts import oauth_clients, oauth_grants, publications
 from octavo.store.transaction import T
 from tests.fakes.identity_fixture import START
 from tests.fakes.inline_documents import inline_documents

@@ -7,12 +7,12 @@ import trio
 from octavo_rules.content import note_text
 from octavo_rules.identity import FileId, Position
 
+from octavo.features.history.rules.restoration import DivergedFile
+from octavo.features.history.rules.reversion import has_same_state
+from octavo.features.history.sql import restorations as rows
+from octavo.features.history.sql.past_states import states_since
+from octavo.features.history.sql.restorations import RestorationKey
 from octavo.model.files.changeset import ChangeOperation, CreateFile, UpdateFile
-from octavo.model.files.restoration import DivergedFile
-from octavo.model.files.reversion import has_same_state
-from octavo.store.scripts import restorations as rows
-from octavo.store.scripts.past_states import states_since
-from octavo.store.scripts.restorations import RestorationKey
 from tests.simulation.disk import Disk
 
 PATIENCE = 10.0

@@ -7,11 +7,11 @@ import trio
 from greenroom import Directory, WorkerContext, WorkerSpec
 from octavo_rules.identity import WorkspaceId
 
-from octavo.actors.jobs.restoring import RestoringJob
 from octavo.actors.workspace.messages import WorkspaceMessage
-from octavo.model.files.restoration_order import BatchSizes
-from octavo.restoration.restorations import Restorations
-from octavo.restoration.runner import RestorationPostponed, RestorationRunner
+from octavo.features.history.job import RestoringJob
+from octavo.features.history.restorations import Restorations
+from octavo.features.history.rules.restoration_order import BatchSizes
+from octavo.features.history.runner import RestorationPostponed, RestorationRunner
 from tests.simulation.bare_process import AT_ONCE
 from tests.simulation.disk import Disk
 from tests.simulation.import_process import UnreliableWorkspaces

@@ -12,6 +12,10 @@ from octavo_rules.content import note_text
 from octavo_rules.identity import AccountId, FileId, MutationId, Position, WorkspaceId
 
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf, Push
+from octavo.features.history.restorations import RestorationRequest
+from octavo.features.history.rules.restoration_order import BatchSizes
+from octavo.features.history.sql import restorations as rows
+from octavo.features.history.sql.restorations import RestorationKey, StoredRestoration
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,
@@ -22,13 +26,9 @@ from octavo.model.files.changeset import (
     fingerprint,
 )
 from octavo.model.files.receipt import Receipt
-from octavo.model.files.restoration_order import BatchSizes
 from octavo.model.files.revision import Revision
-from octavo.restoration.restorations import RestorationRequest
 from octavo.store import Transaction
 from octavo.store.queries.workspaces import role_of
-from octavo.store.scripts import restorations as rows
-from octavo.store.scripts.restorations import RestorationKey, StoredRestoration
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.disk import ANN, Disk, found
 from tests.simulation.invariants import faults_of

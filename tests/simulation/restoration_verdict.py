@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from octavo_rules.identity import AccountId, FileId, Position
 
+from octavo.features.history.sql.restorations import StoredRestoration
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
-from octavo.store.scripts.restorations import StoredRestoration
 from tests.simulation.kept import Kept
 
 Place = tuple[str, str] | None

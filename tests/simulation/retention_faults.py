@@ -1,6 +1,6 @@
 """What is left when histories were pruned and receipts have expired, compared with the rules.
 
-Written independently of `octavo.model.files.retention`, and naive: it looks at each revision, and
+Written independently of `octavo.features.history.rules.retention`, and naive: it looks at each revision, and
 asks whether anything keeps it.
 """
 
@@ -14,8 +14,8 @@ from octavo_rules.identity import Epoch, FileId, WorkspaceId
 
 from octavo.actors.jobs.retention import RetentionJob
 from octavo.documents import merged
+from octavo.features.history.rules.retention import DAY, HOUR, Retention
 from octavo.model.documents.limits import DocumentLimits
-from octavo.model.files.retention import DAY, HOUR, Retention
 from octavo.model.files.revision import Revision
 from octavo.store import Script, Transaction
 from octavo.store.queries.documents import (

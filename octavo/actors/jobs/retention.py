@@ -8,9 +8,9 @@ import trio
 from octavo_rules.identity import Position
 
 from octavo.documents import merged
-from octavo.model.files.retention import Retention
+from octavo.features.history.rules.retention import Retention
+from octavo.features.history.sql.history_pruning import FIRST, FileKey, files_to_prune, prune_file
 from octavo.store import Script, Store, StoreError
-from octavo.store.scripts.history_pruning import FIRST, FileKey, files_to_prune, prune_file
 
 PERIOD_SECONDS = 3600.0
 """Seconds between the end of one round and the start of the next."""

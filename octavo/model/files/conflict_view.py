@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from octavo_rules.merge import MergeConflict
 
-from octavo.model.files.revision_diff import ChangedPiece, words
+from octavo.features.history.rules.revision_diff import ChangedPiece, words
 from octavo.model.links.blocks import leaves_of
 from octavo.model.links.headings import title_of
 

@@ -22,6 +22,7 @@ from octavo.features.accounts.pages.sign_in import add_sign_in_pages
 from octavo.features.accounts.pages.usage import ReadUsage, usage_of_nothing
 from octavo.features.administration.pages.administration import add_administration_pages
 from octavo.features.administration.pages.audit import add_audit_page
+from octavo.features.history.pages.program_changes import add_program_pages
 from octavo.features.legal.pages.consent import add_consent_page
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.features.members.pages.members import add_member_pages
@@ -52,7 +53,6 @@ from octavo.http.pages.long_texts import add_long_texts
 from octavo.http.pages.notes import add_note_pages
 from octavo.http.pages.notes.frame import NotePages
 from octavo.http.pages.preferences import accepts_gzip
-from octavo.http.pages.program_changes import add_program_pages
 from octavo.http.pages.publications import add_publication_pages
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal

@@ -12,15 +12,15 @@ from octavo_rules.identity import FileId, Position, RevisionId
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import FollowTexts
 from octavo.documents import merged
+from octavo.features.history.rules.retention import Retention
+from octavo.features.history.sql.history_pruning import FileKey, prune_file
 from octavo.model.documents import limits, update_log
 from octavo.model.documents.integration import UNITS_A_STEP, Loading
 from octavo.model.documents.limits import DocumentLimits
 from octavo.model.files.changeset import DeleteFile, RestoreFile
-from octavo.model.files.retention import Retention
 from octavo.store import Store, Transaction
 from octavo.store.queries.documents import documents_of
 from octavo.store.queries.files import WholeFile, whole_file
-from octavo.store.scripts.history_pruning import FileKey, prune_file
 from octavo.store.sqlite import open_inline
 from tests.actors.workspace.test_actor import text_of
 from tests.actors.workspace.test_documents import (

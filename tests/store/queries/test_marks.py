@@ -19,6 +19,8 @@ from octavo_rules.identity import (
 )
 
 from octavo.documents import merged
+from octavo.features.history.rules.retention import Retention
+from octavo.features.history.sql.history_pruning import FileKey, prune_file
 from octavo.features.sync.sql.folder_feed import folder_feed
 from octavo.model.files.changeset import (
     ChangeOperation,
@@ -31,7 +33,6 @@ from octavo.model.files.changeset import (
 )
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.plan import Plan, plan
-from octavo.model.files.retention import Retention
 from octavo.model.files.tree import Tree
 from octavo.store import Script, Store, Transaction
 from octavo.store.postgres import open_postgres
@@ -46,7 +47,6 @@ from octavo.store.queries.marks import (
 )
 from octavo.store.queries.sweeping import sweep
 from octavo.store.queries.workspaces import delete
-from octavo.store.scripts.history_pruning import FileKey, prune_file
 from octavo.store.scripts.site_changes import changed_since, place_of
 from tests.fakes.plain_documents import PlainDocuments
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace

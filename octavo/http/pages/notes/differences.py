@@ -5,10 +5,15 @@ from dataclasses import dataclass
 
 from octavo_rules.merge import merge, shared
 
-from octavo.http.api.history import DiffHunkSchema, DiffLineSchema
+from octavo.features.history.api.history import DiffHunkSchema, DiffLineSchema
+from octavo.features.history.rules.revision_diff import (
+    ChangedLine,
+    ChangedPiece,
+    ended_alike,
+    words,
+)
 from octavo.http.file_schemas import WorkspaceFile
 from octavo.model.files.conflict_view import ConflictView, conflict_views
-from octavo.model.files.revision_diff import ChangedLine, ChangedPiece, ended_alike, words
 
 _LONGEST_SHOWN = 160
 """Characters of unchanged text that are shown around a change."""

@@ -9,19 +9,19 @@ from uuid import UUID
 from octavo_rules.identity import Position
 from quart import Response
 
-from octavo.features.members.pages.workspaces import LIST, path_of
-from octavo.http.api.restorations import (
+from octavo.features.history.api.restorations import (
     ListedRestoration,
     RestorationList,
     RestorationPreview,
     RestorationSchema,
 )
+from octavo.features.history.rules.restoration import RestorationSpan, undoes
+from octavo.features.members.pages.workspaces import LIST, path_of
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.notes.frame import NotePages, crumbs_of, names_of, writable
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
-from octavo.model.files.restoration import RestorationSpan, undoes
 
 REFRESH_SECONDS = 3
 """Seconds after which the page of a restoration that runs is loaded again."""

@@ -12,7 +12,7 @@ from octavo.service.registry import CONTRACT
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import NotesApi
-from tests.http.api.test_client_changes import ASSISTANT, SINCE
+from tests.features.history.api.test_client_changes import ASSISTANT, SINCE
 
 MUTATION = "01900000-0000-7000-8000-bbbbbbbbbbbb"
 NAMED = {"mutationId": MUTATION}

@@ -8,12 +8,12 @@ from octavo.features.files.api.changesets import ChangesetOperations
 from octavo.features.files.api.contents import ContentOperations
 from octavo.features.files.api.files import FileOperations
 from octavo.features.files.api.reading import ReadingOperations
+from octavo.features.history.api.restorations import RestorationOperations
 from octavo.features.members.api.workspaces import WorkspaceOperations
 from octavo.features.sync.api.notices import NoticeOperations
 from octavo.features.sync.api.sync import SyncOperations
 from octavo.http.api.exports import ExportOperations
 from octavo.http.api.imports import ImportOperations
-from octavo.http.api.restorations import RestorationOperations
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import document

@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.http.api.history import DiffHunkSchema, DiffLineSchema
+from octavo.features.history.api.history import DiffHunkSchema, DiffLineSchema
 from octavo.http.pages.notes.history import SideRow, side_by_side
 from tests.fakes.page_reader import PageReader
 from tests.http.pages.notes.conftest import Vault

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from octavo.http.api import restorations
+from octavo.features.history.api import restorations
 from octavo.http.pages.notes import restoring
 from octavo.store import Transaction
 from octavo.store.queries.revision_rows import WORKSPACE

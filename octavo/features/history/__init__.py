@@ -1,0 +1,1 @@
+"""Earlier states: comparison, restoration, the undo of what a program changed, pruning."""

@@ -1,0 +1,270 @@
+"""Compare revisions of a note."""
+
+from collections.abc import Sequence
+from functools import partial
+from sys import getsizeof
+from typing import Annotated, Literal, NamedTuple
+
+from octavo_rules.identity import FileId, Position, RevisionId, WorkspaceId
+from octavo_rules.refusal import InvalidContent
+from octavo_rules.scopes import READ
+from pydantic import Field
+from pydantic_core import to_json
+
+from octavo.access.workspaces import Access
+from octavo.features.files.api.files import FilePath
+from octavo.features.history.rules.revision_diff import (
+    ChangedHunk,
+    ChangedLine,
+    ChangedPiece,
+    first_hunks,
+    unified,
+    unified_text,
+    words,
+)
+from octavo.features.usage.api import METERED, Metering, amount_of_texts
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import ContractModel, Identifier
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.paging import IN_DIGITS
+from octavo.http.contract.problems import NotFound
+from octavo.http.contract.reply import EncodedJson, encoded_json
+from octavo.http.file_schemas import RevisionDocument, revision_document
+from octavo.http.refusals import refused_with
+from octavo.model.files.confinement import Confinement
+from octavo.model.refusal import FilePurged
+from octavo.store import Store
+from octavo.store.fair_turns import FairThreads
+from octavo.store.queries.files import StoredFile, file, revision, revisions_of, text_size
+
+MAX_THREADS = 2
+MOST_LISTED = 10_000
+"""The highest limit of lines or pieces."""
+_OF_COMPARING = 16
+"""The memory that comparing takes, as a multiple of the bytes of both texts."""
+_OF_A_LINE = 256
+"""The memory of a listed line, in bytes."""
+_TOTAL = 24
+"""The memory of comparing, with the response, as a multiple of the bytes of usual texts."""
+_NEWEST = Position(1 << 62)
+_BATCH = 500
+"""Lines or pieces that are encoded while nothing else runs."""
+
+_NO_REVISION = "There is no revision {} of a file in this workspace that you can see."
+
+
+class DiffQuery(ContractModel):
+    """Which revisions are compared, and how."""
+
+    old: Identifier | None = None
+    """The earlier one; if omitted, the one before ``new``."""
+    new: Identifier | None = None
+    """The later one; if omitted, the head."""
+    by: Literal["lines", "words"] = "lines"
+    context: Annotated[int, Field(ge=0, le=1000), IN_DIGITS] = 3
+    """Number of unchanged lines around each change."""
+    limit: Annotated[int, Field(ge=1, le=MOST_LISTED), IN_DIGITS] | None = None
+    """Maximum number of lines or pieces; by default all are returned."""
+
+
+class DiffLineSchema(ContractModel):
+    """A line, including its line feed if it has one."""
+
+    kind: Literal["context", "added", "removed"]
+    text: str
+
+
+class DiffHunkSchema(ContractModel):
+    """Changed lines with their context."""
+
+    old_start: int
+    """The number of its first line in the old text, from 1; if it has none, of the line before."""
+    old_lines: int
+    new_start: int
+    new_lines: int
+    lines: list[DiffLineSchema]
+
+
+class DiffPieceSchema(ContractModel):
+    """A piece of text that is in both texts, or in one of them."""
+
+    kind: Literal["equal", "added", "removed"]
+    text: str
+
+
+class RevisionDiff(ContractModel):
+    """The changes from one revision to the other."""
+
+    old: RevisionDocument | None
+    """Null when ``new`` is the first revision: everything was added."""
+    new: RevisionDocument
+    unified: str | None
+    """By lines: a unified diff for the program patch; empty for equal texts, null if it is cut."""
+    hunks: list[DiffHunkSchema] | None
+    """By lines: the same, structured."""
+    words: list[DiffPieceSchema] | None
+    """By words: the equal and added pieces form the new text, the equal and removed ones the old.
+    """
+    cut: bool
+    """Whether there are more lines or pieces than ``limit``."""
+
+
+class _SeenFile(NamedTuple):
+    """A file, and the folder that the caller is limited to."""
+
+    workspace_id: WorkspaceId
+    file_id: FileId
+    within: Confinement | None
+
+
+class HistoryOperations:
+    """The history of a note.
+
+    Args:
+        store: the store of revisions.
+        access: checks the members.
+        metering: counts the texts.
+    """
+
+    def __init__(self, store: Store, access: Access, metering: Metering) -> None:
+        self._store = store
+        self._metering = metering
+        self._access = access
+        self._threads = FairThreads(MAX_THREADS)
+
+    @operation(
+        id="diffRevisions",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/files/{fileId}/diff",
+        tag="files",
+        summary="Compare two revisions of a note",
+        description="By lines or by words. The note may be deleted.",
+        security=Security.SESSION_OR_KEY,
+        scope=READ,
+        confinable=True,
+        problems=(NotFound, *refused_with(FilePurged, InvalidContent), *METERED),
+    )
+    async def diff_revisions(
+        self, call: Call, path: FilePath, query: DiffQuery
+    ) -> RevisionDiff | EncodedJson[RevisionDiff]:
+        """Return the changes between two revisions."""
+        workspace_id, within = await self._access.visible(call, path.workspace_id)
+        await self._metering.admit(call)
+        seen = _SeenFile(workspace_id, path.file_id, within)
+        await call.reserve(_TOTAL * await self._size(seen, query))
+        new = await self._revision(seen, query.new)
+        old = await self._before(seen, query.old, new)
+        compared = [new] if old is None else [old, new]
+        call.take(_memory_for(compared))
+        await self._metering.count(call, amount_of_texts(compared))
+        return await self._threads.run(partial(_compare, old, new, query))
+
+    async def _size(self, seen: _SeenFile, query: DiffQuery) -> int:
+        """Return about how many bytes both texts have together."""
+        named = [RevisionId(each) for each in (query.old, query.new) if each is not None]
+        size = text_size(seen.workspace_id, [], named, seen.within)
+        total = await self._store.read(size) if named else 0
+        others = revisions_of(seen.workspace_id, seen.file_id, _NEWEST, 2, seen.within)
+        newest = await self._store.read(others) if len(named) < 2 else []
+        texts = [each.size for each in newest[: 2 - len(named)] if each.kind == "note"]
+        return total + sum(texts)
+
+    async def _revision(self, seen: _SeenFile, revision_id: str | None) -> StoredFile:
+        if revision_id is None:
+            found = await self._store.read_much(file(seen.workspace_id, seen.file_id))
+            within = seen.within
+            if found is not None and within and not within.covers(found.revision.path):
+                found = None
+        else:
+            script = revision(seen.workspace_id, seen.file_id, RevisionId(revision_id), seen.within)
+            found = await self._store.read_much(script)
+        if found is None:
+            raise NotFound(None if revision_id is None else _NO_REVISION.format(revision_id))
+        if not found.revision.path:
+            raise FilePurged
+        if found.revision.kind != "note":
+            raise InvalidContent("The file is an image: only texts of notes can be compared.")
+        return found
+
+    async def _before(
+        self, seen: _SeenFile, revision_id: str | None, new: StoredFile
+    ) -> StoredFile | None:
+        if revision_id is not None:
+            return await self._revision(seen, revision_id)
+        position = Position(new.revision.position)
+        script = revisions_of(seen.workspace_id, seen.file_id, position, 1, seen.within)
+        before = await self._store.read(script)
+        if not before:
+            return None
+        return await self._revision(seen, before[0].revision_id)
+
+
+def _memory_for(compared: Sequence[StoredFile]) -> int:
+    """Return the bytes that comparing texts takes at most, with the response."""
+    texts = [each.text or "" for each in compared]
+    lines = sum(text.count("\n") for text in texts)
+    return _OF_COMPARING * sum(map(getsizeof, texts)) + _OF_A_LINE * lines
+
+
+def _compare(
+    old: StoredFile | None, new: StoredFile, query: DiffQuery
+) -> RevisionDiff | EncodedJson[RevisionDiff]:
+    before = "" if old is None else old.text or ""
+    after = new.text or ""
+    found = RevisionDiff.model_construct(
+        old=None if old is None else revision_document(old.revision),
+        new=revision_document(new.revision),
+        unified=None,
+        hunks=None,
+        words=None,
+        cut=False,
+    )
+    if query.by == "words":
+        pieces = words(before, after)
+        if query.limit is None:
+            empty = found.model_copy(update={"words": []})
+            return _with_list(encoded_json(empty), b"words", _listed(pieces))
+        cut, shown = len(pieces) > query.limit, map(_piece, pieces[: query.limit])
+        return found.model_copy(update={"words": [*shown], "cut": cut})
+    names = "/dev/null" if old is None else f"a/{old.revision.path}", f"b/{new.revision.path}"
+    if query.limit is None:
+        hunks = unified(before, after, context=query.context)
+        empty = found.model_copy(update={"unified": unified_text(hunks, *names), "hunks": []})
+        return _with_list(encoded_json(empty), b"hunks", b",".join(map(_encoded_hunk, hunks)))
+    first = first_hunks(before, after, query.limit, context=query.context)
+    text = None if first.cut else unified_text(first.hunks, *names)
+    update = {"unified": text, "hunks": [*map(_hunk, first.hunks)], "cut": first.cut}
+    return found.model_copy(update=update)
+
+
+def _with_list(encoded: bytes, member: bytes, listed: bytes) -> EncodedJson[RevisionDiff]:
+    """Return a document with the items of its empty list ``member``."""
+    # No string contains the mark: its quotes would be escaped.
+    start, mark, end = encoded.partition(b'"%b":[]' % member)
+    return EncodedJson(b"".join((start, mark[:-1], listed, b"]", end)))
+
+
+def _encoded_hunk(hunk: ChangedHunk) -> bytes:
+    head = encoded_json(_hunk(hunk._replace(lines=())))
+    return b"".join((head.removesuffix(b"]}"), _listed(hunk.lines), b"]}"))
+
+
+def _listed(items: Sequence[ChangedLine | ChangedPiece]) -> bytes:
+    batches = (items[at : at + _BATCH] for at in range(0, len(items), _BATCH))
+    return b",".join(to_json([each._asdict() for each in batch])[1:-1] for batch in batches)
+
+
+def _piece(piece: ChangedPiece) -> DiffPieceSchema:
+    return DiffPieceSchema.model_construct(kind=piece.kind, text=piece.text)
+
+
+def _hunk(hunk: ChangedHunk) -> DiffHunkSchema:
+    return DiffHunkSchema.model_construct(
+        old_start=hunk.old_start,
+        old_lines=hunk.old_lines,
+        new_start=hunk.new_start,
+        new_lines=hunk.new_lines,
+        lines=[
+            DiffLineSchema.model_construct(kind=each.kind, text=each.text) for each in hunk.lines
+        ],
+    )

@@ -1,0 +1,391 @@
+"""Restore a workspace, or a folder of it, to a moment."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Literal
+
+from octavo_rules.identity import MutationId, Position
+from octavo_rules.scopes import WRITE
+from pydantic import Field
+from pydantic_core import MISSING
+
+from octavo.access.workspaces import Access
+from octavo.features.history.restorations import PositionUnknown, RestorationRequest, Restorations
+from octavo.features.history.rules.restoration import LeftFile, LeftReason
+from octavo.features.history.rules.reversion import Action, Reversion
+from octavo.features.history.sql.restorations import MAX_LEFT, StoredRestoration
+from octavo.features.history.undo import HistoryPruned
+from octavo.features.members.api.workspaces import WorkspacePath
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import (
+    IN_PATH,
+    WHOLE,
+    ContractModel,
+    GivenTime,
+    Identifier,
+    Timestamp,
+    milliseconds_of,
+    timestamp,
+)
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.paging import IN_DIGITS, ListPage, PageQuery, read_cursor, split_page
+from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.http.fields import FolderPath
+from octavo.http.refusals import refused_with
+from octavo.model.refusal import MutationReused
+from octavo.store.queries.changesets import WorkspaceGone
+
+_LONGEST_BODY = 16_384
+_HIGHEST = (1 << 53) - 1
+# What no restoration comes before in the list: later than the years that times have.
+_LATEST = (1 << 49) - 1
+_HIGHEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+_ONE_OF_BOTH = "Give a moment or a position, and not both."
+_NOT_KEPT = "Earlier revisions may have been removed: give a moment after {}."
+_NOT_REACHED = "The workspace has no such position yet."
+
+RestoredPosition = Annotated[int, Field(ge=0, le=_HIGHEST), WHOLE]
+
+
+class RestorationQuery(PageQuery):
+    """What would be restored, and which page of the files is listed."""
+
+    moment: GivenTime | None = None
+    """The moment whose state would return; younger than the days for which all revisions are kept.
+    """
+    position: Annotated[int, Field(ge=0, le=_HIGHEST), IN_DIGITS] | None = None
+    """In place of a moment: the position of the changeset after which the files had the state."""
+    folder: FolderPath = ""
+    """Only the files of this folder."""
+
+
+class RestorationInput(ContractModel):
+    """What is to be restored."""
+
+    moment: GivenTime | MISSING = MISSING
+    """The moment whose state returns; younger than the days for which all revisions are kept."""
+    position: RestoredPosition | MISSING = MISSING
+    """In place of a moment: the position of the changeset after which the files had the state."""
+    folder: FolderPath = ""
+    """Only the files of this folder: those that are in it now, or were in it at the moment."""
+    mutation_id: Identifier | MISSING = MISSING
+    """Makes the restoration repeatable, and is its id: sent again, it has one effect. One that has
+    failed goes on as the account that sends it again: any member who may write can.
+    """
+
+
+class LeftFileSchema(ContractModel):
+    """A file that is left as it is."""
+
+    file_id: Identifier
+    path: str | None
+    """Its present path, or its last one if it is deleted; null for a purged file."""
+    reason: LeftReason
+    """Others changed it since the restoration began; another file has its path; it was purged; its
+    earlier text exceeds a present limit; or it is still deleted, as the restoration had to make
+    room: it comes back when one that failed goes on, and in one that is done, others have taken
+    its former path, too, or its former text exceeds a limit.
+    """
+
+
+class PlannedReturn(ContractModel):
+    """A file that would return to its state at the moment."""
+
+    file_id: Identifier
+    path: str
+    """Its present path, or its last one if it is deleted."""
+    action: Action
+    """It would be deleted, as it did not exist; restored, as it was deleted since; or get its
+    earlier text or path back.
+    """
+    path_after: str | None
+    """The path that it would have; null if it would be deleted."""
+
+
+class RestorationPreview(ListPage[PlannedReturn]):
+    """What a restoration would do at present; the items are the files, in the order of paths."""
+
+    position: int
+    """The position whose state would return: a restoration to it does not depend on clocks."""
+    deleted: int
+    """How many files would be deleted."""
+    restored: int
+    """How many deleted files would come back."""
+    reverted: int
+    """How many files would get their earlier text or path back."""
+    left: list[LeftFileSchema]
+    """The files that would be left as they are, at most 500."""
+    left_count: int
+    """How many files would be left."""
+
+
+class RestorationFailureSchema(ContractModel):
+    """Why a restoration was stopped."""
+
+    code: str
+    detail: str
+
+
+class ListedRestoration(ContractModel):
+    """A restoration as the list has it."""
+
+    restoration_id: Identifier
+    """The mutation id of the request."""
+    state: Literal["running", "done", "failed"]
+    """One that failed goes on when it is asked for again, by anybody who may write."""
+    account_id: Identifier
+    """Who started it."""
+    continued_by: Identifier | None
+    """Who had it go on last, after it failed: its later changesets are theirs, and need their
+    permission. Null if it did not.
+    """
+    moment: Timestamp | None
+    """Null when a position was given."""
+    position: int
+    """The position whose state returns."""
+    folder: str
+    """Empty for all files."""
+    position_before: int
+    """The position of the workspace when the restoration began: to undo it, restore this one."""
+    position_after: int
+    """The position of its last changeset so far; ``positionBefore`` before the first."""
+    total: int
+    """The number of files to return when it began."""
+    done: int
+    """The number of files that have returned."""
+    left_count: int
+    """How many files were left; in the list, 0 until it is done."""
+    failure: RestorationFailureSchema | None
+    """Null unless it failed."""
+    started_at: Timestamp
+    ended_at: Timestamp | None
+    """Null until it is done."""
+
+
+class RestorationSchema(ListedRestoration):
+    """A restoration, and how far it is."""
+
+    left: list[LeftFileSchema]
+    """The files that were left as they are, at most 500; empty until it is done."""
+
+
+class RestorationList(ListPage[ListedRestoration]):
+    """Restorations, the latest first."""
+
+
+class RestorationPath(WorkspacePath):
+    """A restoration."""
+
+    restoration_id: Annotated[str, IN_PATH]
+
+
+class RestorationOperations:
+    """Restorations of workspaces.
+
+    Args:
+        restorations: the use case.
+        access: checks the members.
+        new_id: generates the id of a restoration without one.
+    """
+
+    def __init__(
+        self, restorations: Restorations, access: Access, new_id: Callable[[], str]
+    ) -> None:
+        self._restorations = restorations
+        self._access = access
+        self._new_id = new_id
+
+    @operation(
+        id="previewRestoration",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/restorations/preview",
+        tag="files",
+        summary="Preview the restoration of a workspace to a moment",
+        security=Security.SESSION_OR_KEY,
+        scope=WRITE,
+        problems=(NotFound,),
+    )
+    async def preview_restoration(
+        self, call: Call, path: WorkspacePath, query: RestorationQuery
+    ) -> RestorationPreview:
+        """Return what a restoration would do."""
+        workspace_id = await self._access.workspace(call, path.workspace_id, "write")
+        after = read_cursor(query.after, 2, identifier=1)
+        moment = None if query.moment is None else milliseconds_of(query.moment)
+        asked = _asked(moment, query.position, query.folder, "/query")
+        with _explained("/query"):
+            outlook = await self._restorations.outlook(workspace_id, asked)
+        planned = outlook.planned
+        following = [each for each in planned.reversions if after is None or _key(each) > after]
+        page, cursor = split_page(following[: query.limit + 1], query.limit, _key)
+        actions = [each.action for each in planned.reversions]
+        return RestorationPreview(
+            items=[_planned(each) for each in page],
+            next=cursor,
+            position=outlook.position,
+            deleted=actions.count("deleted"),
+            restored=actions.count("restored"),
+            reverted=actions.count("reverted"),
+            left=_left(planned.left),
+            left_count=len(planned.left),
+        )
+
+    @operation(
+        id="restoreWorkspace",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/restorations",
+        tag="files",
+        summary="Restore a workspace, or a folder of it, to a moment",
+        description="Returns every file to its state at the moment: files that were created since "
+        "are deleted, deleted ones come back, changed ones get their text and path back. The "
+        "revisions have the origin `restore`. It is one changeset if that is enough (500 files, "
+        "8 MiB of text) and others write to none of the files meanwhile; otherwise several, each "
+        "valid by itself, and the answer may come while it runs. Files that others change "
+        "meanwhile are left and named. One that failed goes on when any member who may write sends "
+        "the same `mutationId`, by changesets of theirs. To undo a restoration, also one that "
+        "failed, restore its `positionBefore`.",
+        security=Security.SESSION_OR_KEY,
+        scope=WRITE,
+        status=201,
+        problems=(NotFound, *refused_with(MutationReused)),
+        body=json_body(RestorationInput, limit=_LONGEST_BODY),
+    )
+    async def restore_workspace(
+        self, call: Call, path: WorkspacePath, body: RestorationInput
+    ) -> RestorationSchema:
+        """Restore a workspace."""
+        caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
+        moment = None if body.moment is MISSING else milliseconds_of(body.moment)
+        position = None if body.position is MISSING else body.position
+        asked = _asked(moment, position, body.folder, "")
+        mutation = self._new_id() if body.mutation_id is MISSING else body.mutation_id
+        with _explained(""):
+            found = await self._restorations.begin(
+                workspace_id, caller.account_id, asked, MutationId(mutation)
+            )
+        return _restoration(found)
+
+    @operation(
+        id="listRestorations",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/restorations",
+        tag="files",
+        summary="List the restorations of a workspace, latest first",
+        description="Each is kept for at least 30 days.",
+        security=Security.SESSION_OR_KEY,
+        scope=WRITE,
+        problems=(NotFound,),
+    )
+    async def list_restorations(
+        self, call: Call, path: WorkspacePath, query: PageQuery
+    ) -> RestorationList:
+        """Return the restorations."""
+        workspace_id = await self._access.workspace(call, path.workspace_id, "write")
+        given = read_cursor(query.after, 2, numbers=(0,), identifier=1)
+        after = given or (str(_LATEST), _HIGHEST_ID)
+        found = await self._restorations.newest(
+            workspace_id, (int(after[0]), after[1]), query.limit + 1
+        )
+        page, following = split_page(
+            found, query.limit, lambda each: (str(each.started_at), each.key.restoration_id)
+        )
+        return RestorationList(items=[_listed(each) for each in page], next=following)
+
+    @operation(
+        id="getRestoration",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/restorations/{restorationId}",
+        tag="files",
+        summary="Get the progress of a restoration, or its result",
+        description="The result is kept for at least 30 days.",
+        security=Security.SESSION_OR_KEY,
+        scope=WRITE,
+        problems=(NotFound,),
+    )
+    async def get_restoration(self, call: Call, path: RestorationPath) -> RestorationSchema:
+        """Return a restoration."""
+        workspace_id = await self._access.workspace(call, path.workspace_id, "write")
+        found = await self._restorations.find(workspace_id, path.restoration_id)
+        if found is None:
+            raise NotFound
+        return _restoration(found)
+
+
+def _asked(
+    moment: int | None, position: int | None, folder: str, pointer: str
+) -> RestorationRequest:
+    if (moment is None) == (position is None):
+        raise InvalidRequest(errors=[(f"{pointer}/moment", _ONE_OF_BOTH)])
+    return RestorationRequest(
+        moment, None if position is None else Position(position), folder.rstrip("/")
+    )
+
+
+@contextmanager
+def _explained(pointer: str) -> Iterator[None]:
+    """Raise the problems of what can't be restored."""
+    try:
+        yield
+    except HistoryPruned as pruned:
+        message = _NOT_KEPT.format(timestamp(pruned.offered))
+        raise InvalidRequest(errors=[(f"{pointer}/moment", message)]) from None
+    except PositionUnknown:
+        raise InvalidRequest(errors=[(f"{pointer}/position", _NOT_REACHED)]) from None
+    except WorkspaceGone:
+        raise NotFound from None
+
+
+def _key(reversion: Reversion) -> tuple[str, str]:
+    return (reversion.head.path, reversion.head.file_id)
+
+
+def _planned(reversion: Reversion) -> PlannedReturn:
+    head, target = reversion.head, reversion.target
+    return PlannedReturn(
+        file_id=head.file_id,
+        path=head.path,
+        action=reversion.action,
+        path_after=None if target is None else target.path,
+    )
+
+
+def _left(left: Sequence[LeftFile]) -> list[LeftFileSchema]:
+    return [
+        LeftFileSchema(file_id=each.head.file_id, path=each.head.path or None, reason=each.reason)
+        for each in left[:MAX_LEFT]
+    ]
+
+
+def _restoration(found: StoredRestoration) -> RestorationSchema:
+    return RestorationSchema.model_construct(
+        **vars(_listed(found)),
+        left=[
+            LeftFileSchema(file_id=each.file_id, path=each.path or None, reason=each.reason)
+            for each in found.left
+        ],
+    )
+
+
+def _listed(found: StoredRestoration) -> ListedRestoration:
+    failure = None
+    if found.failure is not None:
+        failure = RestorationFailureSchema(code=found.failure[0], detail=found.failure[1])
+    moment = found.asked.moment
+    return ListedRestoration.model_construct(
+        restoration_id=found.key.restoration_id,
+        state=found.state,
+        account_id=found.account_id,
+        continued_by=found.continued_by,
+        moment=None if moment is None else timestamp(moment),
+        position=found.asked.target,
+        folder=found.asked.folder,
+        position_before=found.present,
+        position_after=found.last,
+        total=found.total,
+        done=found.done,
+        left_count=found.left_count,
+        failure=failure,
+        started_at=timestamp(found.started_at),
+        ended_at=timestamp(found.updated_at) if found.state == "done" else None,
+    )

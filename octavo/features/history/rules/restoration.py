@@ -1,0 +1,260 @@
+"""Restoration: return a workspace, or a folder of it, to the state that it had at a position.
+
+A moment stands for the position of the last changeset up to it. What the changeset after that and
+all later ones changed is what has to be returned. `restoration` decides for each file; the order is
+that of `octavo.features.history.rules.restoration_order`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from octavo_rules.identity import FileId, MutationId, Position
+
+from octavo.features.history.rules.reversion import Reversion, has_same_state
+from octavo.model.files.confinement import Confinement
+from octavo.model.files.path import PathKey, folders_of, path_key
+from octavo.model.files.revision import Revision
+
+LeftReason = Literal["changed_since", "path_taken", "purged", "unacceptable", "still_deleted"]
+"""Why a file is left as it is: others have changed it since the restoration began, another file has
+its path, it was purged, or its earlier text exceeds a present limit. One is still deleted that the
+restoration has deleted to make room: it is to come back, or can't, even at its former path.
+"""
+
+
+class DivergedFile(NamedTuple):
+    """A file that changed after a position.
+
+    Attributes:
+        head: its present head.
+        past: its revision at the position; None when it did not exist.
+    """
+
+    head: Revision
+    past: Revision | None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftFile:
+    """A file that is not returned."""
+
+    head: Revision
+    reason: LeftReason
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A restoration that has begun.
+
+    Attributes:
+        position: the position of the workspace when it began.
+        own: the mutation ids of its changesets.
+        unacceptable: files whose earlier states were refused.
+        irretrievable: those of them that it has deleted for now, and whose former states were
+            refused, too.
+    """
+
+    position: Position
+    own: Set[MutationId] = frozenset()
+    unacceptable: Set[FileId] = frozenset()
+    irretrievable: Set[FileId] = frozenset()
+
+    def made(self, head: Revision) -> bool:
+        """Return whether a changeset of the restoration made a revision."""
+        return head.mutation_id in self.own
+
+    def moved_away(self, head: Revision, target: Revision | None) -> bool:
+        """Return whether the restoration has deleted a file for now that has a target."""
+        return target is not None and head.state == "deleted" and self.made(head)
+
+
+@dataclass(frozen=True, slots=True)
+class Restoration:
+    """What is left to do.
+
+    Attributes:
+        reversions: the files that return, those that were deleted for now before others, by their
+            present paths.
+        left: the files that are left as they are, by their present paths.
+        returned: the number of files that the restoration has returned already.
+        reinstated: files of ``left`` that were deleted for now, and get the paths and the texts
+            back that they had before.
+    """
+
+    reversions: tuple[Reversion, ...]
+    left: tuple[LeftFile, ...]
+    returned: int
+    reinstated: tuple[Reversion, ...] = ()
+
+    @property
+    def pending(self) -> tuple[Reversion, ...]:
+        """All that is left to do."""
+        return self.reinstated + self.reversions
+
+
+def restoration(
+    changed: Iterable[DivergedFile],
+    others: Iterable[str],
+    folder: str = "",
+    begun: Begun | None = None,
+) -> Restoration:
+    """Return how the files of a folder return to their state at a position.
+
+    ``changed`` are all files of the workspace that changed after the position, ``others`` the paths
+    of the other live files; an empty ``folder`` stands for all files. A file belongs to the folder
+    if it is in it now, or was in it at the position. What others change after a restoration has
+    ``begun`` is left.
+    """
+    within = Confinement(folder) if folder else None
+    reversions: dict[FileId, Reversion] = {}
+    away: dict[FileId, Revision] = {}
+    left: dict[FileId, LeftFile] = {}
+    standing = [*map(path_key, others)]
+    returned = 0
+    for head, past in changed:
+        target = past if past is not None and past.state == "live" else None
+        is_away = begun is not None and begun.moved_away(head, target)
+        if has_same_state(head, target):
+            if begun is not None and begun.made(head):
+                returned += 1
+        elif within is None or is_away or _belongs(within, head, target):
+            if is_away:
+                away[head.file_id] = head
+            reason = _reason_to_leave(head, begun)
+            if reason is None:
+                reversions[head.file_id] = Reversion(head, target)
+                continue
+            left[head.file_id] = LeftFile(head, reason)
+        if head.state == "live":
+            standing.append(path_key(head.path))
+    irretrievable = begun.irretrievable if begun is not None else ()
+    former = {
+        file_id: path_key(head.path)
+        for file_id, head in away.items()
+        if file_id not in irretrievable
+    }
+    former = _free(former, standing)
+    refused = [former[file_id] for file_id in left if file_id in former]
+    for each in _blocked(reversions, [*standing, *refused], former):
+        left[each] = LeftFile(reversions.pop(each).head, "path_taken")
+    reinstated = []
+    for file_id in left.keys() & away.keys():
+        head = away[file_id]
+        if file_id in former:
+            reinstated.append(Reversion(head, replace(head, state="live")))
+        else:
+            left[file_id] = LeftFile(head, "still_deleted")
+    return Restoration(
+        tuple(
+            sorted(
+                reversions.values(),
+                key=lambda each: (each.head.file_id not in away, _place_in_list(each.head)),
+            )
+        ),
+        tuple(sorted(left.values(), key=lambda each: _place_in_list(each.head))),
+        returned,
+        tuple(sorted(reinstated, key=lambda each: _place_in_list(each.head))),
+    )
+
+
+class RestorationSpan(NamedTuple):
+    """What a restoration did to a workspace.
+
+    Attributes:
+        folder: '' for everything.
+        target: the position whose state returned.
+        before: the position of the workspace when it began.
+        after: that of its last changeset; ``before`` if it changed nothing.
+    """
+
+    folder: str
+    target: Position
+    before: Position
+    after: Position
+
+
+def undoes(later: RestorationSpan, earlier: RestorationSpan) -> bool:
+    """Return whether one restoration returned what another one had changed before it."""
+    return (later.folder, later.target) == (
+        earlier.folder,
+        earlier.before,
+    ) and later.before >= earlier.after > earlier.before
+
+
+def moved_away(changed: Iterable[DivergedFile], begun: Begun) -> tuple[LeftFile, ...]:
+    """Return the files that a restoration has deleted for now, and that have not come back."""
+    found = [
+        LeftFile(head, "still_deleted")
+        for head, past in changed
+        if begun.moved_away(head, past if past is not None and past.state == "live" else None)
+    ]
+    return tuple(sorted(found, key=lambda each: _place_in_list(each.head)))
+
+
+def _belongs(within: Confinement, head: Revision, target: Revision | None) -> bool:
+    if head.state == "live" and within.covers(head.path):
+        return True
+    return target is not None and within.covers(target.path)
+
+
+def _reason_to_leave(head: Revision, begun: Begun | None) -> LeftReason | None:
+    if head.state == "purged":
+        return "purged"
+    if begun is not None:
+        if head.position > begun.position and not begun.made(head):
+            return "changed_since"
+        if head.file_id in begun.unacceptable:
+            return "unacceptable"
+    return None
+
+
+def _place_in_list(head: Revision) -> tuple[str, FileId]:
+    return (head.path, head.file_id)
+
+
+def _free(wanted: Mapping[FileId, PathKey], standing: Sequence[PathKey]) -> dict[FileId, PathKey]:
+    """Return those of the paths that files can have beside the standing ones."""
+    if not wanted:
+        return {}
+    files = {*standing}
+    folders = {folder for each in files for folder in folders_of(each)}
+    return {
+        file_id: key
+        for file_id, key in wanted.items()
+        if key not in folders and files.isdisjoint((key, *folders_of(key)))
+    }
+
+
+def _blocked(
+    reversions: Mapping[FileId, Reversion],
+    standing: Sequence[PathKey],
+    former: Mapping[FileId, PathKey],
+) -> list[FileId]:
+    """Return the files whose paths are not free, given the paths of all files that stay.
+
+    A file that stays for that keeps its present path, or gets its ``former`` one back, which may
+    block another one.
+    """
+    at: dict[PathKey, FileId] = {}
+    below: dict[PathKey, list[FileId]] = {}
+    for file_id, each in reversions.items():
+        if each.target is not None:
+            key = path_key(each.target.path)
+            at[key] = file_id
+            for folder in folders_of(key):
+                below.setdefault(folder, []).append(file_id)
+    blocked: dict[FileId, None] = {}
+    open_keys = [*standing]
+    while open_keys:
+        key = open_keys.pop()
+        found = [at[each] for each in (key, *folders_of(key)) if each in at]
+        for file_id in (*found, *below.get(key, ())):
+            if file_id not in blocked:
+                blocked[file_id] = None
+                head = reversions[file_id].head
+                if head.state == "live":
+                    open_keys.append(path_key(head.path))
+                elif file_id in former:
+                    open_keys.append(former[file_id])
+    return [*blocked]

@@ -1,0 +1,145 @@
+"""Undo what a program changed in a workspace, as a set."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from greenroom import Directory
+from octavo_rules.content import NoteText, note_text
+from octavo_rules.identity import FileId, WorkspaceId
+
+from octavo.actors.workspace.messages import Unplaceable, WorkspaceMessage
+from octavo.features.history.rules.reversion import KeptFile, Reversion, operation_of, undo
+from octavo.features.history.sql.program_changes import TOO_MANY, ChangesOfProgram, histories_of
+from octavo.model.files.changeset import MAX_OPERATIONS, ChangeOperation
+from octavo.model.refusal import TooManyFiles
+from octavo.store import Store
+from octavo.store.queries import files
+
+MAX_BYTES = 8 * 1024 * 1024
+"""Text that one undo restores."""
+_HOUR = 3_600_000
+
+
+class UndoOutlook(NamedTuple):
+    """What an undo would do at present: files that return, and files that are left, by path."""
+
+    reversions: tuple[Reversion, ...]
+    kept: tuple[KeptFile, ...]
+
+    @property
+    def size(self) -> int:
+        """The bytes of the texts that are read for it."""
+        return sum(
+            each.target.size
+            for each in self.reversions
+            if each.target is not None and each.needs_text
+        )
+
+
+class HistoryPruned(Exception):
+    """The time is so early that revisions from then may no longer be stored; ``offered`` is not.
+
+    It is in milliseconds of Unix time.
+    """
+
+    def __init__(self, offered: int) -> None:
+        super().__init__(offered)
+        self.offered = offered
+
+
+class OutlookOutdated(Exception):
+    """A text that an outlook needs is gone: its note was purged since."""
+
+
+class ProgramUndo:
+    """Finds out how the changes of a program are undone.
+
+    Args:
+        store: the store of the workspaces.
+        workspaces: their actors.
+        now: returns Unix time in seconds.
+        kept: milliseconds for which all revisions are stored. Of earlier ones, the state before a
+            change may be missing.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        workspaces: Directory[WorkspaceId, WorkspaceMessage],
+        *,
+        now: Callable[[], float],
+        kept: int,
+    ) -> None:
+        self._store = store
+        self._workspaces = workspaces
+        self._now = now
+        self._kept = kept
+
+    @property
+    def offered(self) -> int:
+        """The time, in milliseconds, since which changes can be undone within the next hour."""
+        return self._earliest() + min(_HOUR, self._kept // 2)
+
+    async def outlook(self, workspace_id: WorkspaceId, changes: ChangesOfProgram) -> UndoOutlook:
+        """Return what an undo of ``changes`` would do at present.
+
+        Raises `HistoryPruned`, `TooManyFiles` and `StoreUnavailable`, and what the actor of the
+        workspace refuses with. Changes nothing.
+        """
+        if changes.since < self._earliest():
+            raise HistoryPruned(self.offered)
+        found = await self._store.read_much(histories_of(workspace_id, changes))
+        reversions: list[Reversion] = []
+        kept: list[KeptFile] = []
+        for history in found.histories.values():
+            undone = undo(history, lambda each: changes.includes(each, found.numbers))
+            if isinstance(undone, Reversion):
+                reversions.append(undone)
+            elif undone is not None:
+                kept.append(undone)
+        if len(reversions) > MAX_OPERATIONS:
+            raise TooManyFiles(TOO_MANY)
+        if reversions:
+            heads = tuple(each.result for each in reversions)
+            blocked = await self._workspaces.ask(workspace_id, Unplaceable(heads))
+            kept += [
+                KeptFile(r.head, "path_taken") for r in reversions if r.head.file_id in blocked
+            ]
+            reversions = [each for each in reversions if each.head.file_id not in blocked]
+        return UndoOutlook(
+            tuple(sorted(reversions, key=lambda each: each.head.path)),
+            tuple(sorted(kept, key=lambda each: each.head.path)),
+        )
+
+    async def operations(
+        self, workspace_id: WorkspaceId, outlook: UndoOutlook
+    ) -> tuple[ChangeOperation, ...]:
+        """Return the operations that do what the outlook says, guarded by the heads that it saw.
+
+        Raises `TooManyFiles` for more text than `MAX_BYTES`, `OutlookOutdated` and
+        `StoreUnavailable`.
+        """
+        texts = await self._texts(workspace_id, outlook)
+        if any(each.needs_text and each.head.file_id not in texts for each in outlook.reversions):
+            raise OutlookOutdated
+        return tuple(
+            operation_of(each, texts.get(each.head.file_id)) for each in outlook.reversions
+        )
+
+    def _earliest(self) -> int:
+        return int(self._now() * 1000) - self._kept
+
+    async def _texts(
+        self, workspace_id: WorkspaceId, outlook: UndoOutlook
+    ) -> Mapping[FileId, NoteText]:
+        named = [
+            each.target.revision_id
+            for each in outlook.reversions
+            if each.target is not None and each.needs_text
+        ]
+        if not named:
+            return {}
+        _, found = await self._store.read_much(files.files(workspace_id, [], named, MAX_BYTES))
+        return {
+            each.revision.file_id: note_text(each.text) for each in found if each.text is not None
+        }

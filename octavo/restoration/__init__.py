@@ -1,1 +1,0 @@
-"""Use cases that return files of a workspace to an earlier state."""
