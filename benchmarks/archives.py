@@ -31,11 +31,11 @@ from functools import partial  # noqa: E402
 import trio  # noqa: E402
 
 from benchmarks import archive_bystanders, served_archives  # noqa: E402
-from octavo.archives import note_check, survey  # noqa: E402
-from octavo.archives.checked_files import checked_notes  # noqa: E402
-from octavo.archives.export_layout import ExportLayout  # noqa: E402
-from octavo.archives.survey import ArchiveLimits, SurveyResult  # noqa: E402
-from octavo.archives.zip_writer import ZipWriter  # noqa: E402
+from octavo.features.archives.worker import note_check, survey
+from octavo.features.archives.worker.checked_files import checked_notes  # noqa: E402
+from octavo.features.archives.worker.export_layout import ExportLayout  # noqa: E402
+from octavo.features.archives.worker.survey import ArchiveLimits, SurveyResult  # noqa: E402
+from octavo.features.archives.worker.zip_writer import ZipWriter  # noqa: E402
 from octavo.workers import WorkerPool  # noqa: E402
 
 LIMITS: ArchiveLimits = {"entries": 200_000, "total": 1 << 33, "note": 1 << 21, "image": 1 << 25}
@@ -45,8 +45,8 @@ WORDS = [f"word{number}" for number in range(2000)]
 MEASURE = """
 import json, sys
 from pathlib import Path
-from octavo.archives.note_check import check_notes
-from octavo.archives.survey import survey
+from octavo.features.archives.worker.note_check import check_notes
+from octavo.features.archives.worker.survey import survey
 def peak():
     # Unlike ru_maxrss, it has nothing of the process that started this one.
     status = Path("/proc/self/status").read_text()

@@ -39,8 +39,14 @@ _COMMANDS = {
         "octavo.cli.commands.restore",
         "Put a backup in place of the database and the images.",
     ),
-    "import": ("octavo.cli.import_archive", "Import a folder or a zip archive into a workspace."),
-    "export": ("octavo.cli.export_archive", "Write a workspace to a zip archive."),
+    "import": (
+        "octavo.features.archives.commands.import_archive",
+        "Import a folder or a zip archive into a workspace.",
+    ),
+    "export": (
+        "octavo.features.archives.commands.export_archive",
+        "Write a workspace to a zip archive.",
+    ),
     "actors": ("octavo.cli.commands.actors", "Show the actors of the running service."),
     "settings": (
         "octavo.cli.commands.settings",

@@ -30,10 +30,10 @@ from octavo_rules.refusal import (
 
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
 from octavo.features.accounts.rules.refusal import PasswordQueueFull, TooManyAttempts
+from octavo.features.archives.api.archive_problems import archive_problem
 from octavo.features.legal.api.consent import required_documents
 from octavo.features.legal.rules import ConsentDue
 from octavo.features.usage.api import DownloadLimit, StorageBusy, monthly_limit_problem
-from octavo.http.api.archive_problems import archive_problem
 from octavo.http.contract.problems import (
     TEXT,
     BodyTooLarge,

@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from octavo.access.entropy import new_id
+    from octavo.features.archives.commands.transfer_reports import (
+        ImportReport,
+        ServerAccess,
+        TransferFailed,
+    )
+    from octavo.features.archives.commands.workspace_transfers import WorkspaceTransfers
     from octavo.features.mail.feature import (
         MailNotSent,
         RecoveryRefused,
@@ -22,8 +28,6 @@ if TYPE_CHECKING:
         invite,
     )
     from octavo.service.running import run, start_log
-    from octavo.service.transfer_reports import ImportReport, ServerAccess, TransferFailed
-    from octavo.service.workspace_transfers import WorkspaceTransfers
     from octavo.store.engine import StoreEngine, open_engine
 
 _MODULES = {
@@ -40,10 +44,10 @@ _MODULES = {
     "open_engine": "octavo.store.engine",
     "run": "octavo.service.running",
     "start_log": "octavo.service.running",
-    "ImportReport": "octavo.service.transfer_reports",
-    "ServerAccess": "octavo.service.transfer_reports",
-    "TransferFailed": "octavo.service.transfer_reports",
-    "WorkspaceTransfers": "octavo.service.workspace_transfers",
+    "ImportReport": "octavo.features.archives.commands.transfer_reports",
+    "ServerAccess": "octavo.features.archives.commands.transfer_reports",
+    "TransferFailed": "octavo.features.archives.commands.transfer_reports",
+    "WorkspaceTransfers": "octavo.features.archives.commands.workspace_transfers",
 }
 
 __all__ = [

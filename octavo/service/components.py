@@ -31,6 +31,8 @@ from octavo.features.accounts.activity import Activity
 from octavo.features.accounts.credentials import CACHE_SECONDS, Credentials
 from octavo.features.accounts.passwords import Passwords, hash_workers
 from octavo.features.accounts.rules.session import DAY, SessionLife
+from octavo.features.archives.feature import Archives, add_archives
+from octavo.features.archives.other_writes import OtherWrites
 from octavo.features.files.api.changeset_submission import Workspaces
 from octavo.features.files.api.reading import CurrentTexts, current_texts
 from octavo.features.history.feature import add_restorations
@@ -50,7 +52,6 @@ from octavo.features.usage.storage import StorageRoom
 from octavo.model.access.rate import Rate
 from octavo.model.documents.limits import DocumentLimits
 from octavo.render.limits import check_changed
-from octavo.service.archives import Archives, add_archives
 from octavo.service.publishing import Publishing, add_publishing
 from octavo.service.retention import all_kept, retention_job
 from octavo.settings import Settings
@@ -60,7 +61,6 @@ from octavo.store.content_cache import Cache
 from octavo.store.engine import StoreEngine
 from octavo.store.queries.marks import cursor_of
 from octavo.store.queries.process_notices import CHANNEL, AccessNotice, read_notice
-from octavo.transfers.other_writes import OtherWrites
 from octavo.ws.notice_stream import changed_frame
 
 if TYPE_CHECKING:

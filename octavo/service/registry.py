@@ -14,6 +14,8 @@ from octavo.features.administration.api.administration import AdministrationOper
 from octavo.features.administration.api.audit import AuditOperations
 from octavo.features.administration.api.installation import InstallationOperations
 from octavo.features.administration.api.operator import OperatorOperations
+from octavo.features.archives.api.exports import ExportOperations
+from octavo.features.archives.api.imports import ImportOperations
 from octavo.features.files.api.attachments import AttachmentOperations
 from octavo.features.files.api.changesets import ChangesetOperations
 from octavo.features.files.api.contents import ContentOperations
@@ -33,8 +35,6 @@ from octavo.features.search.api import SearchOperations
 from octavo.features.sync.api.notices import NoticeOperations
 from octavo.features.sync.api.sync import SyncOperations
 from octavo.http.api.connections import ConnectionOperations
-from octavo.http.api.exports import ExportOperations
-from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.mcp import McpOperations
 from octavo.http.api.oauth import OAuthOperations

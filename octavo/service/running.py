@@ -26,10 +26,10 @@ from octavo import __version__
 from octavo.access.audit import audit_log
 from octavo.access.auditing import server_audit
 from octavo.access.entropy import jitter, new_id, now
-from octavo.actors.jobs.archive_jobs import free_slots_left
 from octavo.control.listening import control_listener
 from octavo.control.serving import Commands, serve_control
 from octavo.features.administration.account_command import NAME as ACCOUNT
+from octavo.features.archives.job import free_slots_left
 from octavo.features.images.feature import BlobFolders, open_blob_folders
 from octavo.features.legal.feature import Legal, read_legal
 from octavo.features.members.invitations_of_terminal import first_invitation

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_client.archive_end import TAIL, has_end
 
-from octavo.archives import zip_writer
-from octavo.archives.export_layout import ExportLayout
+from octavo.features.archives.worker import zip_writer
+from octavo.features.archives.worker.export_layout import ExportLayout
 
 
 def exported(files: dict[str, bytes]) -> bytes:

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from octavo.transfers.import_commits import NOTES_AT_ONCE
+from octavo.features.archives.import_commits import NOTES_AT_ONCE
 from tests.e2e.databases import change, integrity, new_database
 from tests.e2e.octavo_process import Octavo, data_folder, running
 from tests.e2e.people import Person, client, join, settle

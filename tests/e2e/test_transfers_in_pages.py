@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from octavo.transfers.imports import OPEN_IMPORTS, PART_SIZE
+from octavo.features.archives.imports import OPEN_IMPORTS, PART_SIZE
 from tests.e2e.octavo_process import Octavo, data_folder, running
 from tests.e2e.people import Person, client, settle
 from tests.e2e.server import PATIENCE

@@ -6,16 +6,16 @@ from typing import NamedTuple
 from greenroom import Directory, Supervisor, WorkerContext, WorkerSpec
 from octavo_rules.identity import WorkspaceId
 
-from octavo.actors.jobs.archive_jobs import ArchiveJobs
 from octavo.actors.workspace.messages import WorkspaceMessage
+from octavo.features.archives.archive_work import ArchiveWork
+from octavo.features.archives.exports import Exports
+from octavo.features.archives.import_commits import CommitServices
+from octavo.features.archives.import_run import ImportRunner
+from octavo.features.archives.imports import Imports
+from octavo.features.archives.job import ArchiveJobs
+from octavo.features.archives.other_writes import OtherWrites
 from octavo.features.usage.storage import StorageRoom
 from octavo.store import Store
-from octavo.transfers.archive_work import ArchiveWork
-from octavo.transfers.exports import Exports
-from octavo.transfers.import_commits import CommitServices
-from octavo.transfers.import_run import ImportRunner
-from octavo.transfers.imports import Imports
-from octavo.transfers.other_writes import OtherWrites
 from tests.fakes.images_rig import ImagesRig
 from tests.fakes.inline_work import run_inline
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from octavo.archives.checked_files import CheckedImage, checked_images, checked_notes
-from octavo.archives.image_check import check_images
-from octavo.archives.note_check import check_notes
-from octavo.archives.survey import ArchiveLimits, SurveyResult
+from octavo.features.archives.worker.checked_files import (
+    CheckedImage,
+    checked_images,
+    checked_notes,
+)
+from octavo.features.archives.worker.image_check import check_images
+from octavo.features.archives.worker.note_check import check_notes
+from octavo.features.archives.worker.survey import ArchiveLimits, SurveyResult
 from octavo.store.compression import decompressed
 from tests.fakes.zip_files import LIMITS, surveyed, written
 

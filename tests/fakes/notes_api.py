@@ -20,6 +20,9 @@ from octavo.access.workspaces import Access
 from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.messages import WorkspaceMessage
 from octavo.features.accounts.api.authentication import AttemptLimiter
+from octavo.features.archives.api.exports import ExportOperations
+from octavo.features.archives.api.imports import ImportOperations
+from octavo.features.archives.other_writes import OtherWrites
 from octavo.features.files.api.attachments import AttachmentOperations
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
 from octavo.features.files.api.changesets import ChangesetOperations
@@ -47,8 +50,6 @@ from octavo.features.sync.api.sync import SyncOperations
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
-from octavo.http.api.exports import ExportOperations
-from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.mcp import Exchange, McpOperations, OwnOriginOnly, token_missing
 from octavo.http.api.mcp_exchange import mcp_exchange
@@ -67,7 +68,6 @@ from octavo.model.oauth.grant import GrantId
 from octavo.model.usage import NO_LIMITS, InstallationLimits
 from octavo.store import Transaction, Value
 from octavo.store.sqlite import open_inline
-from octavo.transfers.other_writes import OtherWrites
 from tests.fakes.archives_rig import ArchivesRig, archives_rig
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.faulty_store import FaultyStore

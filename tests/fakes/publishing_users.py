@@ -21,6 +21,9 @@ from octavo_rules.identity import (
 from octavo.actors.workspace.actor import workspaces
 from octavo.actors.workspace.messages import Push, WorkspaceMessage
 from octavo.features.accounts.api.authentication import SessionOrKey
+from octavo.features.archives.api.exports import ExportOperations
+from octavo.features.archives.api.imports import ImportOperations
+from octavo.features.archives.other_writes import OtherWrites
 from octavo.features.files.api.attachments import AttachmentOperations
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
 from octavo.features.files.api.changesets import ChangesetOperations
@@ -40,8 +43,6 @@ from octavo.features.search.searched_texts import SearchedTexts
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
-from octavo.http.api.exports import ExportOperations
-from octavo.http.api.imports import ImportOperations
 from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.publications import PublicationOperations
 from octavo.model.files.changeset import ChangeOperation, Changeset, CreateFile
@@ -49,7 +50,6 @@ from octavo.model.oauth.client import ClientId
 from octavo.model.publishing.report import Reason
 from octavo.store import Transaction
 from octavo.store.blobs import open_staging
-from octavo.transfers.other_writes import OtherWrites
 from tests.fakes.archives_rig import archives_rig
 from tests.fakes.identity_fixture import IdentityFixture
 from tests.fakes.images_rig import images_in

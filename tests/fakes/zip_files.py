@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from octavo.archives.survey import ArchiveLimits, SurveyResult, survey
+from octavo.features.archives.worker.survey import ArchiveLimits, SurveyResult, survey
 
 LIMITS: ArchiveLimits = {
     "entries": 100_000,

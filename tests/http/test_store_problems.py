@@ -17,7 +17,7 @@ from octavo.store.queries.blobs import BlobCollected
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import Json, NotesApi, opened, refusal
-from tests.store.scripts.test_imports import collected
+from tests.features.archives.sql.test_imports import collected
 
 MUTATION = "01900000-0000-7000-8000-eeeeeeeeeeee"
 PNG = encoded(picture((20, 10)), "PNG")

@@ -7,15 +7,15 @@ from itertools import count
 import pytest
 from octavo_rules.identity import AccountId, Position, WorkspaceId
 
-from octavo.actors.jobs import archive_jobs
+from octavo.features.archives import import_commits
+from octavo.features.archives import job as archive_jobs
+from octavo.features.archives.import_commits import ImportCommits, Permit
+from octavo.features.archives.import_run import ImportResult, ImportRunner
+from octavo.features.archives.imports import Imports
+from octavo.features.archives.sql import archive_jobs as slots
+from octavo.features.archives.sql import imports as rows
 from octavo.store import Script, Transaction
 from octavo.store.queries import changesets
-from octavo.store.scripts import archive_jobs as slots
-from octavo.store.scripts import imports as rows
-from octavo.transfers import import_commits
-from octavo.transfers.import_commits import ImportCommits, Permit
-from octavo.transfers.import_run import ImportResult, ImportRunner
-from octavo.transfers.imports import Imports
 from tests.simulation import import_service
 from tests.simulation.broken import Break
 

@@ -11,19 +11,19 @@ from greenroom import Directory, OutcomeUnknown, WorkerContext, WorkerSpec
 from greenroom.testing import InjectedCrash
 from octavo_rules.identity import WorkspaceId
 
-from octavo.actors.jobs.archive_jobs import ArchiveJobs, free_slots_left
 from octavo.actors.jobs.blob_collection import BlobCollectionJob
 from octavo.actors.workspace.messages import Push, WorkspaceMessage
+from octavo.features.archives.archive_work import ArchiveWork
+from octavo.features.archives.import_commits import CommitServices
+from octavo.features.archives.import_run import ImportRunner
+from octavo.features.archives.imports import Imports
+from octavo.features.archives.job import ArchiveJobs, free_slots_left
+from octavo.features.archives.other_writes import OtherWrites
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
 from octavo.model.files.receipt import Receipt
 from octavo.store.blobs import BlobKey, BlobsUnavailable, Staging
-from octavo.transfers.archive_work import ArchiveWork
-from octavo.transfers.import_commits import CommitServices
-from octavo.transfers.import_run import ImportRunner
-from octavo.transfers.imports import Imports
-from octavo.transfers.other_writes import OtherWrites
 from tests.fakes.inline_work import run_inline
 from tests.fakes.memory_blobs import MemoryBlobs
 from tests.simulation.bare_process import AT_ONCE

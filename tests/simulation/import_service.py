@@ -19,15 +19,15 @@ from octavo_rules.content import note_text
 from octavo_rules.identity import FileId, MutationId
 
 from octavo.actors.jobs import step_loop
-from octavo.actors.jobs.archive_jobs import ArchiveJobRunning, JobStopped
 from octavo.actors.workspace.messages import ChangesetRefused, Push
+from octavo.features.archives import import_commits
+from octavo.features.archives.import_run import ImportIncomplete, ImportResult
+from octavo.features.archives.job import ArchiveJobRunning, JobStopped
+from octavo.features.archives.rules.refusal import ImportMissing, ImportNotOpen, PathsTaken
 from octavo.features.images.blob_writer import GRACE_SECONDS
-from octavo.model.files.archive import ImportMissing, ImportNotOpen, PathsTaken
 from octavo.model.files.changeset import Changeset, CreateFile, fingerprint
 from octavo.store.blobs import BlobsUnavailable
 from octavo.store.queries.blobs import BlobCollected
-from octavo.transfers import import_commits
-from octavo.transfers.import_run import ImportIncomplete, ImportResult
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.memory_blobs import MemoryBlobs
 from tests.simulation.asking import Asking, NothingDone, Unsettled

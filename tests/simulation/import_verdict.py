@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from octavo_rules.identity import FileId, WorkspaceId
 
+from octavo.features.archives.import_run import ImportResult
 from octavo.store import Store
 from octavo.store.blobs.blob_store import digest_of_key
 from octavo.store.queries.feed import live_at
 from octavo.store.queries.files import StoredFile
 from octavo.store.queries.marks import cursor_of
 from octavo.store.transaction import Row, Transaction
-from octavo.transfers.import_run import ImportResult
 from tests.fakes.memory_blobs import MemoryBlobs
 from tests.simulation.import_process import import_now
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from octavo.archives import tasks as archive_tasks
 from octavo.features.accounts import argon2id
+from octavo.features.archives.worker import tasks as archive_tasks
 from octavo.features.images.worker import tasks as image_tasks
 from octavo.workers import WorkerFailed
 from octavo.workers.worker import start_worker

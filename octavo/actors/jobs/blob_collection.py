@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from octavo.actors.jobs.step_loop import StepLoop
+from octavo.features.archives.sql import imports
 from octavo.features.images.sql import uploads
 from octavo.store import Store
 from octavo.store.blobs import BlobStore, BlobsUnavailable
 from octavo.store.queries import blobs
-from octavo.store.scripts import imports
 
 ATTACHING_SECONDS = 3600.0
 """Seconds for which an expired upload is kept: a change that attaches it may be under way."""

@@ -16,6 +16,7 @@ from octavo_rules.refusal import DomainError
 
 from octavo.actors.workspace.messages import ChangesetRefused, NoWorkspace, Push, WorkspaceMessage
 from octavo.features.accounts.sql import accounts
+from octavo.features.archives.rules.imported import derived_id
 from octavo.features.history.rules.restoration import Begun, LeftFile, Restoration, restoration
 from octavo.features.history.rules.restoration_order import MAX_BYTES, BatchSizes, batches
 from octavo.features.history.rules.restoration_pace import RestorationPace
@@ -24,7 +25,6 @@ from octavo.features.history.sql import past_states, restorations
 from octavo.features.history.sql.past_states import StatesSince
 from octavo.features.history.sql.restorations import RestorationKey, StoredRestoration
 from octavo.model.files.changeset import ChangeOperation, Changeset
-from octavo.model.files.imported import derived_id
 from octavo.model.files.revision import Revision
 from octavo.model.workspace import grants
 from octavo.store import Store

@@ -7,11 +7,11 @@ byte is stored.
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
+from octavo.features.archives.imports import MAX_PARTS, PART_SIZE
 from octavo.http.contract.bodies import multipart_body
 from octavo.http.contract.bodies.multipart import Part
 from octavo.http.contract.bodies.part_cutter import PartBounds
 from octavo.http.pages.forms import SentForm, field_text
-from octavo.transfers.imports import MAX_PARTS, PART_SIZE
 
 LARGEST_FIELD = 4096
 """Bytes of a field beside the file."""

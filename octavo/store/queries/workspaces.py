@@ -9,12 +9,12 @@ from octavo_rules.identity import AccountId, Cursor, WorkspaceId
 
 from octavo.features.accounts.rules.refusal import AccountGone
 from octavo.features.accounts.sql import accounts
+from octavo.features.archives.sql import imports
 from octavo.features.images.sql import uploads
 from octavo.model.workspace import MAX_OWNED, Role, TooManyWorkspaces, Workspace
 from octavo.store.queries.marks import CURSOR, cursor_of_row
 from octavo.store.queries.process_notices import notify_deletion
 from octavo.store.queries.select_in import select_in, select_pairs
-from octavo.store.scripts import imports
 from octavo.store.transaction import Row, Script, Transaction, single_statement
 
 _ROLES = """

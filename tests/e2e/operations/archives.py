@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import httpx
 
-from octavo.archives.entry_check import MAX_RATIO
-from octavo.archives.zip_format import CENTRAL
+from octavo.features.archives.archive_check import MAX_ENTRIES, MAX_TOTAL
+from octavo.features.archives.worker.entry_check import MAX_RATIO
+from octavo.features.archives.worker.zip_format import CENTRAL
 from octavo.features.images.worker.facts import MAX_BYTES
-from octavo.transfers.archive_check import MAX_ENTRIES, MAX_TOTAL
 from tests.e2e.operations.attachments import PNG
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.common import sent_in_part

@@ -29,7 +29,7 @@ from tests.fakes.image_files import encoded, personal_exif, picture
 from tests.fakes.mcp_client import McpClient
 from tests.fakes.notes_api import Note, NotesApi, account_id, opened, refusal, tag_of
 from tests.fakes.yjs_device import Device
-from tests.http.api.test_imports import archive, start
+from tests.features.archives.api.test_imports import archive, start
 
 OPERATIONS = {each.id: each for each in contract_of(CONTRACT)}
 OWNER = account_id("owner")

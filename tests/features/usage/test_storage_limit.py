@@ -7,14 +7,14 @@ import pytest
 import trio
 from octavo_rules.identity import WorkspaceId
 
+from octavo.features.archives import import_commits, import_run
 from octavo.store.blobs import BlobKey
-from octavo.transfers import import_commits, import_run
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import Note, NotesApi, account_id, refusal
 from tests.fakes.yjs_device import Device
-from tests.http.api.test_imports import archive, start
-from tests.store.scripts.test_imports import collected
+from tests.features.archives.api.test_imports import archive, start
+from tests.features.archives.sql.test_imports import collected
 
 OWNER = account_id("owner")
 PNG = encoded(picture((30, 20)), "PNG")

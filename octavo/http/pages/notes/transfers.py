@@ -8,13 +8,13 @@ from typing import NamedTuple
 import trio
 from quart import Response
 
-from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
-from octavo.http.api.imports import (
+from octavo.features.archives.api.imports import (
     ImportPartSchema,
     ImportSchema,
     ImportWorkspaceResult,
     StartedImportSchema,
 )
+from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Problem
 from octavo.http.pages.notes.frame import NotePages, writable

@@ -9,7 +9,7 @@ from octavo.features.images.worker.facts import MAX_BYTES
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import NOBODYS, NotesApi, form, refusal, tag_of
-from tests.http.api.test_imports import imported
+from tests.features.archives.api.test_imports import imported
 
 PNG = encoded(picture((30, 20)), "PNG")
 JPEG = encoded(picture((30, 20)), "JPEG")

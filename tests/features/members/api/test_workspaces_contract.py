@@ -3,6 +3,8 @@
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from octavo.features.archives.api.exports import ExportOperations
+from octavo.features.archives.api.imports import ImportOperations
 from octavo.features.files.api.attachments import AttachmentOperations
 from octavo.features.files.api.changesets import ChangesetOperations
 from octavo.features.files.api.contents import ContentOperations
@@ -12,8 +14,6 @@ from octavo.features.history.api.restorations import RestorationOperations
 from octavo.features.members.api.workspaces import WorkspaceOperations
 from octavo.features.sync.api.notices import NoticeOperations
 from octavo.features.sync.api.sync import SyncOperations
-from octavo.http.api.exports import ExportOperations
-from octavo.http.api.imports import ImportOperations
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import document

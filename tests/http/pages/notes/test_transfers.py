@@ -9,11 +9,11 @@ import pytest
 import trio
 import trio.testing
 
-from octavo.http.api import imports as import_operations
+from octavo.features.archives import imports
+from octavo.features.archives.api import imports as import_operations
 from octavo.http.pages.notes import transfers
 from octavo.http.pages.notes.example import example_notes
 from octavo.store import Transaction
-from octavo.transfers import imports
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.page_reader import PageReader
 from tests.http.pages.notes.conftest import Vault

@@ -1,0 +1,1 @@
+"""Archives: imports in parts, exports, and the worker that reads and writes them."""

@@ -1,0 +1,301 @@
+"""Import zip archives into workspaces, in parts."""
+
+import json
+from functools import partial
+from typing import Annotated, Literal
+
+from octavo_rules.scopes import WRITE
+from pydantic import Field
+
+from octavo.access.workspaces import Access
+from octavo.features.archives.api.archive_problems import ARCHIVE_JOB_PROBLEMS, ImportStopped
+from octavo.features.archives.import_run import ImportResult, read_result
+from octavo.features.archives.imports import MAX_PARTS, PART_SIZE, Imports
+from octavo.features.archives.rules.refusal import (
+    ArchiveHasTooManyBytes,
+    ArchiveHasTooManyFiles,
+    ArchiveUnacceptable,
+    ImportNotOpen,
+    PathsTaken,
+    TooManyImports,
+)
+from octavo.features.archives.sql.imports import StoredImport
+from octavo.features.members.api.workspaces import WorkspacePath
+from octavo.features.usage.api import StorageBusy
+from octavo.http.contract.bodies import BodyStream, json_body, raw_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import (
+    IN_PATH,
+    REMOVED,
+    WHOLE,
+    ContractModel,
+    Identifier,
+    Removed,
+)
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.problems import NotFound
+from octavo.http.contract.unavailable import StorageFull
+from octavo.http.refusals import refused_with
+from octavo.model.usage import ImportWithoutRoom, StorageLimitReached
+from octavo.store.blobs.blob_store import digest_of_key
+
+TRANSFER_SECONDS = 60.0
+"""Seconds in which the upload of a part has to progress."""
+COMPLETION_SECONDS = 6 * 3600.0
+"""Seconds that a client can wait for the result; the import itself has no limit."""
+_SHORT_BODY = 4096
+_ROOM_SECONDS = 3600.0
+"""Seconds after which an import is worth another try that found no storage."""
+
+
+class StartImportInput(ContractModel):
+    """An archive that is about to be sent."""
+
+    size: Annotated[int, Field(ge=0), WHOLE] = 0
+    """Its size in bytes, if it is known."""
+
+
+class StartedImportSchema(ContractModel):
+    """An import whose parts can be sent."""
+
+    import_id: Identifier
+    part_size: int
+    """Maximum size of a part, in bytes."""
+    max_parts: int
+
+
+class ImportWorkspaceResult(ContractModel):
+    """What an import made."""
+
+    notes: int
+    attachments: int
+    left_out: dict[str, int]
+    """How many files were left out, by kind: settings of programs, history of an export, other."""
+    cleaned: int
+    """How many files got a path without the hidden characters that it had in the archive; links to
+    them lead there.
+    """
+    position: int
+    """The position of the workspace after the import."""
+
+
+class ImportPartSchema(ContractModel):
+    """A part that was received."""
+
+    number: int
+    size: int
+    """In bytes."""
+    digest: str
+    """The SHA-256 digest of its bytes, hexadecimal."""
+
+
+class ImportFailureSchema(ContractModel):
+    """Why an import was refused."""
+
+    code: str
+    """The code of the problem."""
+    detail: str
+
+
+class ImportSchema(ContractModel):
+    """An import, and how far it is."""
+
+    import_id: Identifier
+    state: Literal["started", "running", "done", "failed"]
+    """``started`` means that parts can be sent, and the import completed; ``failed`` means the same
+    after a refusal.
+    """
+    parts: list[int]
+    """The numbers of the parts that were received; empty when it is done."""
+    received: list[ImportPartSchema]
+    """The same parts with their sizes and digests, so that an interrupted client sends the others;
+    empty unless the state is ``started``.
+    """
+    read: int
+    """Bytes of files that came in."""
+    total: int
+    """Bytes of all files; 0 until they are known."""
+    result: ImportWorkspaceResult | None
+    failure: ImportFailureSchema | None
+    """Null unless it failed."""
+
+
+class ImportPath(WorkspacePath):
+    """An import."""
+
+    import_id: Annotated[str, IN_PATH]
+
+
+class PartPath(ImportPath):
+    """A part of an archive."""
+
+    number: int = Field(ge=1, le=MAX_PARTS)
+    """The parts are numbered from 1, in the order of their bytes."""
+
+
+class ImportOperations:
+    """Imports into workspaces.
+
+    Args:
+        imports: the use case.
+        access: checks the members.
+    """
+
+    def __init__(self, imports: Imports, access: Access) -> None:
+        self._imports = imports
+        self._access = access
+
+    @operation(
+        id="startWorkspaceImport",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/imports",
+        tag="archives",
+        summary="Start the import of a zip archive",
+        description="Send the archive in parts, and complete the import. It expires a week after "
+        "its last part.",
+        security=Security.SESSION_OR_KEY,
+        scope=WRITE,
+        status=201,
+        problems=(NotFound, *refused_with(TooManyImports, ArchiveHasTooManyBytes)),
+        body=json_body(StartImportInput, limit=_SHORT_BODY),
+    )
+    async def start_workspace_import(
+        self, call: Call, path: WorkspacePath, body: StartImportInput
+    ) -> StartedImportSchema:
+        """Start an import."""
+        caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
+        import_id = await self._imports.start(workspace_id, caller.account_id, body.size)
+        return StartedImportSchema(import_id=import_id, part_size=PART_SIZE, max_parts=MAX_PARTS)
+
+    @operation(
+        id="putImportPart",
+        method="PUT",
+        path="/api/workspaces/{workspaceId}/imports/{importId}/parts/{number}",
+        tag="archives",
+        summary="Send a part of an archive",
+        description="Parts may be sent in any order, and again. They are concatenated by number.",
+        security=Security.SESSION_OR_KEY,
+        scope=WRITE,
+        problems=(
+            NotFound,
+            *refused_with(ImportNotOpen, ArchiveHasTooManyBytes, StorageLimitReached),
+            StorageBusy,
+        ),
+        body=raw_body("application/octet-stream", limit=PART_SIZE),
+        time=TRANSFER_SECONDS,
+        renews_time=True,
+    )
+    async def put_import_part(
+        self, call: Call, path: PartPath, body: BodyStream
+    ) -> ImportPartSchema:
+        """Receive a part."""
+        caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
+        part = await self._imports.receive_part(
+            workspace_id, caller.account_id, path.import_id, path.number, body
+        )
+        return ImportPartSchema(number=part.number, size=part.size, digest=part.digest)
+
+    @operation(
+        id="getWorkspaceImport",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/imports/{importId}",
+        tag="archives",
+        summary="Get the progress of an import, or its result",
+        description="The result is kept for a day.",
+        security=Security.SESSION_OR_KEY,
+        scope=WRITE,
+        problems=(NotFound,),
+    )
+    async def get_workspace_import(self, call: Call, path: ImportPath) -> ImportSchema:
+        """Return an import of the caller."""
+        caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
+        found = await self._imports.find(workspace_id, caller.account_id, path.import_id)
+        return _import(found)
+
+    @operation(
+        id="completeWorkspaceImport",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/imports/{importId}/complete",
+        tag="archives",
+        summary="Import the archive whose parts were sent",
+        description="Every file is checked before the first one is committed. The import goes on "
+        "when the client leaves; completing it again has the same result.",
+        security=Security.SESSION_OR_KEY,
+        scope=WRITE,
+        problems=(
+            NotFound,
+            *refused_with(
+                PathsTaken, ArchiveUnacceptable, ArchiveHasTooManyFiles, ArchiveHasTooManyBytes
+            ),
+            *ARCHIVE_JOB_PROBLEMS,
+            ImportStopped,
+            StorageBusy,
+        ),
+        time=COMPLETION_SECONDS,
+    )
+    async def complete_workspace_import(
+        self, call: Call, path: ImportPath
+    ) -> ImportWorkspaceResult:
+        """Import an archive."""
+        caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
+        permit = partial(self._access.check_later, workspace_id, caller, "write")
+        try:
+            result = await self._imports.complete(
+                workspace_id, caller.account_id, path.import_id, permit
+            )
+        except ImportWithoutRoom as refusal:
+            raise StorageFull(refusal.detail, retry_after=_ROOM_SECONDS) from None
+        return _result(result)
+
+    @operation(
+        id="abortWorkspaceImport",
+        method="DELETE",
+        path="/api/workspaces/{workspaceId}/imports/{importId}",
+        tag="archives",
+        summary="Remove an import and its parts",
+        description="Files that came in stay. An import that does not exist counts as removed.",
+        security=Security.SESSION_OR_KEY,
+        scope=WRITE,
+        problems=(NotFound,),
+    )
+    async def abort_workspace_import(self, call: Call, path: ImportPath) -> Removed:
+        """Abort an import."""
+        caller, workspace_id = await self._access.member(call, path.workspace_id, "write")
+        await self._imports.abort(workspace_id, caller.account_id, path.import_id)
+        return REMOVED
+
+
+def _import(found: StoredImport) -> ImportSchema:
+    state: Literal["started", "running", "done", "failed"] = "started"
+    failure = None
+    if found.result is not None:
+        state = "done"
+    elif found.running:
+        state = "running"
+    elif found.failure is not None:
+        state = "failed"
+        failure = ImportFailureSchema(**json.loads(found.failure))
+    return ImportSchema(
+        import_id=found.import_id,
+        state=state,
+        parts=[each.number for each in found.parts],
+        received=[
+            ImportPartSchema(number=each.number, size=each.size, digest=digest_of_key(each.key))
+            for each in found.parts
+            if state in ("started", "failed")
+        ],
+        read=found.read,
+        total=found.total,
+        result=None if found.result is None else _result(read_result(found.result)),
+        failure=failure,
+    )
+
+
+def _result(result: ImportResult) -> ImportWorkspaceResult:
+    return ImportWorkspaceResult(
+        notes=result.notes,
+        attachments=result.attachments,
+        left_out=result.left_out,
+        cleaned=result.cleaned,
+        position=result.position,
+    )

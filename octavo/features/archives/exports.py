@@ -1,0 +1,335 @@
+"""Export a workspace as a zip archive, at one position, while others change it.
+
+The archive is written as it is sent: the memory that it takes is that of the piece on its way, and
+of the directory at its end. Files are in the order of their ids, so that the same position gives
+the same bytes. Images that are damaged or missing are left out, and named in a report at the end.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from functools import partial
+from itertools import groupby
+from typing import Literal, NamedTuple
+
+import trio
+from octavo_rules.export_report import REPORT, export_report
+from octavo_rules.identity import AccountId, FileId, Position, RevisionId, WorkspaceId
+
+from octavo.features.archives.job import ArchiveJobs
+from octavo.features.archives.other_writes import OtherWrites
+from octavo.features.archives.worker.export_layout import ExportLayout
+from octavo.features.archives.worker.zip_writer import ZipWriter
+from octavo.features.images.sql.images import StoredImage, blobs_of
+from octavo.model.files.confinement import Confinement
+from octavo.model.usage import Amount
+from octavo.store import Store
+from octavo.store.blobs import BlobMissing, BlobStore
+from octavo.store.queries.changesets import WorkspaceGone
+from octavo.store.queries.feed import earlier_sizes, live_at, live_contents
+from octavo.store.queries.files import StoredFile, earlier_contents, live_paths, with_earlier
+from octavo.store.queries.marks import cursor_of
+
+ExportFormat = Literal["all", "notes", "history"]
+"""All files, notes alone, or all files with their earlier revisions."""
+
+PIECE = 128 * 1024
+"""Bytes after which what was written is sent."""
+_FILES_OF_STEP = 200
+_FILES_BESIDES = 50
+"""Files of a step while others write, who wait for Python's lock meanwhile."""
+_BYTES_OF_STEP = 512 * 1024
+_REVISIONS_OF_STEP = 4
+
+_log = logging.getLogger(__name__)
+
+Permit = Callable[[], Awaitable[object]]
+"""Raises when the account may not read the workspace any more."""
+Count = Callable[[Amount], Awaitable[object]]
+"""Counts a file that is sent next; raises when the account may read no more in this month."""
+
+
+class Export(NamedTuple):
+    """An export that has begun.
+
+    Attributes:
+        position: the position of the workspace that it is exact at.
+        chunks: its bytes. A step raises when the export fails: then the archive has no end. Closing
+            it ends the export.
+    """
+
+    position: Position
+    chunks: AsyncIterator[bytes]
+
+
+class Exports:
+    """Exports of workspaces.
+
+    Args:
+        store: the database.
+        blobs: the blob store.
+        jobs: runs the exports.
+        others: says whether people write meanwhile.
+        new_id: returns an id.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        blobs: BlobStore,
+        jobs: ArchiveJobs,
+        others: OtherWrites,
+        *,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._store = store
+        self._blobs = blobs
+        self._jobs = jobs
+        self._others = others
+        self._new_id = new_id
+
+    async def size(
+        self,
+        workspace_id: WorkspaceId,
+        export_format: ExportFormat,
+        within: Confinement | None = None,
+    ) -> Amount:
+        """Return the bytes and the number of the files that an export has, or one of a folder.
+
+        Raises `octavo.store.StoreUnavailable`.
+        """
+        script = live_contents(workspace_id, images=export_format != "notes", within=within)
+        live = await self._store.read_much(script)
+        if export_format != "history":
+            return live
+        return live.plus(await self._store.read_much(earlier_sizes(workspace_id, within)))
+
+    async def require_free(self, account_id: AccountId) -> None:
+        """Raise what `start` raises when an export of the account can't begin, and begin none."""
+        await self._jobs.require_free(account_id)
+
+    async def start(
+        self,
+        workspace_id: WorkspaceId,
+        account_id: AccountId,
+        export_format: ExportFormat,
+        permit: Permit,
+        count: Count,
+        within: Confinement | None = None,
+    ) -> Export:
+        """Begin the export of a workspace, or of what is visible ``within`` a folder of it.
+
+        Raises:
+            WorkspaceGone: there is no such workspace.
+            ArchiveJobRunning, ArchiveJobsBusy, JobStopped: it can't be exported now.
+            StoreUnavailable: the database failed.
+        """
+        cursor = await self._store.read(cursor_of(workspace_id))
+        if cursor is None:
+            raise WorkspaceGone
+        sending, receiving = trio.open_memory_channel[bytes](0)
+        run = _ExportRun(
+            self._store,
+            self._blobs,
+            self._others,
+            workspace_id,
+            cursor.position,
+            sending,
+            permit,
+            count,
+            within,
+        )
+        result: Callable[[], Awaitable[None]] = await self._jobs.start(
+            account_id, self._new_id(), partial(run.run, export_format)
+        )
+        return Export(cursor.position, _ExportedChunks(receiving, result))
+
+
+class _ExportedChunks:
+    """The bytes of an export; its failure is raised after them."""
+
+    def __init__(
+        self,
+        receiving: trio.MemoryReceiveChannel[bytes],
+        result: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._receiving = receiving
+        self._result = result
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            return await self._receiving.receive()
+        except trio.EndOfChannel:
+            await self._result()
+            raise StopAsyncIteration from None
+
+    async def aclose(self) -> None:
+        self._receiving.close()
+
+
+class _ExportRun:
+    """One export that runs."""
+
+    def __init__(
+        self,
+        store: Store,
+        blobs: BlobStore,
+        others: OtherWrites,
+        workspace_id: WorkspaceId,
+        position: Position,
+        sending: trio.MemorySendChannel[bytes],
+        permit: Permit,
+        count: Count,
+        within: Confinement | None,
+    ) -> None:
+        self._within = within
+        self._store = store
+        self._blobs = blobs
+        self._others = others
+        self._id = workspace_id
+        self._position = position
+        self._sending = sending
+        self._permit = permit
+        self._count = count
+        self._lacked: list[str] = []
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    async def run(self, export_format: ExportFormat) -> None:
+        """Send the archive; a receiver that is closed ends it."""
+        try:
+            async with self._sending:
+                await self._write(export_format)
+        except trio.BrokenResourceError:
+            # The client has left.
+            return
+
+    async def _write(self, export_format: ExportFormat) -> None:
+        layout = ExportLayout()
+        if export_format == "history":
+            paths = await self._store.read_much(live_paths(self._id, self._within))
+            layout = ExportLayout.with_history(paths)
+        writer = ZipWriter(layout)
+        after: FileId | None = FileId("")
+        while after is not None:
+            await self._permit()
+            most = _FILES_BESIDES if self._others.recent() else _FILES_OF_STEP
+            script = live_at(self._id, self._position, after, most, _BYTES_OF_STEP, self._within)
+            found, after = await self._store.read_much(script)
+            await self._add_files(writer, found, notes_alone=export_format == "notes")
+            if layout.history is not None:
+                await self._add_histories(writer, layout, found)
+        if self._lacked:
+            await self._add(writer.note(REPORT, export_report(self._lacked).encode()))
+        await self._add(writer.end())
+        await self._send()
+
+    async def _add_files(
+        self, writer: ZipWriter, found: list[StoredFile], *, notes_alone: bool
+    ) -> None:
+        images: dict[RevisionId, StoredImage] = {}
+        named = [each.revision.revision_id for each in found if each.text is None]
+        if named and not notes_alone:
+            images = await self._store.read(blobs_of(self._id, named))
+        files = [(each.revision.path, each) for each in found]
+        await self._add_contents(writer, files, images)
+
+    async def _add_histories(
+        self, writer: ZipWriter, layout: ExportLayout, heads: Sequence[StoredFile]
+    ) -> None:
+        script = with_earlier(self._id, [each.revision.file_id for each in heads])
+        # Most files have none: each would cost a query.
+        changed = await self._store.read(script)
+        for each in heads:
+            if each.revision.file_id in changed:
+                await self._add_history(writer, layout, each)
+
+    async def _add_history(self, writer: ZipWriter, layout: ExportLayout, head: StoredFile) -> None:
+        revision = head.revision
+        before = revision.position
+        while True:
+            script = earlier_contents(self._id, revision.file_id, before, _REVISIONS_OF_STEP)
+            found = await self._store.read(script)
+            named = [each.revision.revision_id for each in found if each.text is None]
+            images = await self._store.read(blobs_of(self._id, named)) if named else {}
+            files: list[tuple[str, StoredFile]] = []
+            for each in found:
+                before = each.revision.position
+                if self._within is not None and not self._within.covers(each.revision.path):
+                    continue
+                files.append((layout.revision_path(before, each.revision.path), each))
+            await self._add_contents(writer, files, images)
+            if len(found) < _REVISIONS_OF_STEP:
+                return
+
+    async def _add_contents(
+        self,
+        writer: ZipWriter,
+        files: Sequence[tuple[str, StoredFile]],
+        images: dict[RevisionId, StoredImage],
+    ) -> None:
+        """Add notes and images, each at its path; images that ``images`` lacks are left out."""
+        for is_note, each in groupby(files, key=lambda file: file[1].text is not None):
+            if is_note:
+                await self._add_notes(writer, list(each))
+                continue
+            for path, stored in each:
+                revision_id = stored.revision.revision_id
+                image = images.get(revision_id)
+                if image is not None:
+                    await self._add_image(writer, path, revision_id, image)
+
+    async def _add_notes(self, writer: ZipWriter, notes: Sequence[tuple[str, StoredFile]]) -> None:
+        size = sum(stored.revision.size for _, stored in notes)
+        await self._count(Amount(size, len(notes)))
+        # Other requests wait for what the event loop does itself.
+        for each in await trio.to_thread.run_sync(_packed, writer, notes):
+            await self._add(each)
+
+    async def _add_image(
+        self, writer: ZipWriter, path: str, revision_id: RevisionId, image: StoredImage
+    ) -> None:
+        async with aclosing(self._blobs.read(image.key, 0, image.size)) as chunks:
+            try:
+                # Before the header is written.
+                chunk = await anext(chunks)
+            except BlobMissing as error:
+                # Otherwise it was purged meanwhile.
+                if await self._store.read(blobs_of(self._id, [revision_id])):
+                    _log.error("workspace %s: %s; an export lacks %r", self._id, error, path)
+                    self._lacked.append(path)
+                return
+            await self._count(Amount(image.size, 1))
+            await self._add(writer.begin_stored(path, image.size, image.crc))
+            await self._add(chunk)
+            async for chunk in chunks:
+                await self._add(chunk)
+
+    async def _add(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size >= PIECE:
+            await self._send()
+
+    async def _send(self) -> None:
+        pieces, self._pieces, self._size = self._pieces, [], 0
+        await self._sending.send(b"".join(pieces))
+
+
+def _packed(writer: ZipWriter, notes: Sequence[tuple[str, StoredFile]]) -> list[bytes]:
+    """Return pieces of an archive with notes, of about `PIECE` bytes."""
+    pieces: list[bytes] = []
+    written: list[bytes] = []
+    size = 0
+    for path, stored in notes:
+        assert stored.text is not None
+        entry = writer.note(path, stored.text.encode())
+        written.append(entry)
+        size += len(entry)
+        if size >= PIECE:
+            pieces.append(b"".join(written))
+            written, size = [], 0
+    return [*pieces, b"".join(written)]

@@ -1,0 +1,249 @@
+"""Imports of archives: start one, send its parts, complete or abort it."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+from octavo_rules.identity import AccountId, Digest, WorkspaceId
+
+from octavo.features.archives.import_commits import Permit
+from octavo.features.archives.import_run import ImportResult, ImportRunner, read_result
+from octavo.features.archives.job import ArchiveJobs, JobStopped
+from octavo.features.archives.rules.refusal import (
+    ArchiveHasTooManyBytes,
+    ArchiveUnacceptable,
+    ImportBegun,
+    ImportMissing,
+    ImportNotOpen,
+    TooManyImports,
+)
+from octavo.features.archives.sql import imports as rows
+from octavo.features.images.blob_writer import BlobWriter
+from octavo.features.images.image_work import WrittenFile
+from octavo.features.usage.sql import room_for_part
+from octavo.model.usage import StorageLimitReached
+from octavo.store import Store
+from octavo.store.blobs import Staging
+
+PART_SIZE = 32 * 1024 * 1024
+"""Maximum size of a part, in bytes."""
+MAX_PARTS = 2048
+"""Maximum number of parts of an archive."""
+OPEN_IMPORTS = 5
+"""Maximum number of imports of an account that are not done."""
+LIFETIME_SECONDS = 7 * 86_400.0
+"""Seconds after the last part until an import expires."""
+
+
+class StoredPart(NamedTuple):
+    """A part that was stored."""
+
+    number: int
+    size: int
+    digest: Digest
+
+
+class Imports:
+    """Imports into workspaces; the callers may change these.
+
+    Args:
+        store: the database.
+        writer: stores the parts as blobs.
+        staging: parts on their way.
+        jobs: runs the imports.
+        runner: imports an archive.
+        now: the clock, in seconds of Unix time.
+        new_id: returns an id.
+        prepare: called when there is work for the runner soon.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        writer: BlobWriter,
+        staging: Staging,
+        jobs: ArchiveJobs,
+        runner: ImportRunner,
+        *,
+        now: Callable[[], float],
+        new_id: Callable[[], str],
+        prepare: Callable[[], None],
+    ) -> None:
+        self._prepare = prepare
+        self._store = store
+        self._writer = writer
+        self._staging = staging
+        self._jobs = jobs
+        self._runner = runner
+        self._now = now
+        self._new_id = new_id
+        # Bytes of parts that are admitted and not stored yet.
+        self._arriving: Counter[WorkspaceId] = Counter()
+
+    async def start(self, workspace_id: WorkspaceId, account_id: AccountId, size: int) -> str:
+        """Start an import of an archive of ``size`` bytes, 0 if unknown; return its id.
+
+        Raises `TooManyImports`, and `ArchiveHasTooManyBytes` for one that does not fit into parts.
+        """
+        if size > PART_SIZE * MAX_PARTS:
+            raise ArchiveHasTooManyBytes(
+                f"An archive may have at most {PART_SIZE * MAX_PARTS} bytes: import it in several."
+            )
+        import_id = self._new_id()
+        script = rows.start_import(
+            import_id, workspace_id, account_id, self._expiry(), OPEN_IMPORTS
+        )
+        if not await self._store.write(script):
+            raise TooManyImports(await self._store.read(rows.open_imports(account_id)))
+        self._prepare()
+        return import_id
+
+    async def find(
+        self, workspace_id: WorkspaceId, account_id: AccountId, import_id: str
+    ) -> rows.StoredImport:
+        """Return an import of the account. Raises `ImportMissing`."""
+        script = rows.find_import(import_id, workspace_id, account_id, self._milliseconds())
+        found = await self._store.read(script)
+        if found is None:
+            raise ImportMissing
+        return found
+
+    async def receive_part(
+        self,
+        workspace_id: WorkspaceId,
+        account_id: AccountId,
+        import_id: str,
+        number: int,
+        chunks: AsyncIterator[bytes],
+    ) -> StoredPart:
+        """Store a part, or replace one. Parts come in any order, and again.
+
+        Raises:
+            ImportMissing, ImportNotOpen: no part can be added to it.
+            ImportBegun: it has committed files of its archive, and this part is another.
+            ArchiveHasTooManyBytes: the part is too large.
+            StorageLimitReached: the parts of all imports into the workspaces of an owner are larger
+                than the storage that it has left.
+            WriteLimitReached: the installation may write no more objects in this month.
+            BlobsUnavailable, StoreUnavailable: it can't be stored now.
+
+        If it fails or is cancelled, the part is as it was before.
+        """
+        found = await self.find(workspace_id, account_id, import_id)
+        if found.running or found.result is not None:
+            raise ImportNotOpen
+        async with self._staging.file(self._new_id()) as staged:
+            async for chunk in chunks:
+                if staged.size + len(chunk) > PART_SIZE:
+                    raise ArchiveHasTooManyBytes(f"A part has at most {PART_SIZE} bytes.")
+                await staged.write(chunk)
+            digest = await staged.finish()
+            given = (import_id, number, digest, self._milliseconds(), self._expiry())
+            if not await self._store.write(rows.repeat_part(*given)):
+                if found.files:
+                    raise ImportBegun
+                written = WrittenFile(staged.path, digest, staged.size, staged.crc)
+                await self._store_part(workspace_id, import_id, number, written)
+        return StoredPart(number, staged.size, digest)
+
+    async def _store_part(
+        self, workspace_id: WorkspaceId, import_id: str, number: int, file: WrittenFile
+    ) -> None:
+        """Store a part of bytes that it does not have yet."""
+        room = await self._store.read(room_for_part(workspace_id, import_id, number))
+        # So that concurrent parts do not all fill the disk before they are refused.
+        if room is not None and file.size + self._arriving[workspace_id] > max(0, room):
+            raise StorageLimitReached
+        self._arriving[workspace_id] += file.size
+        try:
+            part = rows.ImportPart(number, await self._writer.put(file), file.size)
+            script = rows.put_part(import_id, part, self._milliseconds(), self._expiry())
+            outcome = await self._store.write(script)
+        finally:
+            self._arriving[workspace_id] -= file.size
+            if not self._arriving[workspace_id]:
+                del self._arriving[workspace_id]
+        if outcome != "added":
+            # The blob of the old part, or of this one, is of no import.
+            self._runner.removed()
+        match outcome:
+            case "not_open":
+                raise ImportNotOpen
+            case "begun":
+                raise ImportBegun
+            case "full":
+                raise StorageLimitReached
+
+    async def complete(
+        self,
+        workspace_id: WorkspaceId,
+        account_id: AccountId,
+        import_id: str,
+        permit: Permit,
+    ) -> ImportResult:
+        """Import the archive that the parts make, and return the result, also again.
+
+        ``permit`` is called before each commit, and raises when the account may not change the
+        workspace any more.
+
+        Raises:
+            ImportMissing: there is no such import.
+            ArchiveUnacceptable, ArchiveHasTooManyFiles, ArchiveHasTooManyBytes, PathsTaken: nothing
+                was imported, and the parts are kept.
+            ArchiveJobRunning, ArchiveJobsBusy, JobStopped: it can't be imported now.
+            ImportWithoutRoom, WriteLimitReached: there is no room for its files, and none came in.
+            ImportIncomplete: some files came in, and then the service failed, others used the room,
+                or the account lost its permission: complete it again.
+            BlobsUnavailable, StoreUnavailable, WorkerFailed: the service failed before.
+
+        The import goes on when the caller is cancelled.
+        """
+        found = await self.find(workspace_id, account_id, import_id)
+        if found.result is not None:
+            return read_result(found.result)
+        _check_parts(found.parts)
+
+        async def job() -> ImportResult:
+            # From now on, no part can be replaced.
+            given = await self.find(workspace_id, account_id, import_id)
+            if given.result is not None:
+                return read_result(given.result)
+            _check_parts(given.parts)
+            return await self._runner.run(given, permit)
+
+        result: Callable[[], Awaitable[ImportResult]]
+        result = await self._jobs.start(account_id, import_id, job)
+        try:
+            return await result()
+        except JobStopped:
+            # Raises `ImportMissing` if it was aborted.
+            await self.find(workspace_id, account_id, import_id)
+            raise
+
+    async def abort(self, workspace_id: WorkspaceId, account_id: AccountId, import_id: str) -> None:
+        """Remove an import of the account with its parts, if there is one.
+
+        What was committed stays, and nothing else is committed, except for a changeset that is on
+        its way. One that runs in another process ends before its next commit.
+        """
+        with suppress(ImportMissing):
+            await self.find(workspace_id, account_id, import_id)
+            await self._store.write(rows.abort_import(import_id, workspace_id, account_id))
+            self._jobs.cancel(import_id)
+            self._runner.removed()
+
+    def _milliseconds(self) -> int:
+        return int(self._now() * 1000)
+
+    def _expiry(self) -> int:
+        return int((self._now() + LIFETIME_SECONDS) * 1000)
+
+
+def _check_parts(parts: tuple[rows.ImportPart, ...]) -> None:
+    if not parts:
+        raise ArchiveUnacceptable("No part of the archive was sent.")
+    numbers = {each.number for each in parts}
+    missing = next(number for number in range(1, len(parts) + 2) if number not in numbers)
+    if missing <= len(parts):
+        raise ArchiveUnacceptable(f"Part {missing} of the archive is missing: send it.")

@@ -1,0 +1,1 @@
+"""The rules of archives, as pure functions."""

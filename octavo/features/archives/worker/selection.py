@@ -1,0 +1,105 @@
+"""Which entries of an archive are notes and images, and which are left out.
+
+An archive of another program has settings, deleted notes and caches of that program among the
+notes. An export of Octavo has files of the workspace only, whatever their names, and the folder of
+its history; its comment says so.
+"""
+
+import stat
+from typing import Literal
+
+from octavo.features.archives.worker import zip_format as zf
+from octavo.features.archives.worker.directory import ZipEntry
+from octavo.features.archives.worker.export_layout import HISTORY, ExportLayout
+from octavo.model.files.image import media_type_of_name
+from octavo.model.files.path import kind_of
+
+LeftOut = Literal["settings", "history", "other"]
+FileKind = Literal["note", "image"] | LeftOut
+EntryKind = FileKind | Literal["folder"]
+LEFT_OUT: tuple[LeftOut, ...] = ("settings", "history", "other")
+
+# Names are compared in lower case. Folders of Obsidian, Logseq, version control, file systems and
+# synchronization; programs other than the one that made them don't show what is in them.
+_SETTINGS_FOLDERS = frozenset(
+    {
+        *(".obsidian", ".trash", ".logseq", ".joplin", ".foam", ".vscode", ".idea", ".zk"),
+        *(".git", ".hg", ".svn", ".stfolder", ".stversions", ".sync", ".dropbox.cache"),
+        *("__macosx", ".spotlight-v100", ".trashes", ".fseventsd", "$recycle.bin"),
+        *(".temporaryitems", ".appledouble", "system volume information"),
+    }
+)
+_SETTINGS_FILES = frozenset(
+    {
+        *(".ds_store", ".localized", "thumbs.db", "ehthumbs.db", "desktop.ini", ".directory"),
+        *(".gitignore", ".gitattributes", ".gitmodules", ".gitkeep", ".stignore", ".nomedia"),
+    }
+)
+# Below a folder of this name: backups and deleted pages of Logseq, which are Markdown, and files.
+_LOGSEQ = "logseq"
+_LOGSEQ_FOLDERS = frozenset({"bak", ".recycle", "version-files", "broken-config"})
+_LOGSEQ_FILES = frozenset(
+    {
+        *("config.edn", "custom.css", "custom.js", "export.css", "metadata.edn"),
+        *("pages-metadata.edn", "graphs-txid.edn", "srs-of-matched.edn"),
+    }
+)
+_APPLE_DOUBLE = "._"
+
+
+class Selection:
+    """Decides about the entries of one archive.
+
+    Args:
+        comment: the comment of the archive.
+
+    Attributes:
+        is_export: whether the archive is an export of Octavo, whose files are imported unchanged.
+    """
+
+    def __init__(self, comment: bytes) -> None:
+        layout = ExportLayout.of_comment(comment)
+        self.is_export = layout is not None
+        history = HISTORY if layout is None else layout.history
+        self._history = None if history is None else f"{history}/"
+
+    def kind(self, entry: ZipEntry, path: str) -> EntryKind:
+        """Return the kind of ``entry``, whose name stands for ``path``, valid or not.
+
+        An entry that is no regular file has the kind of one; see `is_special`.
+        """
+        if path.endswith("/"):
+            return "folder" if not entry.size else "other"
+        return self.kind_of_file(path)
+
+    def kind_of_file(self, path: str) -> FileKind:
+        """Return the kind of a file at ``path``."""
+        if self._history is not None and path.startswith(self._history):
+            return "history"
+        if not self.is_export and _is_settings(path):
+            return "settings"
+        if kind_of(path) == "note":
+            return "note"
+        return "other" if media_type_of_name(path.rpartition("/")[2]) is None else "image"
+
+
+def is_special(entry: ZipEntry) -> bool:
+    """Return whether an entry is a symbolic link, a device, or otherwise no regular file."""
+    if entry.system not in (zf.UNIX, zf.MACOS):
+        return False
+    return stat.S_IFMT(entry.attributes >> 16) not in (0, stat.S_IFREG)
+
+
+def _is_settings(path: str) -> bool:
+    lowered = path.lower()
+    *folders, name = lowered.split("/")
+    if name in _SETTINGS_FILES or name.startswith(_APPLE_DOUBLE):
+        return True
+    if not folders:
+        return False
+    if not _SETTINGS_FOLDERS.isdisjoint(folders):
+        return True
+    if _LOGSEQ not in folders:
+        return False
+    below = folders[folders.index(_LOGSEQ) + 1 :]
+    return below[0] in _LOGSEQ_FOLDERS if below else name in _LOGSEQ_FILES

@@ -1,1 +1,0 @@
-"""Use cases of archives: import one into a workspace, and export a workspace."""
