@@ -33,6 +33,7 @@ from octavo.features.accounts.rules.refusal import PasswordQueueFull, TooManyAtt
 from octavo.features.archives.api.archive_problems import archive_problem
 from octavo.features.legal.api.consent import required_documents
 from octavo.features.legal.rules import ConsentDue
+from octavo.features.publishing.renderings import RenderingPostponed
 from octavo.features.usage.api import DownloadLimit, StorageBusy, monthly_limit_problem
 from octavo.http.contract.problems import (
     TEXT,
@@ -67,7 +68,6 @@ from octavo.model.refusal import (
     UnrenderableNote,
 )
 from octavo.model.usage import DownloadLimitReached, StorageLimitReached, WriteLimitReached
-from octavo.publishing.renderings import RenderingPostponed
 from octavo.workers import WorkerFailed, WorkOutOfSpace
 
 

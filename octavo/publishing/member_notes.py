@@ -11,17 +11,17 @@ from urllib.parse import quote, urlencode
 import trio
 from octavo_rules.identity import FileId, WorkspaceId
 
+from octavo.features.publishing.composition import body_of, fragment_of
+from octavo.features.publishing.renderings import RenderingPostponed, Renderings, TextGone
+from octavo.features.publishing.rules.link import LinkTarget
+from octavo.features.publishing.site_map import FolderContents, SiteMap
+from octavo.features.publishing.sites import Sites
+from octavo.features.publishing.sql.rendered_notes import TextSource
+from octavo.features.publishing.sql.site_changes import place_of
 from octavo.model.files.path import NOTE_SUFFIX
-from octavo.model.publishing.link import LinkTarget
-from octavo.publishing.composition import body_of, fragment_of
-from octavo.publishing.renderings import RenderingPostponed, Renderings, TextGone
-from octavo.publishing.site_map import FolderContents, SiteMap
-from octavo.publishing.sites import Sites
 from octavo.render.references import FileReference, ImageAddress, LinkAddress
 from octavo.render.rendered_note import OutlineHeading, RenderedNote
 from octavo.store import Store
-from octavo.store.scripts.rendered_notes import TextSource
-from octavo.store.scripts.site_changes import place_of
 
 _EVERYTHING: Final = LinkTarget("folder", None, "")
 _STEP = 500

@@ -43,6 +43,7 @@ from octavo.features.legal.feature import Legal
 from octavo.features.mail.delivery import MailDelivery
 from octavo.features.mail.feature import mail_delivery
 from octavo.features.members.rules.registration_policy import Prerequisites, RegistrationPolicy
+from octavo.features.publishing.feature import Publishing, add_publishing
 from octavo.features.search.searched_texts import MAX_BYTES as MAX_SEARCHED_BYTES
 from octavo.features.search.searched_texts import SearchedTexts
 from octavo.features.sync.api.notice_streams import NoticeStreams
@@ -52,7 +53,6 @@ from octavo.features.usage.storage import StorageRoom
 from octavo.model.access.rate import Rate
 from octavo.model.documents.limits import DocumentLimits
 from octavo.render.limits import check_changed
-from octavo.service.publishing import Publishing, add_publishing
 from octavo.service.retention import all_kept, retention_job
 from octavo.settings import Settings
 from octavo.store import Store, StoreUnavailable

@@ -44,18 +44,18 @@ from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.workspaces import WorkspaceOperations
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
+from octavo.features.publishing.api.link_reports import LinkReportOperations
+from octavo.features.publishing.api.publications import PublicationOperations
+from octavo.features.publishing.api.published import PublishedOperations
+from octavo.features.publishing.api.reader_problems import reader_problems
 from octavo.features.search.api import SearchOperations
 from octavo.features.search.searched_texts import SearchedTexts
 from octavo.features.sync.api.sync import SyncOperations
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
-from octavo.http.api.link_reports import LinkReportOperations
 from octavo.http.api.mcp import Exchange, McpOperations, OwnOriginOnly, token_missing
 from octavo.http.api.mcp_exchange import mcp_exchange
-from octavo.http.api.publications import PublicationOperations
-from octavo.http.api.published import PublishedOperations
-from octavo.http.api.reader_problems import reader_problems
 from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security

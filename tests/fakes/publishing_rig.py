@@ -9,17 +9,17 @@ from octavo.access.audit import Audit
 from octavo.features.accounts.passwords import Passwords
 from octavo.features.images.thumbnails import ImageVariant
 from octavo.features.legal.rules import NO_DOCUMENTS
+from octavo.features.publishing.composition import ViewComposer, placeholders
+from octavo.features.publishing.links import PublishedLinks
+from octavo.features.publishing.pages.published import published_pages
+from octavo.features.publishing.reading import PublishedReading
+from octavo.features.publishing.renderings import Renderings, RunRendering
+from octavo.features.publishing.reports import LinkReports
+from octavo.features.publishing.signing import ReportAddresses, Tickets
+from octavo.features.publishing.sites import Sites
+from octavo.features.publishing.views import PublishedPages
 from octavo.features.usage.meter import UsageMeter
-from octavo.http.pages.published import published_pages
-from octavo.publishing.composition import ViewComposer, placeholders
-from octavo.publishing.links import PublishedLinks
 from octavo.publishing.member_notes import MemberNotes
-from octavo.publishing.reading import PublishedReading
-from octavo.publishing.renderings import Renderings, RunRendering
-from octavo.publishing.reports import LinkReports
-from octavo.publishing.signing import ReportAddresses, Tickets
-from octavo.publishing.sites import Sites
-from octavo.publishing.views import PublishedPages
 from octavo.store import Store
 from octavo.store.blobs import BlobKey
 from tests.fakes.identity_fixture import CHEAP, hash_inline

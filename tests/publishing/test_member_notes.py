@@ -3,10 +3,10 @@
 import pytest
 from octavo_rules.identity import FileId, RevisionId
 
+from octavo.features.publishing.site_map import SiteMap
+from octavo.features.publishing.sql.site_changes import ChangedFile
 from octavo.publishing.member_notes import address_of, missing_path
-from octavo.publishing.site_map import SiteMap
 from octavo.render.references import FileReference, ImageAddress, LinkAddress
-from octavo.store.scripts.site_changes import ChangedFile
 
 
 def site() -> SiteMap:

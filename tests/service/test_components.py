@@ -20,6 +20,9 @@ from octavo.actors.workspace.messages import Push
 from octavo.documents import DocumentCache
 from octavo.features.images.feature import open_blob_folders
 from octavo.features.legal.feature import read_legal
+from octavo.features.publishing.reading import PublishedReading
+from octavo.features.publishing.renderings import Renderings
+from octavo.features.publishing.sites import Sites
 from octavo.features.search.searched_texts import SearchedTexts
 from octavo.features.search.sql.searching import candidates
 from octavo.model.files.changeset import (
@@ -31,9 +34,6 @@ from octavo.model.files.changeset import (
 )
 from octavo.model.files.receipt import Receipt
 from octavo.model.search import finders_of, parse_query, ranked
-from octavo.publishing.reading import PublishedReading
-from octavo.publishing.renderings import Renderings
-from octavo.publishing.sites import Sites
 from octavo.service import components
 from octavo.service.components import Components, add_components
 from octavo.settings import Settings

@@ -10,25 +10,25 @@ import trio
 from octavo_rules.identity import AccountId, FileId, RevisionId, WorkspaceId
 
 from octavo.access.ports import milliseconds
+from octavo.features.publishing import composed_pages, links
+from octavo.features.publishing.composed_pages import ComposedPages
+from octavo.features.publishing.link_access import LinkAccess
+from octavo.features.publishing.reading import PublishedReading
+from octavo.features.publishing.rules import ticket
+from octavo.features.publishing.rules.folder_move import moved_folder
+from octavo.features.publishing.rules.link import PublicationId, PublishedLink
+from octavo.features.publishing.rules.report import ReportId
+from octavo.features.publishing.signing import Tickets
+from octavo.features.publishing.site_map import SiteMap
+from octavo.features.publishing.sql import folder_links, link_reports, publications
+from octavo.features.publishing.sql.link_reports import TakenDown
+from octavo.features.publishing.sql.publications import ReadableLink
+from octavo.features.publishing.sql.rendered_notes import TextSource
+from octavo.features.publishing.sql.site_changes import ChangedFile
 from octavo.model.access.token import digest_of
 from octavo.model.files.changeset import AttachImage, UpdateFile
-from octavo.model.publishing import ticket
-from octavo.model.publishing.folder_move import moved_folder
-from octavo.model.publishing.link import PublicationId, PublishedLink
-from octavo.model.publishing.report import ReportId
-from octavo.publishing import composed_pages, links
-from octavo.publishing.composed_pages import ComposedPages
-from octavo.publishing.link_access import LinkAccess
-from octavo.publishing.reading import PublishedReading
-from octavo.publishing.signing import Tickets
-from octavo.publishing.site_map import SiteMap
 from octavo.store import Script, Transaction
 from octavo.store.queries.signing_keys import keys_of
-from octavo.store.scripts import folder_links, link_reports, publications
-from octavo.store.scripts.link_reports import TakenDown
-from octavo.store.scripts.publications import ReadableLink
-from octavo.store.scripts.rendered_notes import TextSource
-from octavo.store.scripts.site_changes import ChangedFile
 from tests.simulation.broken import Break
 
 
@@ -240,7 +240,7 @@ def forget_when_tickets_end(patch: pytest.MonkeyPatch) -> None:
     """A ticket is valid as long as its key is."""
     verify = ticket.verify_ticket
     patch.setattr(
-        "octavo.publishing.signing.verify_ticket",
+        "octavo.features.publishing.signing.verify_ticket",
         lambda given, link, secret, _: verify(given, link, secret, 0),
     )
 

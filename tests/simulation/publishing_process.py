@@ -11,8 +11,8 @@ from greenroom import WorkerContext, WorkerSpec
 
 from octavo.access.attempts import RATES, Attempts
 from octavo.access.audit import Audit
+from octavo.features.publishing.views import FolderView, NoteView
 from octavo.features.usage.meter import UsageMeter
-from octavo.publishing.views import FolderView, NoteView
 from tests.fakes.publishing_rig import publishing_rig
 from tests.simulation.bare_process import AT_ONCE
 from tests.simulation.disk import Disk

@@ -11,16 +11,16 @@ from greenroom.testing import current_schedule, note, scenario_random
 from octavo_rules.identity import AccountId, FileId, WorkspaceId
 
 from octavo.actors.workspace.messages import ChangesetRefused, Push
-from octavo.model.files.changeset import Changeset
-from octavo.model.publishing.link import (
+from octavo.features.publishing.renderings import RenderingPostponed
+from octavo.features.publishing.rules.link import (
     LinkMissing,
     LinkTarget,
     PublicationId,
     PublishedTargetMissing,
     TooManyLinks,
 )
-from octavo.model.publishing.report import LinkReport, ReportMissing
-from octavo.publishing.renderings import RenderingPostponed
+from octavo.features.publishing.rules.report import LinkReport, ReportMissing
+from octavo.model.files.changeset import Changeset
 from octavo.store import StoreUnavailable, Transaction
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.disk import ANN, found

@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 from quart import Response, request
 
+from octavo.features.publishing.composition import name_of
 from octavo.http.contract.problems import ConsentRequired, Problem
 from octavo.http.pages.forms import Form
 from octavo.http.pages.responses import CONSENT, show
 from octavo.http.pages.trouble import Trouble
-from octavo.publishing.composition import name_of
 
 STAMP = "stamp"
 """The parameter with the stamp in the address of a form with a long text."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from octavo.http.api.reader_problems import wait_of
+from octavo.features.publishing.api.reader_problems import wait_of
 from octavo.http.contract.problems import Header, InvalidRequest, Problem, RateLimited
 
 _BUSY = "The server is checking many other passwords at the moment"

@@ -34,6 +34,8 @@ from octavo.features.members.pages.register import (
     is_open,
 )
 from octavo.features.members.pages.workspaces import add_workspace_pages
+from octavo.features.publishing.pages.publications import add_publication_pages
+from octavo.features.publishing.pages.reports import add_report_pages
 from octavo.http.contract.in_process import Perform
 from octavo.http.contract.problems import (
     AccountLocked,
@@ -53,10 +55,8 @@ from octavo.http.pages.long_texts import add_long_texts
 from octavo.http.pages.notes import add_note_pages
 from octavo.http.pages.notes.frame import NotePages
 from octavo.http.pages.preferences import accepts_gzip
-from octavo.http.pages.publications import add_publication_pages
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
-from octavo.http.pages.reports import add_report_pages
 from octavo.http.pages.responses import (
     HOME,
     consent_first,

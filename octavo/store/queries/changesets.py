@@ -18,6 +18,7 @@ from octavo_rules.identity import (
     WorkspaceId,
 )
 
+from octavo.features.publishing.sql.folder_links import follow_folders, may_move
 from octavo.features.search.sql.fulltext_index import keep_indexed_paths
 from octavo.features.search.sql.index_removal import unindex_files
 from octavo.features.sync.sql.folder_purges import record_purges
@@ -47,7 +48,6 @@ from octavo.store.queries.revision_rows import (
     values_of,
 )
 from octavo.store.queries.select_in import execute_each, select_in
-from octavo.store.scripts.folder_links import follow_folders, may_move
 from octavo.store.transaction import (
     NotInOneStatement,
     Script,

@@ -10,7 +10,7 @@ from octavo.model.oauth.pkce import challenge_of
 from octavo.store.scripts import oauth_clients
 from tests.fakes.oauth_rig import CALLBACK, VERIFIER
 from tests.fakes.page_reader import Installation, PageReader
-from tests.http.pages.test_publications import NOTE, create_workspace
+from tests.features.publishing.pages.test_publications import NOTE, create_workspace
 
 HOSTILE = "\"><script>alert('1')</script>&amp; Octavo"
 

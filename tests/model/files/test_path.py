@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from octavo.features.publishing.rules.link import is_below
 from octavo.model.files.path import (
     LONGEST_PATH,
     LONGEST_SEGMENT,
@@ -16,7 +17,6 @@ from octavo.model.files.path import (
     path_key,
     range_below,
 )
-from octavo.model.publishing.link import is_below
 from octavo.model.refusal import InvalidPath
 
 SEGMENTS = st.text(min_size=1, max_size=12).map(lambda text: unicodedata.normalize("NFC", text))

@@ -21,6 +21,7 @@ from octavo_rules.identity import (
 from octavo.documents import merged
 from octavo.features.history.rules.retention import Retention
 from octavo.features.history.sql.history_pruning import FileKey, prune_file
+from octavo.features.publishing.sql.site_changes import changed_since, place_of
 from octavo.features.sync.sql.folder_feed import folder_feed
 from octavo.model.files.changeset import (
     ChangeOperation,
@@ -47,7 +48,6 @@ from octavo.store.queries.marks import (
 )
 from octavo.store.queries.sweeping import sweep
 from octavo.store.queries.workspaces import delete
-from octavo.store.scripts.site_changes import changed_since, place_of
 from tests.fakes.plain_documents import PlainDocuments
 from tests.fakes.workspace_rig import ANN, VAULT, create_workspace
 from tests.store.queries.test_changesets import Opened, on_sqlite

@@ -16,11 +16,11 @@ from octavo.features.accounts.sql.accounts import (
 from octavo.features.archives.sql import imports
 from octavo.features.images.sql import uploads
 from octavo.features.mail import sql as outbox
+from octavo.features.publishing.sql import publications
 from octavo.model.workspace import HeirCandidate, heir_among
 from octavo.store.queries import workspaces
 from octavo.store.queries.audit import forget_clients
 from octavo.store.queries.process_notices import notify_access
-from octavo.store.scripts import publications
 from octavo.store.transaction import Script, Transaction
 
 # For each workspace that only the account owns, besides disabled accounts: of the members that may

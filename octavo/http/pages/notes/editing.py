@@ -12,6 +12,7 @@ from quart import Response
 
 from octavo.features.members.api.workspaces import WorkspaceList, WorkspaceSchema
 from octavo.features.members.pages.workspaces import LIST, path_of
+from octavo.features.publishing.composition import name_of
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import (
@@ -47,7 +48,6 @@ from octavo.http.refusals import NOTE_TOO_LARGE, refusals_as_problems
 from octavo.model.etag import entity_tag
 from octavo.model.files.naming import written_path
 from octavo.model.files.path import NOTE_SUFFIX, check_path
-from octavo.publishing.composition import name_of
 from octavo.publishing.member_notes import NoteBody
 from octavo.store.fair_turns import FairThreads
 

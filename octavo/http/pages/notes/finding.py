@@ -7,6 +7,7 @@ from quart import Response
 
 from octavo.features.links.api import LinkList
 from octavo.features.members.pages.workspaces import LIST, workspace_of
+from octavo.features.publishing.composition import name_of
 from octavo.features.search.api import SearchResults, SnippetDocument
 from octavo.http.contract.contract_model import timestamp
 from octavo.http.contract.problems import Problem
@@ -14,7 +15,6 @@ from octavo.http.pages.notes.frame import NotePages, names_of
 from octavo.http.pages.responses import HOME
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import trouble_of
-from octavo.publishing.composition import name_of
 from octavo.publishing.member_notes import missing_path
 
 _RESULTS = "30"

@@ -6,12 +6,12 @@ from quart import Response
 
 from octavo.features.files.api.reading import FileList, without_new_round
 from octavo.features.members.pages.workspaces import LIST, workspace_of
+from octavo.features.publishing.composition import name_of
 from octavo.http.file_schemas import ListedFileSchema
 from octavo.http.pages.notes.frame import NotePages, crumbs_of, names_of
 from octavo.http.pages.notes.reading import newest
 from octavo.http.pages.responses import HOME, show
 from octavo.http.pages.site import Audience, Visitor
-from octavo.publishing.composition import name_of
 
 ROWS = 200
 """Folders and notes of a folder on one page."""

@@ -12,6 +12,7 @@ from octavo.features.files.api.note_texts import NoteTexts
 from octavo.features.members.api.members import MemberList
 from octavo.features.members.api.workspaces import WorkspaceSchema
 from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
+from octavo.features.publishing.composition import name_of
 from octavo.http.contract.problems import Forbidden, Problem
 from octavo.http.file_schemas import WorkspaceFile
 from octavo.http.pages.responses import report, show
@@ -21,7 +22,6 @@ from octavo.http.refusals import REFUSALS, refusals_as_problems
 from octavo.model.files.path import Kind
 from octavo.model.refusal import FilePurged
 from octavo.model.workspace import grants
-from octavo.publishing.composition import name_of
 from octavo.publishing.member_notes import Level, MemberNotes, NoteBody, OpenNote
 
 MOST_IN_TREE = 60

@@ -11,6 +11,7 @@ from octavo.features.files.api.reading import ListedRevision, RevisionList
 from octavo.features.history.api.history import DiffHunkSchema, RevisionDiff
 from octavo.features.history.rules.revision_diff import ChangedPiece
 from octavo.features.members.pages.workspaces import path_of, workspace_of
+from octavo.features.publishing.composition import name_of
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import WorkspaceFile
 from octavo.http.pages.notes.differences import (
@@ -34,7 +35,6 @@ from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import trouble_of
 from octavo.model.etag import entity_tag
-from octavo.publishing.composition import name_of
 
 VIEWS: Mapping[str, str] = {"words": "By words", "lines": "By lines", "sides": "Side by side"}
 """How a difference is shown."""

@@ -4,6 +4,7 @@ from octavo_rules.identity import RevisionId
 from quart import Response
 
 from octavo.features.members.pages.workspaces import path_of
+from octavo.features.publishing.composition import name_of
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import Problem
 from octavo.http.file_schemas import FileChangeSchema
@@ -21,7 +22,6 @@ from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.model.etag import entity_tag
 from octavo.model.files.naming import written_path
-from octavo.publishing.composition import name_of
 
 _RULE = f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>/move"
 _OF_PATH = frozenset({"invalid_path", "path_conflict", "invalid_graph"})

@@ -8,6 +8,8 @@ from octavo.features.files.api.reading import ListedRevision, RevisionList
 from octavo.features.links.api import FileLinksSchema, FoundLinkDocument, OutgoingLinkDocument
 from octavo.features.members.api.workspaces import WorkspaceSchema
 from octavo.features.members.pages.workspaces import path_of, workspace_of
+from octavo.features.publishing.composition import name_of
+from octavo.features.publishing.pages.outline import outline_of
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import WorkspaceFile
 from octavo.http.pages.notes.frame import (
@@ -18,11 +20,9 @@ from octavo.http.pages.notes.frame import (
     folder_of,
     note_of,
 )
-from octavo.http.pages.outline import outline_of
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.model.files.path import kind_of
-from octavo.publishing.composition import name_of
 
 _BACK_LINKS = "50"
 _AWAY = 503

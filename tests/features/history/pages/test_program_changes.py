@@ -13,7 +13,7 @@ from octavo.store import Transaction
 from octavo.store.queries.files import list_of
 from tests.fakes.page_reader import Installation, PageReader, installation
 from tests.fakes.users_api import ADDRESS
-from tests.http.pages.test_publications import HOSTILE, create_workspace, escaped
+from tests.features.publishing.pages.test_publications import HOSTILE, create_workspace, escaped
 
 CLIENT = "https://assistant.example/client.json"
 

@@ -12,7 +12,7 @@ from octavo.store import Transaction
 from octavo.store.compression import decompressed
 from octavo.store.queries.files import file
 from tests.fakes.page_reader import Installation, PageReader
-from tests.http.pages.test_publications import create_workspace
+from tests.features.publishing.pages.test_publications import create_workspace
 
 
 class Vault:

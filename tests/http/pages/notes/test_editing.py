@@ -11,17 +11,17 @@ from antechamber.asgi import Application, Receive, Scope, Send
 from octavo_rules.identity import WorkspaceId
 
 from octavo.features.images.worker.facts import MAX_BYTES
+from octavo.features.publishing.renderings import RenderingPostponed, Renderings
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.reservation import Reservation, with_reservation
 from octavo.publishing.member_notes import MemberNotes
-from octavo.publishing.renderings import RenderingPostponed, Renderings
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.page_reader import PageReader
 from tests.fakes.users_api import ORIGIN
+from tests.features.publishing.pages.test_publications import create_workspace
 from tests.http.pages.notes.conftest import Vault
-from tests.http.pages.test_publications import create_workspace
 
 
 async def test_first_note_is_written_from_the_empty_workspace(

@@ -3,10 +3,10 @@
 from octavo_rules.identity import FileId, Position, RevisionId
 
 from octavo.features.members.api.workspaces import WorkspaceSchema
+from octavo.features.publishing.site_map import FolderContents, Subfolder
+from octavo.features.publishing.sql.site_changes import ChangedFile
 from octavo.http.pages.notes.frame import MOST_IN_TREE, crumbs_of, tree_of
 from octavo.publishing.member_notes import Level
-from octavo.publishing.site_map import FolderContents, Subfolder
-from octavo.store.scripts.site_changes import ChangedFile
 
 
 def note(path: str) -> ChangedFile:

@@ -5,8 +5,8 @@ import pytest
 from octavo.http.pages.notes.adding import image_name
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.page_reader import PageReader
+from tests.features.publishing.pages.test_publications import create_workspace
 from tests.http.pages.notes.conftest import Vault
-from tests.http.pages.test_publications import create_workspace
 
 PNG = encoded(picture((20, 10)), "PNG")
 OTHER_PNG = encoded(picture((10, 20), seed=1), "PNG")

@@ -5,8 +5,8 @@ import gc
 import pytest
 
 from tests.fakes.page_reader import PageReader
+from tests.features.publishing.pages.test_publications import escaped
 from tests.http.pages.notes.conftest import Vault
-from tests.http.pages.test_publications import escaped
 
 UNKNOWN = "01900000-0000-7000-8000-0000000000ff"
 

@@ -16,8 +16,8 @@ from octavo.http.pages.notes.example import example_notes
 from octavo.store import Transaction
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.page_reader import PageReader
+from tests.features.publishing.pages.test_publications import create_workspace
 from tests.http.pages.notes.conftest import Vault
-from tests.http.pages.test_publications import create_workspace
 
 PNG = encoded(picture((20, 10)), "PNG")
 Files = Mapping[str, str | bytes]

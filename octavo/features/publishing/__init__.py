@@ -1,0 +1,1 @@
+"""Published links: created, opened, read, reported."""

@@ -1,0 +1,131 @@
+"""Reports of published links, for the administrators of the installation."""
+
+from typing import Annotated
+from urllib.parse import quote
+
+from pydantic import Field
+
+from octavo.features.administration.api.administration import require_administrator
+from octavo.features.publishing.reports import LinkReports
+from octavo.features.publishing.rules.report import Reason, ReportId
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import (
+    IN_PATH,
+    REMOVED,
+    ContractModel,
+    Identifier,
+    Removed,
+    Timestamp,
+    timestamp,
+)
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
+from octavo.http.contract.problems import NotFound
+
+
+class ReportPath(ContractModel):
+    """One report."""
+
+    report_id: Annotated[ReportId, IN_PATH]
+
+
+class LinkReportSchema(ContractModel):
+    """An open report of a published link."""
+
+    id: Identifier
+    publication_id: Identifier
+    """The reported link."""
+    workspace_id: Identifier
+    reason: Reason
+    note: str | None
+    """What the reader wrote."""
+    address: str = Field(repr=False)
+    """An address to read what readers of the link see, as long as the report is open. A link with a
+    password asks for it here as well.
+    """
+    reported_at: Timestamp
+
+
+class LinkReportList(ListPage[LinkReportSchema]):
+    """A page of open reports, newest first."""
+
+
+class LinkReportOperations:
+    """Reports of published links.
+
+    Args:
+        reports: the use case.
+        public_url: the address that links begin with.
+    """
+
+    def __init__(self, reports: LinkReports, *, public_url: str) -> None:
+        self._reports = reports
+        self._public_url = public_url
+
+    @operation(
+        id="listReports",
+        method="GET",
+        path="/api/reports",
+        tag="administration",
+        summary="List the open reports of published links",
+        description="Requires an administrator of the installation.",
+        security=Security.SESSION_OR_KEY,
+    )
+    async def list_reports(self, call: Call, query: PageQuery) -> LinkReportList:
+        """Return a page of reports."""
+        caller = require_administrator(call)
+        after = read_cursor(query.after, 1, identifier=0)
+        found = await self._reports.list(
+            caller.account_id, None if after is None else str(after[0]), query.limit + 1
+        )
+        page, following = split_page(found, query.limit, lambda each: (each[0].report_id,))
+        items = [
+            LinkReportSchema(
+                id=report.report_id,
+                publication_id=report.publication_id,
+                workspace_id=report.workspace_id,
+                reason=report.reason,
+                note=report.note,
+                address=f"{self._public_url}/published/{quote(token, safe='')}",
+                reported_at=timestamp(report.reported_at),
+            )
+            for report, token in page
+        ]
+        return LinkReportList(items=items, next=following)
+
+    @operation(
+        id="dismissReport",
+        method="DELETE",
+        path="/api/reports/{reportId}",
+        tag="administration",
+        summary="Close a report",
+        description="Requires an administrator of the installation. The link stays as it is.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound,),
+        finish_when_client_leaves=True,
+    )
+    async def dismiss_report(self, call: Call, path: ReportPath) -> Removed:
+        """Close a report."""
+        caller = require_administrator(call)
+        await self._reports.dismiss(path.report_id, actor=caller.account_id, client=call.client)
+        return REMOVED
+
+    @operation(
+        id="takeDownReportedLink",
+        method="POST",
+        path="/api/reports/{reportId}/takedown",
+        tag="administration",
+        summary="Take a reported link down",
+        description="Requires an administrator of the installation, who gets no access to the "
+        "workspace. The link opens nothing any more, for good, and every report of it is closed. "
+        "The owners of the workspace see it in their list, and get a message if the installation "
+        "sends mail.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound,),
+        finish_when_client_leaves=True,
+    )
+    async def take_down_reported_link(self, call: Call, path: ReportPath) -> Removed:
+        """Take a link down."""
+        caller = require_administrator(call)
+        await self._reports.take_down(path.report_id, actor=caller.account_id, client=call.client)
+        return REMOVED

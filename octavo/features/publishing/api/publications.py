@@ -1,0 +1,286 @@
+"""Publish notes and folders by links, for readers without an account."""
+
+from typing import Annotated, Literal
+from urllib.parse import quote
+
+from octavo_rules.identity import FileId
+from pydantic import Discriminator, Field
+
+from octavo.access.attempts import GRANTS
+from octavo.access.caller import Caller
+from octavo.access.ports import Clock, milliseconds
+from octavo.access.workspaces import Access
+from octavo.features.accounts.rules.password import LONGEST as LONGEST_PASSWORD
+from octavo.features.members.api.workspaces import WorkspacePath
+from octavo.features.publishing.links import PublishedLinks
+from octavo.features.publishing.rules.link import (
+    LONGEST_LABEL,
+    MAX_OPENINGS,
+    SHORTEST_PASSWORD,
+    LinkState,
+    LinkTarget,
+    ListedLink,
+    Obstacle,
+    PublicationId,
+    TargetKind,
+    TooManyLinks,
+    password_fault,
+)
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import (
+    IN_PATH,
+    REMOVED,
+    WHOLE,
+    ContractModel,
+    GivenTime,
+    Identifier,
+    Removed,
+    Timestamp,
+    milliseconds_of,
+    timestamp,
+)
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
+from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.http.fields import FolderPath
+from octavo.http.refusals import refused_with
+from octavo.model.files.path import check_path
+from octavo.model.label import parse_label
+from octavo.model.refusal import InvalidPath
+
+_LONGEST_BODY = 16_384
+_LinkPassword = Annotated[
+    str,
+    Field(json_schema_extra={"minLength": SHORTEST_PASSWORD, "maxLength": LONGEST_PASSWORD}),
+]
+
+
+class NoteTargetInput(ContractModel):
+    """One note, wherever it moves."""
+
+    kind: Literal["note"]
+    file_id: Identifier
+
+
+class FolderTargetInput(ContractModel):
+    """A folder with every note below it."""
+
+    kind: Literal["folder"]
+    path: FolderPath
+    """Its path; empty for the whole workspace."""
+
+
+TargetInput = Annotated[NoteTargetInput | FolderTargetInput, Discriminator("kind")]
+
+
+class CreatePublishedLinkInput(ContractModel):
+    """A new link: what it opens, and how a reader reaches it."""
+
+    target: TargetInput
+    expires_at: GivenTime | None = None
+    """When it ends; null for never."""
+    password: _LinkPassword | None = Field(default=None, repr=False)
+    """Readers have to give it; null for none."""
+    label: Annotated[str, Field(json_schema_extra={"maxLength": LONGEST_LABEL})] | None = None
+    """Shown to readers above the title, such as a name; null for none."""
+    openings: Annotated[int, Field(ge=1, le=MAX_OPENINGS), WHOLE] | None = None
+    """How often readers can open it; null for any number."""
+
+
+class PublishedTarget(ContractModel):
+    """What a link opens."""
+
+    kind: TargetKind
+    file_id: Identifier | None
+    """The note; null for a folder."""
+    path: str
+    """The present path of the folder or of the note; empty for the whole workspace, and for a note
+    that was purged.
+    """
+
+
+class PublishedLinkSchema(ContractModel):
+    """A link, without its token."""
+
+    id: Identifier
+    target: PublishedTarget
+    label: str | None
+    expires_at: Timestamp | None
+    has_password: bool
+    openings: int | None
+    """How often readers can open it; null for any number. How often they did is not shown."""
+    state: LinkState
+    """A link is `taken_down` by an administrator of the installation, for good."""
+    obstacle: Obstacle | None
+    """Why a live link opens nothing at present: `no_note` if its note was deleted or its folder has
+    none, `creator` if the account that created it may not publish; null otherwise.
+    """
+    created_at: Timestamp
+    created_by: Identifier | None
+    """Null when the account was removed."""
+
+
+class PublishedLinkCreated(PublishedLinkSchema):
+    """A new link."""
+
+    token: str = Field(repr=False)
+    """It cannot be read again."""
+    address: str = Field(repr=False)
+    """The address for readers."""
+
+
+class PublishedLinkList(ListPage[PublishedLinkSchema]):
+    """A page of links, newest first."""
+
+
+class PublicationPath(WorkspacePath):
+    """One link."""
+
+    publication_id: Annotated[PublicationId, IN_PATH]
+
+
+class PublicationOperations:
+    """Published links of workspaces.
+
+    Args:
+        links: the use case.
+        access: checks the caller.
+        now: the clock, in seconds of Unix time.
+        public_url: the address that links begin with.
+    """
+
+    def __init__(
+        self, links: PublishedLinks, access: Access, *, now: Clock, public_url: str
+    ) -> None:
+        self._links = links
+        self._access = access
+        self._now = now
+        self._public_url = public_url
+
+    @operation(
+        id="createPublishedLink",
+        method="POST",
+        path="/api/workspaces/{workspaceId}/publications",
+        tag="publishing",
+        summary="Publish a note, or a folder with every note below it",
+        description="Requires the owner, or an administrator of the workspace. Only this response "
+        "contains the token and the address. Readers see the present text of the notes, and the "
+        "images that these show; other files of a folder stay closed. The link of a note follows "
+        "it when it moves; that of a folder when one changeset moves every file below it to a "
+        "folder that has no others. A workspace may have 200 live links, unless the settings of "
+        "the installation say otherwise.",
+        security=Security.SESSION_OR_KEY,
+        status=201,
+        problems=(NotFound, *refused_with(TooManyLinks, InvalidPath)),
+        body=json_body(CreatePublishedLinkInput, limit=_LONGEST_BODY),
+        rate=GRANTS,
+    )
+    async def create_published_link(
+        self, call: Call, path: WorkspacePath, body: CreatePublishedLinkInput
+    ) -> PublishedLinkCreated:
+        """Create a link."""
+        caller, workspace_id = await self._access.member(call, path.workspace_id, "manage")
+        label, expires_at = self._checked(body)
+        link, token = await self._links.create(
+            workspace_id,
+            _target(body.target),
+            actor=caller.account_id,
+            client=call.client,
+            label=label,
+            password=body.password,
+            openings=body.openings,
+            expires_at=expires_at,
+        )
+        address = f"{self._public_url}/published/{quote(token, safe='')}"
+        schema = self._schema(ListedLink(link, None))
+        return PublishedLinkCreated(**dict(schema), token=token, address=address)
+
+    @operation(
+        id="listPublishedLinks",
+        method="GET",
+        path="/api/workspaces/{workspaceId}/publications",
+        tag="publishing",
+        summary="List the links of a workspace",
+        description="Requires the owner, or an administrator of the workspace.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound,),
+    )
+    async def list_published_links(
+        self, call: Call, path: WorkspacePath, query: PageQuery
+    ) -> PublishedLinkList:
+        """Return a page of links."""
+        workspace_id = await self._access.workspace(call, path.workspace_id, "manage")
+        after = read_cursor(query.after, 1, identifier=0)
+        found = await self._links.list(
+            workspace_id, None if after is None else str(after[0]), query.limit + 1
+        )
+        page, following = split_page(found, query.limit, lambda each: (each.link.publication_id,))
+        return PublishedLinkList(items=[self._schema(each) for each in page], next=following)
+
+    @operation(
+        id="revokePublishedLink",
+        method="DELETE",
+        path="/api/workspaces/{workspaceId}/publications/{publicationId}",
+        tag="publishing",
+        summary="Revoke a link",
+        description="Requires the owner, or an administrator of the workspace. The link opens "
+        "nothing from the next request of a reader on.",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound,),
+        finish_when_client_leaves=True,
+    )
+    async def revoke_published_link(self, call: Call, path: PublicationPath) -> Removed:
+        """Revoke a link."""
+        _, workspace_id = await self._access.member(call, path.workspace_id, "manage")
+        await self._links.revoke(
+            workspace_id,
+            path.publication_id,
+            actor=call.principal_as(Caller).account_id,
+            client=call.client,
+        )
+        return REMOVED
+
+    def _checked(self, body: CreatePublishedLinkInput) -> tuple[str | None, int | None]:
+        """Return the validated label and expiry. Raises `InvalidRequest`."""
+        errors: list[tuple[str, str]] = []
+        label: str | None = None
+        if body.label is not None:
+            try:
+                label = parse_label(body.label, LONGEST_LABEL)
+            except ValueError as error:
+                errors.append(("/label", str(error)))
+        if body.password is not None and (fault := password_fault(body.password)):
+            errors.append(("/password", fault))
+        expires = None if body.expires_at is None else milliseconds_of(body.expires_at)
+        if expires is not None and expires <= milliseconds(self._now()):
+            errors.append(("/expiresAt", "Give a time in the future, or omit it."))
+        if errors:
+            raise InvalidRequest(errors=errors)
+        return label, expires
+
+    def _schema(self, listed: ListedLink) -> PublishedLinkSchema:
+        link, obstacle = listed
+        target = link.target
+        state = link.state_at(milliseconds(self._now()))
+        return PublishedLinkSchema(
+            id=link.publication_id,
+            target=PublishedTarget(kind=target.kind, file_id=target.file_id, path=target.path),
+            label=link.label,
+            expires_at=None if link.expires_at is None else timestamp(link.expires_at),
+            has_password=link.password is not None,
+            openings=link.openings,
+            state=state,
+            obstacle=obstacle if state == "live" else None,
+            created_at=timestamp(link.created_at),
+            created_by=link.created_by,
+        )
+
+
+def _target(given: NoteTargetInput | FolderTargetInput) -> LinkTarget:
+    if isinstance(given, NoteTargetInput):
+        return LinkTarget("note", FileId(given.file_id), "")
+    path = given.path.strip("/")
+    if path:
+        check_path(path, kept=path)
+    return LinkTarget("folder", None, path)

@@ -1,0 +1,291 @@
+"""What readers of published links request: pages, images, and the form to report a link.
+
+Nobody is authenticated here, and no cookie is read or set. Whatever a token does not open reads
+alike: the page with the password form, or the same 404 for an image.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+from octavo_rules.identity import FileId, RevisionId
+from pydantic import ConfigDict, Field
+
+from octavo.features.publishing.reading import CLOSED, ROUTE, PublishedReading
+from octavo.features.publishing.reports import ROUTE as REPORTS
+from octavo.features.publishing.reports import LinkReports
+from octavo.features.publishing.rules.report import LONGEST_NOTE, Reason
+from octavo.features.publishing.views import PublishedPages
+from octavo.features.usage.api import MeteredChunks, StorageBusy
+from octavo.features.usage.meter import UsageMeter
+from octavo.http.blob_stream import open_blob, require_blob
+from octavo.http.conditional import IfNoneMatch
+from octavo.http.contract.bodies import form_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.content_disposition import content_disposition
+from octavo.http.contract.contract_model import IN_PATH, ContractModel
+from octavo.http.contract.operation import Security, operation
+from octavo.http.contract.problems import Header, InvalidRequest, NotFound
+from octavo.http.contract.reply import HtmlPage, NoBytes, NotModified, Stream
+from octavo.http.contract.security_headers import READING_HEADERS
+from octavo.model.etag import entity_tag
+from octavo.model.files.image import MEDIA_TYPES
+from octavo.model.usage import Amount, DownloadLimitReached
+from octavo.store.blobs import BlobStore
+
+_LONGEST_PASSWORD_FORM = 8_192
+_LONGEST_REPORT = 32_768
+TRANSFER_SECONDS = 180.0
+"""Seconds in which an image has to be sent, renewed while it progresses."""
+RENDER_SECONDS = 40.0
+"""Seconds in which a page has to be made: its note may have to be rendered."""
+_REVALIDATED: Header = (b"cache-control", b"private, no-cache")
+_NOT_STORED: Header = (b"cache-control", b"private, no-store")
+_NOT_INDEXED: Header = (b"x-robots-tag", b"noindex")
+_HEADERS = {"cache-control": "Shared caches keep nothing."}
+
+
+class PublishedRefusal(NotFound):
+    """The link does not open the image, for whatever reason."""
+
+    shape = "PublishedRefusal"
+
+    def __init__(self) -> None:
+        super().__init__("This link opens no such image.")
+
+
+class TokenPath(ContractModel):
+    """A link, by its token."""
+
+    token: str
+    """Any other segment is treated like a token that no link has."""
+
+
+class PublishedImagePath(TokenPath):
+    """A revision of an image."""
+
+    file_id: Annotated[FileId, IN_PATH]
+    revision_id: Annotated[RevisionId, IN_PATH]
+
+
+class ReadingQuery(ContractModel):
+    """What is read; parameters that other sites add to links are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    note: str | None = None
+    """The id of a note of a folder link; without it, the page lists every note."""
+    ticket: str | None = None
+    """The reading ticket of a link that was opened."""
+
+
+class OpeningQuery(ContractModel):
+    """What is read after the link is opened."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    note: str | None = None
+    """The id of a note of a folder link; without it, the page lists every note."""
+
+
+class PublishedImageQuery(ReadingQuery):
+    """How an image is reached."""
+
+    note: str | None = None
+    """The note that shows it; without it, any note of the link."""
+
+
+class PublishedPasswordFormInput(ContractModel):
+    """The form that opens a link."""
+
+    password: str = Field(default="", repr=False)
+    """Empty for a link without one."""
+
+
+class LinkReportInput(ContractModel):
+    """The form that reports a link."""
+
+    reason: Reason
+    note: Annotated[str, Field(json_schema_extra={"maxLength": LONGEST_NOTE})] = ""
+    """What the administrators should know."""
+
+
+class PublishedOperations:
+    """The reader path of published links.
+
+    Args:
+        reading: the use case.
+        reports: receives reports.
+        pages: returns the HTML of the pages.
+        blobs: the blob store.
+        meter: counts what is read.
+    """
+
+    def __init__(
+        self,
+        reading: PublishedReading,
+        reports: LinkReports,
+        pages: Callable[[], Awaitable[PublishedPages]],
+        blobs: BlobStore,
+        meter: UsageMeter,
+    ) -> None:
+        self._reading = reading
+        self._reports = reports
+        self._pages = pages
+        self._blobs = blobs
+        self._meter = meter
+
+    @operation(
+        id="getPublishedPage",
+        method="GET",
+        path="/published/{token}",
+        tag="published",
+        summary="Read a published note, or the list of a published folder",
+        description="A token that opens nothing, or nothing without a password, gets the page with "
+        "the form that opens a link, always the same.",
+        security=Security.NONE,
+        headers=_HEADERS,
+        page_headers=READING_HEADERS,
+        time=RENDER_SECONDS,
+    )
+    async def get_published_page(
+        self, call: Call, path: TokenPath, query: ReadingQuery
+    ) -> HtmlPage:
+        """Return a page."""
+        counted = call.method != "HEAD"
+        page = await self._reading.page(path.token, query.note, query.ticket, counted=counted)
+        return HtmlPage(page, (_NOT_STORED,))
+
+    @operation(
+        id="openPublishedPage",
+        method="POST",
+        path="/published/{token}",
+        tag="published",
+        summary="Open a published link by its password",
+        description="The right password gives the page, with a ticket in every address on it; "
+        "anything else the same page as before. A link without a password takes an empty one; if "
+        "its openings are limited, this is an opening.",
+        security=Security.NONE,
+        headers=_HEADERS,
+        page_headers=READING_HEADERS,
+        body=form_body(PublishedPasswordFormInput, limit=_LONGEST_PASSWORD_FORM),
+        rate=ROUTE,
+        time=RENDER_SECONDS,
+    )
+    async def open_published_page(
+        self,
+        call: Call,
+        path: TokenPath,
+        query: OpeningQuery,
+        body: PublishedPasswordFormInput,
+    ) -> HtmlPage:
+        """Return a page."""
+        page = await self._reading.open(path.token, query.note, body.password)
+        return HtmlPage(page, (_NOT_STORED,))
+
+    @operation(
+        id="getPublishedAttachment",
+        method="GET",
+        path="/published/{token}/attachments/{fileId}/{revisionId}",
+        tag="published",
+        summary="Get an image of a published note",
+        description="Each request proves anew that the link opens a note which shows this revision "
+        "of the image. It is sent without personal metadata, such as place, time and camera; its "
+        "pixels, orientation and colours stay.",
+        security=Security.NONE,
+        headers={
+            "cache-control": "Shared caches keep nothing, and others ask again each time.",
+            "content-disposition": "The file name; browsers show the image.",
+            "etag": "The entity tag of the image as it is published.",
+            "x-robots-tag": "Search engines don't show it.",
+        },
+        media_types=MEDIA_TYPES,
+        problems=(PublishedRefusal, StorageBusy),
+        time=TRANSFER_SECONDS,
+        renews_time=True,
+    )
+    async def get_published_attachment(
+        self,
+        call: Call,
+        path: PublishedImagePath,
+        query: PublishedImageQuery,
+        headers: IfNoneMatch,
+    ) -> Stream | NotModified:
+        """Return an image."""
+        file_id, revision_id = path.file_id, path.revision_id
+        found = await self._reading.image(
+            path.token, file_id, revision_id, query.note, query.ticket
+        )
+        if found is CLOSED:
+            raise PublishedRefusal
+        owner, media_type = found.link.owner_id, found.revision.media_type
+        key, size = found.sent
+        amount = Amount(size, 1)
+        # Other bytes than those that members read.
+        opaque = f"{revision_id}.published"
+        tag: Header = (b"etag", entity_tag(opaque))
+        try:
+            if owner is not None:
+                await self._meter.check(owner, amount)
+            if headers.names(opaque):
+                return NotModified((tag, _REVALIDATED))
+            name = found.revision.path.rpartition("/")[2]
+            sent = (
+                tag,
+                _REVALIDATED,
+                _NOT_INDEXED,
+                (b"content-disposition", content_disposition("inline", name)),
+            )
+            if call.method == "HEAD":
+                await require_blob(self._blobs, key)
+                return Stream(NoBytes(), media_type, size, sent)
+            chunks = await open_blob(self._blobs, key, 0, size)
+            if owner is None:
+                return Stream(chunks, media_type, size, sent)
+            transfer = await self._meter.hold(owner, amount)
+            metered = MeteredChunks(chunks, transfer)
+            return Stream(metered, media_type, size, sent)
+        except DownloadLimitReached:
+            raise PublishedRefusal from None
+
+    @operation(
+        id="getReportPage",
+        method="GET",
+        path="/published/{token}/report",
+        tag="published",
+        summary="Show the form to report a link",
+        description="The same page for every token.",
+        security=Security.NONE,
+        headers=_HEADERS,
+        page_headers=READING_HEADERS,
+    )
+    async def get_report_page(self, call: Call, path: TokenPath) -> HtmlPage:
+        """Return the form."""
+        return HtmlPage((await self._pages()).report().encode(), (_NOT_STORED,))
+
+    @operation(
+        id="reportPublishedLink",
+        method="POST",
+        path="/published/{token}/report",
+        tag="published",
+        summary="Report a link to the administrators of the installation",
+        description="The response is the same for every token.",
+        security=Security.NONE,
+        headers=_HEADERS,
+        page_headers=READING_HEADERS,
+        body=form_body(LinkReportInput, limit=_LONGEST_REPORT),
+        rate=REPORTS,
+        finish_when_client_leaves=True,
+    )
+    async def report_published_link(
+        self, call: Call, path: TokenPath, body: LinkReportInput
+    ) -> HtmlPage:
+        """Store a report."""
+        # Browsers send line ends as two characters.
+        note = body.note.replace("\r\n", "\n").strip()
+        if len(note) > LONGEST_NOTE:
+            message = f"The maximum is {LONGEST_NOTE} characters."
+            raise InvalidRequest(errors=[("/note", message)])
+        if "\0" in note:
+            raise InvalidRequest(errors=[("/note", "The text contains a NUL.")])
+        await self._reports.submit(path.token, body.reason, note or None)
+        return HtmlPage((await self._pages()).reported().encode(), (_NOT_STORED,))

@@ -1,0 +1,225 @@
+"""Compose the pages of a published link, with placeholders for what differs between readers."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+from urllib.parse import quote
+
+from octavo_rules.identity import FileId
+
+from octavo.features.publishing.rules.link import PublishedLink
+from octavo.features.publishing.site_map import SiteMap
+from octavo.features.publishing.sql.site_changes import ChangedFile
+from octavo.features.publishing.views import (
+    Crumb,
+    FolderEntry,
+    FolderView,
+    NoteEntry,
+    NoteView,
+    OutlineEntry,
+    folder_anchor,
+)
+from octavo.model.files.path import NOTE_SUFFIX
+from octavo.model.links.headings import anchor_of
+from octavo.render.block_ids import block_fragment
+from octavo.render.references import FileReference, ImageAddress, LinkAddress, place_references
+from octavo.render.rendered_note import RenderedNote
+
+WORDS_A_MINUTE = 220
+_WHOLE_WORKSPACE = "All notes"
+_SHORTEST_OUTLINE = 2
+_FIRST = '<meta charset="utf-8">'
+
+
+class Placeholders(NamedTuple):
+    """Texts that stand in a composed page for the token, and for the ticket in a query.
+
+    Nobody can write them in a note: they are made of random digits when the process starts.
+
+    Attributes:
+        token: for the token, quoted for a path.
+        more: for the ticket as a further parameter of a query, or nothing.
+        only: for the ticket as the only parameter, with the question mark, or nothing.
+    """
+
+    token: str
+    more: str
+    only: str
+
+    def filled(self, page: bytes, token: str, ticket: str | None) -> bytes:
+        """Return a page for one reader; ``ticket`` is None for a link that needs none."""
+        quoted = quote(token, safe="").encode()
+        # A ticket consists of letters, digits, - and _.
+        more = b"" if ticket is None else b"&amp;ticket=" + ticket.encode()
+        only = b"" if ticket is None else b"?ticket=" + ticket.encode()
+        page = page.replace(self.token.encode(), quoted)
+        return page.replace(self.more.encode(), more).replace(self.only.encode(), only)
+
+
+def placeholders(entropy: bytes) -> Placeholders:
+    """Return placeholders made of unpredictable bytes."""
+    digits = entropy.hex()
+    return Placeholders(f"token{digits}", f"more{digits}", f"only{digits}")
+
+
+class ViewComposer:
+    """Composes views of published files.
+
+    Args:
+        places: the placeholders of the pages.
+    """
+
+    def __init__(self, places: Placeholders) -> None:
+        self.places = places
+
+    @property
+    def report(self) -> str:
+        """The address of the form to report a link."""
+        return f"{self.places.token}/report"
+
+    def moved(self, page: bytes, note: str | None) -> bytes:
+        """Return a page that leads the browser to its own address at once.
+
+        The page of a form has the address of the form: to reload it, or to go back to it, would
+        send the form again, and count another opening.
+        """
+        query = self.places.only
+        if note is not None:
+            query = f"?note={escape(quote(note, safe=''))}{self.places.more}"
+        address = f"{self.places.token}{query}"
+        refresh = f'{_FIRST}<meta http-equiv="refresh" content="0;url={address}">'
+        return page.replace(_FIRST.encode(), refresh.encode(), 1)
+
+    def addresses(
+        self,
+        link: PublishedLink,
+        site: SiteMap,
+        note: ChangedFile,
+        references: Sequence[FileReference],
+    ) -> list[LinkAddress | ImageAddress | None]:
+        """Return where each of some references of a note leads; None for nowhere."""
+        return [self._address(link, site, note, each) for each in references]
+
+    def _address(
+        self, link: PublishedLink, site: SiteMap, note: ChangedFile, reference: FileReference
+    ) -> LinkAddress | ImageAddress | None:
+        kind, embed, to, heading = reference
+        if not to:
+            return LinkAddress(f"#{fragment_of(kind, heading)}") if heading else None
+        if embed:
+            image = site.linked_image(kind, to, note.path)
+            if image is not None:
+                return self._image(note, image)
+        found = site.linked_note(link.target, kind, to, note.path)
+        if found is None:
+            return None
+        fragment = f"#{fragment_of(kind, heading)}" if heading else ""
+        if found.file_id == note.file_id and fragment:
+            return LinkAddress(fragment)
+        return LinkAddress(f"{self._note(found.file_id)}{fragment}")
+
+    def _image(self, note: ChangedFile, image: ChangedFile) -> ImageAddress:
+        path = f"{self.places.token}/attachments/{image.file_id}/{image.revision_id}"
+        source = f"{path}?note={note.file_id}{self.places.more}"
+        return ImageAddress(source, image.width or 0, image.height or 0)
+
+    def _note(self, file_id: FileId) -> str:
+        return f"{self.places.token}?note={file_id}{self.places.more}"
+
+    def note(
+        self,
+        link: PublishedLink,
+        site: SiteMap,
+        note: ChangedFile,
+        rendered: RenderedNote | None,
+        html: str,
+    ) -> NoteView:
+        """Return the view of a note; without ``rendered``, ``html`` is its text as written."""
+        crumbs: list[Crumb] = []
+        previous = following = None
+        if link.target.kind == "folder":
+            folder = link.target.path
+            crumbs = self._crumbs(folder, note.path)
+            before, after = site.neighbours(folder, note)
+            previous, following = self._neighbour(before), self._neighbour(after)
+        outline: Sequence[OutlineEntry] = ()
+        if rendered is not None and len(rendered.outline) >= _SHORTEST_OUTLINE:
+            outline = [OutlineEntry(*each) for each in rendered.outline]
+        return NoteView(
+            title=(rendered.title if rendered is not None else "") or name_of(note.path),
+            html=html,
+            language=None if rendered is None else rendered.language,
+            description="" if rendered is None else rendered.description,
+            minutes=1 if rendered is None else max(1, round(rendered.words / WORDS_A_MINUTE)),
+            changed_at=note.changed_at,
+            outline=outline,
+            label=link.label,
+            crumbs=crumbs,
+            previous=previous,
+            following=following,
+            report=self.report,
+            plain=rendered is None,
+        )
+
+    def _crumbs(self, folder: str, path: str) -> list[Crumb]:
+        below = path[len(folder) :].lstrip("/") if folder else path
+        top = Crumb(_folder_name(folder), f"{self.places.token}{self.places.only}")
+        names = below.split("/")[:-1]
+        within = [
+            Crumb(name, f"{top.address}#{folder_anchor(names[:depth])}")
+            for depth, name in enumerate(names, 1)
+        ]
+        return [top, *within]
+
+    def _neighbour(self, note: ChangedFile | None) -> Crumb | None:
+        return None if note is None else Crumb(name_of(note.path), self._note(note.file_id))
+
+    def folder(self, link: PublishedLink, notes: Sequence[ChangedFile]) -> FolderView:
+        """Return the view of the list of a folder link, of the notes below the folder."""
+        folder = link.target.path
+        entries = [
+            (each.path[len(folder) :].lstrip("/").split("/")[:-1], self._entry(each))
+            for each in notes
+        ]
+        return FolderView(_tree(_folder_name(folder), entries), len(notes), link.label, self.report)
+
+    def _entry(self, note: ChangedFile) -> NoteEntry:
+        return NoteEntry(name_of(note.path), self._note(note.file_id))
+
+
+def body_of(rendered: RenderedNote, addresses: Sequence[LinkAddress | ImageAddress | None]) -> str:
+    """Return the HTML of a note with its addresses."""
+
+    def address_of(number: int) -> LinkAddress | ImageAddress | None:
+        return addresses[number] if 0 <= number < len(addresses) else None
+
+    return place_references(rendered.html, address_of)
+
+
+def fragment_of(kind: str, heading: str) -> str:
+    """Return the fragment of a link to a heading or a block, without the number sign."""
+    block = block_fragment(heading) if kind == "wiki" else None
+    if block is not None:
+        return block
+    anchor = anchor_of(heading.rpartition("#")[2]) if kind == "wiki" else heading
+    return quote(anchor, safe="")
+
+
+def name_of(path: str) -> str:
+    """Return the name of a note: the last segment of its path, without its ending."""
+    name = path.rpartition("/")[2]
+    return name[: -len(NOTE_SUFFIX)] if name.lower().endswith(NOTE_SUFFIX) else name
+
+
+def _folder_name(folder: str) -> str:
+    return folder.rpartition("/")[2] or _WHOLE_WORKSPACE
+
+
+def _tree(name: str, entries: Sequence[tuple[Sequence[str], NoteEntry]]) -> FolderEntry:
+    """Return the tree of entries, each with the names of its folders, in their order."""
+    notes = [entry for folders, entry in entries if not folders]
+    below: dict[str, list[tuple[Sequence[str], NoteEntry]]] = {}
+    for folders, entry in entries:
+        if folders:
+            below.setdefault(folders[0], []).append((folders[1:], entry))
+    return FolderEntry(name, [_tree(each, inner) for each, inner in below.items()], notes)

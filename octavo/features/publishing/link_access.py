@@ -1,0 +1,78 @@
+"""Find what a reader's token opens: the link, if it opens something, and its workspace's map."""
+
+from octavo_rules.identity import WorkspaceId
+
+from octavo.access.ports import Clock, milliseconds
+from octavo.features.publishing.rules.link import LinkTarget, PublicationId, PublishedLink
+from octavo.features.publishing.signing import Tickets
+from octavo.features.publishing.site_map import SiteMap
+from octavo.features.publishing.sites import Sites
+from octavo.features.publishing.sql import publications
+from octavo.features.publishing.sql.publications import ReadableLink
+from octavo.model.access.token import digest_of
+from octavo.store import Store
+
+# In place of a link that is not there: its ticket is verified all the same.
+_DECOY = PublishedLink(
+    PublicationId(""),
+    WorkspaceId(""),
+    LinkTarget("folder", None, ""),
+    None,
+    None,
+    None,
+    0,
+    0,
+    None,
+    None,
+    None,
+    None,
+)
+
+
+class LinkAccess:
+    """Decides whether a link opens something for a reader.
+
+    Every method raises `StoreUnavailable`. Cancellation changes nothing.
+
+    Args:
+        store: the database.
+        tickets: verifies reading tickets.
+        sites: the maps of the workspaces.
+        now: the clock.
+    """
+
+    def __init__(self, store: Store, tickets: Tickets, sites: Sites, *, now: Clock) -> None:
+        self._store = store
+        self._tickets = tickets
+        self._now = now
+        self._sites = sites
+
+    async def find(self, token: str) -> ReadableLink | None:
+        """Return the link of a token, or of an open report's; None if it opens nothing now."""
+        found = await self._store.read(publications.by_digest(digest_of(token.encode())))
+        opens = found is not None and found.opens_at(milliseconds(self._now()))
+        return found if opens else None
+
+    async def admitted(self, token: str, ticket: str | None) -> ReadableLink | None:
+        """Return the link of a token, if it opens something with a ticket; None otherwise."""
+        link = await self.find(token)
+        verified = False
+        if ticket is not None:
+            # Also for a token that no link has: it takes the same time.
+            verified = await self._tickets.verify(ticket, _DECOY if link is None else link.link)
+        return link if link is not None and (verified or not link.link.needs_ticket) else None
+
+    async def mapped(self, link: ReadableLink, token: str) -> tuple[ReadableLink, SiteMap] | None:
+        """Return a link and the map of its workspace, exact at one cursor.
+
+        Otherwise other notes may have taken the place of its folder, or it may have ended, before
+        what the map shows. So it is read again after a change; None if it opens nothing any more.
+        """
+        while True:
+            site = await self._sites.get(link.workspace, link.cursor)
+            if site.cursor == link.cursor:
+                return link, site
+            again = await self.find(token)
+            if again is None:
+                return None
+            link = again

@@ -1,0 +1,309 @@
+"""The published links of a workspace: list, create and revoke them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import accumulate
+from unicodedata import normalize
+
+from quart import Response
+
+from octavo.access.ports import Clock
+from octavo.features.files.api.reading import FileList
+from octavo.features.members.api.members import MemberList
+from octavo.features.members.api.workspaces import WorkspaceSchema
+from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
+from octavo.features.publishing.api.publications import (
+    PublishedLinkCreated,
+    PublishedLinkList,
+    PublishedLinkSchema,
+    PublishedTarget,
+)
+from octavo.features.publishing.pages.qr_code import qr_code
+from octavo.features.publishing.rules.link import LONGEST_LABEL, MAX_OPENINGS, SHORTEST_PASSWORD
+from octavo.http.contract.contract_model import Removed
+from octavo.http.contract.problems import Forbidden, Problem
+from octavo.http.pages.responses import HOME, redirect, show
+from octavo.http.pages.site import Site, Visitor
+from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.model.files.path import NOTE_SUFFIX
+from octavo.model.workspace import grants
+
+KINDS: Mapping[str, str] = {
+    "note": "One note",
+    "folder": "A folder, with every note below it",
+    "whole": "The whole workspace, with every note",
+}
+"""What a link can open."""
+DAYS: Mapping[str, str] = {
+    "": "Until somebody revokes it",
+    "1": "For a day",
+    "7": "For a week",
+    "30": "For a month",
+    "365": "For a year",
+}
+"""How long a link can be opened, by its days."""
+
+# Files whose paths and folders are suggested.
+_SUGGESTED = "500"
+_EVERY = "500"
+# In the order in which mistakes are focused: the password is asked for again after each.
+_FIELDS = ("kind", "path", "label", "days", "until", "openings", "password")
+_NAMES = {"target": "path", "fileId": "path", "prefix": "path", "expiresAt": "until"}
+# The workspace was found before: what is not found is the note or the folder.
+_OF_THE_PATH = frozenset({"invalid_path", "not_found"})
+_RULE = f"{HOME}/<uuid:workspace_id>/links"
+_LAST_SECOND = time(23, 59, 59, tzinfo=UTC)
+
+
+def name_of(target: PublishedTarget) -> str:
+    """Return what people call the target of a link."""
+    if target.kind == "folder":
+        return target.path or "The whole workspace"
+    return target.path.removesuffix(NOTE_SUFFIX) or "A note that was purged"
+
+
+def limits_of(link: PublishedLinkSchema) -> str:
+    """Return what limits a link besides its end; empty if nothing does."""
+    limits = ["password"] if link.has_password else []
+    if link.openings is not None:
+        limits.append("one opening" if link.openings == 1 else f"{link.openings:,} openings")
+    return ", ".join(limits)
+
+
+def folders_of(paths: Iterable[str]) -> list[str]:
+    """Return the folders that files are in, at any depth, sorted."""
+    found: set[str] = set()
+    for path in paths:
+        found.update(accumulate(path.split("/")[:-1], "{}/{}".format))
+    return sorted(found)
+
+
+def add_publication_pages(site: Site, now: Clock) -> None:
+    """Serve the pages of published links; ``now`` is in seconds of Unix time."""
+
+    @site.page(_RULE)
+    async def show_links(visitor: Visitor, workspace_id: str) -> Response:
+        workspace = await _managed(visitor, workspace_id)
+        page = await visitor.api.get(PublishedLinkList, _api(workspace_id), **visitor.page)
+        return await show(
+            "workspaces/links.html",
+            workspace=workspace,
+            page=page,
+            live=[each for each in page.items if each.state == "live"],
+            ended=[each for each in page.items if each.state != "live"],
+            name_of=name_of,
+            limits_of=limits_of,
+            names=await _names(visitor, workspace_id),
+        )
+
+    @site.page(f"{_RULE}/new")
+    async def show_form(visitor: Visitor, workspace_id: str) -> Response:
+        return await _form(visitor, await _managed(visitor, workspace_id))
+
+    @site.form(f"{_RULE}/new", once=True)
+    async def create(visitor: Visitor, workspace_id: str) -> Response:
+        workspace = await _managed(visitor, workspace_id)
+        try:
+            body, faults = await _link_input(visitor, workspace_id, now())
+            if faults:
+                return await _form(
+                    visitor, workspace, Trouble(400, "", _asked_again(visitor, faults))
+                )
+            link = await visitor.api.send(PublishedLinkCreated, "POST", _api(workspace_id), body)
+        except Problem as problem:
+            trouble = trouble_of(problem, _NAMES)
+            if problem.code in _OF_THE_PATH:
+                trouble = replace(trouble, text="", fields={"path": trouble.text})
+            trouble = replace(trouble, fields=_asked_again(visitor, trouble.fields))
+            return await _form(visitor, workspace, trouble)
+        return await show(
+            "workspaces/link_created.html",
+            workspace=workspace,
+            link=link,
+            name_of=name_of,
+            picture=qr_code(link.address, "QR code of the address"),
+        )
+
+    @site.page(f"{_RULE}/<uuid:publication_id>/revoke")
+    async def ask(visitor: Visitor, workspace_id: str, publication_id: str) -> Response:
+        await _managed(visitor, workspace_id)
+        back = f"{path_of(workspace_id)}/links"
+        link = await _link(visitor, workspace_id, str(publication_id))
+        if link is None or link.state != "live":
+            return redirect(back)
+        return await show(
+            "confirm.html",
+            place="Published links",
+            heading="Revoke this link?",
+            subject=name_of(link.target),
+            facts={"From": link.label, "Limits": limits_of(link)},
+            created_at=link.created_at,
+            text="The link stops working at once, for everyone who has it. You can't undo this; "
+            "you can create another link. The notes are not changed.",
+            button="Revoke the link",
+            back=back,
+            here=HOME,
+        )
+
+    @site.form(f"{_RULE}/<uuid:publication_id>/revoke")
+    async def revoke(visitor: Visitor, workspace_id: str, publication_id: str) -> Response:
+        await visitor.api.send(Removed, "DELETE", f"{_api(workspace_id)}/{publication_id}")
+        return redirect(f"{path_of(workspace_id)}/links", "link-revoked")
+
+
+def _api(workspace_id: str) -> str:
+    return f"{LIST}/{workspace_id}/publications"
+
+
+async def _managed(visitor: Visitor, workspace_id: str) -> WorkspaceSchema:
+    """Return a workspace that the visitor manages. Raises `NotFound` and `Forbidden`."""
+    workspace = await workspace_of(visitor, workspace_id)
+    if not grants(workspace.role, "manage"):
+        raise Forbidden("Only the owners and the administrators of a workspace publish its notes.")
+    return workspace
+
+
+async def _names(visitor: Visitor, workspace_id: str) -> Mapping[str, str]:
+    """Return the names of the members by their accounts."""
+    members = await visitor.api.get(MemberList, f"{LIST}/{workspace_id}/members", limit=_EVERY)
+    return {each.account_id: each.display_name for each in members.items}
+
+
+async def _link(
+    visitor: Visitor, workspace_id: str, publication_id: str
+) -> PublishedLinkSchema | None:
+    after: str | None = None
+    while True:
+        page = await visitor.api.get(
+            PublishedLinkList, _api(workspace_id), limit=_EVERY, after=after
+        )
+        for each in page.items:
+            if each.id == publication_id:
+                return each
+        if page.next is None:
+            return None
+        after = page.next
+
+
+async def _form(
+    visitor: Visitor, workspace: WorkspaceSchema, trouble: Trouble | None = None
+) -> Response:
+    files = await visitor.api.get(FileList, f"{LIST}/{workspace.id}/files", limit=_SUGGESTED)
+    notes = [each.path for each in files.items if each.kind == "note"]
+    fields = () if trouble is None else trouble.fields
+    return await show(
+        "workspaces/link_form.html",
+        trouble=trouble,
+        workspace=workspace,
+        given=visitor.given or _suggested(visitor.query),
+        notes=notes,
+        folders=folders_of(notes),
+        any_notes=bool(notes) or files.next is not None,
+        kinds=KINDS,
+        days=DAYS,
+        first=next((each for each in _FIELDS if each in fields), None),
+        longest_label=LONGEST_LABEL,
+        shortest_password=SHORTEST_PASSWORD,
+    )
+
+
+def _asked_again(visitor: Visitor, faults: Mapping[str, str]) -> Mapping[str, str]:
+    """Return what is wrong with a form that is shown again: a password is never shown."""
+    if not visitor.given.get("password"):
+        return faults
+    return {"password": "Enter the password again: it is not kept.", **faults}
+
+
+def _suggested(query: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the fields of an empty form; the address may name a note or a folder."""
+    if "note" in query:
+        return {"kind": "note", "path": query["note"]}
+    if "folder" in query:
+        return {"kind": "folder" if query["folder"] else "whole", "path": query["folder"]}
+    return {"kind": "note"}
+
+
+async def _link_input(
+    visitor: Visitor, workspace_id: str, now: float
+) -> tuple[dict[str, object], dict[str, str]]:
+    """Return the body of the request, and what is wrong with the fields of the form."""
+    given = visitor.given
+    target, no_target = await _target(visitor, workspace_id)
+    expires_at, no_end = _end(given.get("days", ""), given.get("until", "").strip(), now)
+    openings, no_openings = _openings(given.get("openings", "").strip())
+    faults = {**no_target, **no_end, "openings": no_openings}
+    body: dict[str, object] = {
+        "target": target,
+        "label": given.get("label", "").strip() or None,
+        "expiresAt": expires_at,
+        "password": given.get("password") or None,
+        "openings": openings,
+    }
+    return body, {name: fault for name, fault in faults.items() if fault}
+
+
+async def _target(
+    visitor: Visitor, workspace_id: str
+) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return the target of the request, and what is wrong with its fields."""
+    kind = visitor.given.get("kind", "")
+    given = visitor.given.get("path", "").strip("/")
+    path = normalize("NFC", given.strip().strip("/"))
+    listed = f"{LIST}/{workspace_id}/files"
+    if given != path and (await visitor.api.get(FileList, listed, prefix=given, limit="1")).items:
+        # It is as the form has it.
+        path = given
+    if kind == "whole":
+        # The form may have come with the path of what the person looked at.
+        return {"kind": "folder", "path": ""}, {}
+    if kind not in KINDS:
+        return {}, {"kind": "Choose what the link opens."}
+    if not path:
+        return {}, {"path": f"Give the path of the {kind}."}
+    for each in dict.fromkeys((path, path.removesuffix(NOTE_SUFFIX) + NOTE_SUFFIX)):
+        # The path itself sorts before all that begin with it.
+        files = await visitor.api.get(FileList, listed, prefix=each, limit="1")
+        found = files.items[0] if files.items and files.items[0].path == each else None
+        if found is None:
+            continue
+        if found.kind != "note":
+            return {}, {"path": "This is an image. Publish a note that shows it."}
+        if kind == "folder" and each == path:
+            return {}, {"path": "This is a note. Choose “One note”, or give a folder."}
+        if kind == "note":
+            return {"kind": "note", "fileId": found.id}, {}
+    if kind == "note":
+        files = await visitor.api.get(FileList, listed, prefix=f"{path}/", limit="1")
+        if files.items:
+            return {}, {"path": "This is a folder. Choose “A folder…”, or give a note."}
+        return {}, {"path": "There is no note with this path."}
+    return {"kind": "folder", "path": path}, {}
+
+
+def _end(days: str, until: str, now: float) -> tuple[str | None, Mapping[str, str]]:
+    """Return when a link ends, None for never, and what is wrong with its fields."""
+    moment = datetime.fromtimestamp(int(now), UTC)
+    if until:
+        try:
+            last = datetime.combine(date.fromisoformat(until), _LAST_SECOND)
+        except ValueError:
+            return None, {"until": "Give a day, such as 2030-12-31, or leave it empty."}
+        if last < moment:
+            return None, {"until": "This day is over. Give a later one, or leave it empty."}
+        return last.isoformat(), {}
+    if days not in DAYS:
+        return None, {"days": "Choose how long the link can be opened."}
+    return (moment + timedelta(days=int(days))).isoformat() if days else None, {}
+
+
+def _openings(openings: str) -> tuple[int | None, str]:
+    """Return how often a link can be opened, None for any number, and what is wrong with it."""
+    if not openings:
+        return None, ""
+    digits = openings.replace(",", "").replace(" ", "")
+    if digits.isascii() and digits.isdigit() and len(digits) <= len(str(MAX_OPENINGS)):
+        count = int(digits)
+        if 1 <= count <= MAX_OPENINGS:
+            return count, ""
+    return None, f"Give a whole number from 1 to {MAX_OPENINGS:,}, or leave it empty."

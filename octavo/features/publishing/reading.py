@@ -1,0 +1,216 @@
+"""Read through published links: pages, images, and opening what is closed by a password.
+
+Whatever a link does not open, or not yet, reads alike: `PublishedReading` returns `CLOSED`, and
+nobody learns whether it ever existed, ended, was taken down, needs a password, or is over a limit.
+"""
+
+from collections.abc import Awaitable, Callable
+from enum import Enum
+from typing import Final, Literal, NamedTuple
+
+from octavo_rules.identity import FileId, RevisionId
+
+from octavo.access.attempts import Attempts
+from octavo.access.ports import Clock, milliseconds
+from octavo.features.accounts.passwords import Passwords
+from octavo.features.images.sql.images import content_of
+from octavo.features.images.thumbnails import ImageVariant
+from octavo.features.publishing.composed_pages import ComposedPages
+from octavo.features.publishing.composition import ViewComposer
+from octavo.features.publishing.link_access import LinkAccess
+from octavo.features.publishing.renderings import Renderings
+from octavo.features.publishing.shown_images import ShownImages
+from octavo.features.publishing.signing import Tickets
+from octavo.features.publishing.sites import Sites
+from octavo.features.publishing.sql import publications
+from octavo.features.publishing.sql.publications import ReadableLink
+from octavo.features.publishing.views import PublishedPages
+from octavo.features.usage.meter import UsageMeter
+from octavo.model.access.token import digest_of
+from octavo.model.files.revision import Revision
+from octavo.model.usage import Amount, DownloadLimitReached
+from octavo.store import Store
+from octavo.store.blobs import BlobKey, BlobMissing
+
+ROUTE = "published-link"
+"""The rate class of attempts to open links."""
+
+
+class ClosedLink(Enum):
+    """The type of `CLOSED`."""
+
+    CLOSED = "closed"
+
+
+CLOSED: Final = ClosedLink.CLOSED
+"""The link opens nothing, or nothing yet."""
+
+
+class PublishedImage(NamedTuple):
+    """An image that a published note shows.
+
+    Attributes:
+        link: which is read.
+        revision: of the image; its digest and size are not those of what is sent.
+        sent: the copy without personal metadata, the only one that a reader may get.
+    """
+
+    link: ReadableLink
+    revision: Revision
+    sent: ImageVariant
+
+
+class PublishedReading:
+    """Lets readers read what was published.
+
+    Every method raises `StoreUnavailable`, and for a note whose text is needed `RenderingPostponed`
+    and `TextDamaged`. Cancellation changes nothing, except for an opening of a link of limited
+    openings, which may have been counted.
+
+    Args:
+        store: the database.
+        pages: returns the HTML of pages.
+        composer: composes their views.
+        renderings: the HTML of notes.
+        sites: the maps of the workspaces.
+        cleaned: returns the copy of an image without personal metadata.
+        tickets: signs and verifies reading tickets.
+        passwords: verifies the passwords of links, in processes of their own.
+        attempts: counts attempts to open links, on `ROUTE`.
+        meter: counts what readers read for the owners of workspaces.
+        now: the clock.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        pages: Callable[[], Awaitable[PublishedPages]],
+        composer: ViewComposer,
+        renderings: Renderings,
+        sites: Sites,
+        cleaned: Callable[[BlobKey], Awaitable[ImageVariant]],
+        tickets: Tickets,
+        passwords: Passwords,
+        attempts: Attempts,
+        meter: UsageMeter,
+        *,
+        now: Clock,
+    ) -> None:
+        self._store = store
+        self._pages = pages
+        self._composer = composer
+        self._tickets = tickets
+        self._access = LinkAccess(store, tickets, sites, now=now)
+        self._composed = ComposedPages(store, self._access, pages, composer, renderings)
+        self._images = ShownImages(store, renderings)
+        self._cleaned = cleaned
+        self._passwords = passwords
+        self._attempts = attempts
+        self._meter = meter
+        self._now = now
+
+    async def page(
+        self, token: str, note: str | None, ticket: str | None, *, counted: bool = True
+    ) -> bytes:
+        """Return the page of a link: that of a note, of the list of a folder, or the closed one.
+
+        Args:
+            token: of the link, or of an open report of it.
+            note: the id of a note of a folder link; None for the list.
+            ticket: from an opening; None without one.
+            counted: whether the page is sent, so that it counts as read.
+        """
+        link = await self._access.admitted(token, ticket)
+        page = None if link is None else await self._composed.get(link, token, note)
+        if link is None or page is None or not await self._counts(link, len(page), counted=counted):
+            return await self.closed(token)
+        return self._filled(page, token, ticket if link.link.needs_ticket else None)
+
+    def drop_unused(self) -> None:
+        """Forget the pages that were not used since the call before."""
+        self._composed.drop_unused()
+
+    async def open(self, token: str, note: str | None, password: str) -> bytes:
+        """Open a link with a password, which is empty without one; return as `page`.
+
+        An opening of a link of limited openings is counted. Every attempt takes the time of a hash,
+        whatever the token is. Raises `TooManyAttempts` for too many attempts of one link, and when
+        too many callers wait; and `octavo.workers.WorkerFailed`.
+        """
+        self._passwords.require_room()
+        digest = digest_of(token.encode())
+        self._attempts.admit_account(ROUTE, digest.hex())
+        link = await self._access.find(token)
+        encoded = None if link is None else link.link.password
+        verified = await self._passwords.verify(password, encoded)
+        # What the link opens may have changed while the hash took its time.
+        again = await self._access.find(token)
+        if again is None or again.link.password != encoded or again.link.used_up:
+            return await self.closed(token)
+        if encoded is not None and not verified:
+            return await self.closed(token)
+        ticket = await self._tickets.issue(again.link) if again.link.needs_ticket else None
+        page = await self._composed.get(again, token, note)
+        if page is None or not await self._counts(again, len(page), counted=False):
+            return await self.closed(token)
+        if again.link.openings is not None:
+            # Nothing that could not be shown counts.
+            now = milliseconds(self._now())
+            if not await self._store.write(publications.open_once(digest, now)):
+                return await self.closed(token)
+        if again.owner_id is not None:
+            self._meter.add(again.owner_id, Amount(len(page), 1))
+        return self._filled(self._composer.moved(page, note), token, ticket)
+
+    async def image(
+        self,
+        token: str,
+        file_id: FileId,
+        revision_id: RevisionId,
+        note: str | None,
+        ticket: str | None,
+    ) -> PublishedImage | Literal[ClosedLink.CLOSED]:
+        """Return an image that a note of the link shows at present, or `CLOSED`.
+
+        ``note`` is the id of the note; None for any note of the link. Raises also as
+        `octavo.features.images.thumbnails.Thumbnails.get`, but for `BlobMissing`.
+        """
+        admitted = await self._access.admitted(token, ticket)
+        found = None if admitted is None else await self._access.mapped(admitted, token)
+        if found is None:
+            return CLOSED
+        link, site = found
+        image = site.image(file_id)
+        if image is None or image.revision_id != revision_id:
+            return CLOSED
+        if not await self._images.proves(link, site, image, note):
+            return CLOSED
+        workspace_id = link.link.workspace_id
+        content = await self._store.read(content_of(workspace_id, file_id, revision_id))
+        if content is None or content.blob is None:
+            return CLOSED
+        try:
+            return PublishedImage(link, content.revision, await self._cleaned(content.blob))
+        except BlobMissing:
+            return CLOSED
+
+    async def closed(self, token: str) -> bytes:
+        """Return the page of every link that opens nothing, or nothing yet."""
+        page = (await self._pages()).closed(self._composer.report)
+        return self._composer.places.filled(page.encode(), token, None)
+
+    def _filled(self, page: bytes, token: str, ticket: str | None) -> bytes:
+        return self._composer.places.filled(page, token, ticket)
+
+    async def _counts(self, link: ReadableLink, size: int, *, counted: bool) -> bool:
+        """Count a page for the owner of the workspace; return False past a limit."""
+        if link.owner_id is None:
+            return True
+        try:
+            if counted:
+                await self._meter.count(link.owner_id, Amount(size, 1))
+            else:
+                await self._meter.check(link.owner_id, Amount(size, 1))
+        except DownloadLimitReached:
+            return False
+        return True

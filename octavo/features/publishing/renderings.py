@@ -1,0 +1,395 @@
+"""Published notes as HTML: rendered once in a worker process, and kept with their texts.
+
+A text is rendered when a reader first asks for it. What was rendered is kept in memory for a while,
+and in the database as long as there is room; it goes with its text. Readers of a workspace who ask
+for the same text wait for one worker. Those of another never do, even for an equal text: how long
+they wait tells nothing of what others read.
+
+A text that crashes its worker, or takes too much time or memory, is shown as it was written.
+"""
+
+import logging
+import math
+import os
+from base64 import b64decode, b64encode
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from typing import ParamSpec, Protocol, TypeVar
+
+import trio
+from pydantic_core import from_json
+
+from octavo.access.ports import Clock, milliseconds
+from octavo.features.publishing import render_task
+from octavo.features.publishing.sql import rendered_notes
+from octavo.features.publishing.sql.rendered_notes import NewRendering, TextSource
+from octavo.render.rendered_note import VERSION, RenderedNote
+from octavo.store import Store, StoreError, TextDamaged
+from octavo.store.compression import compressed, decompressed
+from octavo.workers import WorkerFailed, WorkerPool, WorkRefused, WorkTooLarge
+
+MAX_MEMORY = 512 * 1024 * 1024
+"""The address space of a worker process, in bytes."""
+MAX_SECONDS = 8
+"""Processor time that rendering one note may take."""
+WAIT_SECONDS = 25.0
+"""Seconds after which a worker is given up: it has the time that everything else leaves."""
+MOST_WORKERS = 4
+BETWEEN_SECONDS = 1 / 60
+"""Seconds between the starts of two renderings for one workspace.
+
+The pages of a crawler take time of the event loop, too: 60 a second are hardly felt by those who
+save, 130 a second are.
+"""
+MEMORY_BYTES = 16 * 1024 * 1024
+"""Of rendered notes that are kept in memory, by the estimate of `_size_of`."""
+_ENTRY_BYTES = 300
+AGAIN_SECONDS = 5.0
+"""Seconds after which a text whose worker failed is tried again."""
+TOUCH_MILLISECONDS = 3600 * 1000
+"""After which the use of a kept note is noted again."""
+INTERVAL_SECONDS = 0.5
+"""Seconds between two writes of what was rendered."""
+PORTION_BYTES = 32 * 1024
+"""Of rendered notes that are written in one transaction: others wait for it to end."""
+PAUSE = 0.02
+"""Seconds between two of these transactions."""
+_CHECKS = 32
+"""How often it is checked that what is kept fits, while as much is added."""
+MOST_WAITING = 500
+"""Rendered notes that wait to be written; others are rendered again when they are needed."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_Key = tuple[int, bytes]
+_log = logging.getLogger(__name__)
+# Why a text is shown as it was written, as it is kept.
+_PLAIN = "null"
+
+
+class RunRendering(Protocol):
+    """Runs a function of `octavo.features.publishing.render_task`, such as `WorkerPool.run`."""
+
+    def __call__(
+        self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs
+    ) -> Awaitable[T]:
+        """Return the result of ``function`` for ``arguments``. Raises as `WorkerPool.run`."""
+
+
+def render_workers() -> WorkerPool:
+    """Return the processes that render: one for each processor, and at most four."""
+    size = max(1, min(os.cpu_count() or 1, MOST_WORKERS))
+    return WorkerPool(
+        size,
+        seconds=WAIT_SECONDS,
+        preloaded=render_task.PRELOADED,
+        max_memory=MAX_MEMORY,
+        max_seconds=MAX_SECONDS,
+        ahead=False,
+    )
+
+
+class TextGone(Exception):
+    """The text is not that of the note any more."""
+
+
+class RenderingPostponed(Exception):
+    """The text could not be rendered for reasons that pass: try again soon."""
+
+
+class _Making:
+    """A text that is being rendered, those who wait for it, and what became of it."""
+
+    def __init__(self) -> None:
+        self.readers = 0
+        self.ended = trio.Event()
+        self.note: RenderedNote | None = None
+        self.failure: Exception | None = None
+
+
+class _Turn:
+    """Of a workspace, to render one note after the other."""
+
+    def __init__(self) -> None:
+        self.lock = trio.Lock()
+        self.next_start = -math.inf
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody renders or waits, and the next one need not wait."""
+        return not self.lock.locked() and self.next_start <= trio.current_time()
+
+
+class Renderings:
+    """Renders notes, and keeps what was rendered.
+
+    Of each workspace, one note is rendered at a time, and not more than some a second, so that
+    others are not delayed by many.
+
+    Args:
+        store: the database.
+        run: runs a rendering in a worker process.
+        now: the clock.
+        most_bytes: of rendered notes in the database, compressed.
+    """
+
+    def __init__(self, store: Store, run: RunRendering, *, now: Clock, most_bytes: int) -> None:
+        self._store = store
+        self._run = run
+        self._now = now
+        self._most_bytes = most_bytes
+        self._nursery: trio.Nursery | None = None
+        # By the workspaces and digests of the texts, as everything below.
+        self._making: dict[_Key, _Making] = {}
+        self._turns: dict[int, _Turn] = {}
+        self._kept: OrderedDict[_Key, RenderedNote] = OrderedDict()
+        self._size = 0
+        # Since `drop_unused`.
+        self._unused: set[_Key] = set()
+        self._failed: OrderedDict[_Key, float] = OrderedDict()
+        self._new: dict[_Key, NewRendering] = {}
+        self._used: set[int] = set()
+        self._added = 0
+        self._noted = trio.Event()
+
+    async def get(self, source: TextSource) -> RenderedNote | None:
+        """Return a text as HTML; None if it is to be shown as it was written.
+
+        Raises `TextGone`, `RenderingPostponed`, `TextDamaged` and `StoreUnavailable`. While `run`
+        runs, a rendering that has begun goes on for others when this is cancelled; one that has
+        not, and that nobody else waits for, is dropped.
+        """
+        key = _key_of(source)
+        kept = self._kept.get(key)
+        if kept is not None:
+            self._kept.move_to_end(key)
+            self._unused.discard(key)
+            return kept
+        failed = self._failed.get(key)
+        if failed is not None and trio.current_time() < failed:
+            raise RenderingPostponed
+        making = self._making.get(key)
+        is_new = making is None
+        if making is None:
+            making = self._making[key] = _Making()
+        making.readers += 1
+        try:
+            if is_new and self._nursery is None:
+                await self._make(source, making)
+            elif is_new and self._nursery is not None:
+                self._nursery.start_soon(self._make, source, making)
+            await making.ended.wait()
+            if making.failure is not None:
+                raise making.failure
+            return making.note
+        finally:
+            making.readers -= 1
+            del making
+
+    async def known(self, source: TextSource) -> RenderedNote | None:
+        """Return a text as HTML if it was rendered before; None otherwise: nothing is rendered.
+
+        Raises `StoreUnavailable`.
+        """
+        try:
+            return self._kept.get(_key_of(source)) or await self._stored(source)
+        except _ShownPlain:
+            return None
+
+    async def preview(self, workspace: int, text: str) -> RenderedNote | None:
+        """Return a text that is not stored as HTML; None if it is to be shown as it was written.
+
+        It takes its turn with the notes of the workspace, and is not kept. Raises
+        `RenderingPostponed`. If cancelled, a rendering that has begun goes on.
+        """
+        async with self._turn_of(workspace):
+            try:
+                given = b64encode(compressed(text)).decode()
+                made = b64decode(await self._run(render_task.render_stored, given))
+            except (WorkRefused, WorkTooLarge):
+                return None
+            except WorkerFailed:
+                raise RenderingPostponed from None
+        html = decompressed(made, "of a preview")
+        # Each of both takes milliseconds for a long note.
+        await trio.lowlevel.cancel_shielded_checkpoint()
+        return RenderedNote.from_json(from_json(html, cache_strings="keys"))
+
+    async def _make(self, source: TextSource, making: _Making) -> None:
+        """Render a text for all who wait for it."""
+        making.failure = RenderingPostponed()
+        try:
+            making.note = await self._stored(source) or await self._rendered(source, making)
+            making.failure = None
+        except _ShownPlain:
+            making.failure = None
+        except (StoreError, TextGone, RenderingPostponed) as error:
+            making.failure = error
+        finally:
+            del self._making[_key_of(source)]
+            making.ended.set()
+
+    async def _stored(self, source: TextSource) -> RenderedNote | None:
+        """Return what the database has; None without it. Raises `_ShownPlain`."""
+        try:
+            found = await self._store.read(rendered_notes.find(source, VERSION))
+        except TextDamaged:
+            # Of what can be made again, nothing is lost.
+            return None
+        if found is None:
+            return None
+        text, used_at = found
+        if milliseconds(self._now()) - used_at > TOUCH_MILLISECONDS:
+            self._used.add(source.content)
+            self._noted.set()
+        return self._adopt(source, text)
+
+    async def _rendered(self, source: TextSource, making: _Making) -> RenderedNote:
+        async with self._turn_of(source.workspace, lambda: making.readers > 0):
+            return await self._render(source)
+
+    @asynccontextmanager
+    async def _turn_of(
+        self, workspace: int, is_wanted: Callable[[], bool] = lambda: True
+    ) -> AsyncIterator[None]:
+        """Wait for the turn of a workspace.
+
+        Raises `RenderingPostponed` if it is not wanted then.
+        """
+        turn = self._turns.get(workspace)
+        if turn is None:
+            self._turns = {key: each for key, each in self._turns.items() if not each.is_over}
+            turn = self._turns[workspace] = _Turn()
+        async with turn.lock:
+            if not is_wanted():
+                raise RenderingPostponed
+            await trio.sleep_until(turn.next_start)
+            turn.next_start = trio.current_time() + BETWEEN_SECONDS
+            yield
+
+    async def _render(self, source: TextSource) -> RenderedNote:
+        data = await self._store.read(rendered_notes.text_to_render(source))
+        if data is None:
+            raise TextGone
+        try:
+            given = b64encode(data).decode()
+            made = b64decode(await self._run(render_task.render_stored, given))
+        except (WorkRefused, WorkTooLarge) as error:
+            _log.warning("the note %s is shown as it was written: %s", source.file_id, error)
+            self._keep(source, compressed(_PLAIN))
+            raise _ShownPlain from None
+        except WorkerFailed:
+            # It is not known to be the fault of the text: the machine may be too busy.
+            self._failed[_key_of(source)] = trio.current_time() + AGAIN_SECONDS
+            if len(self._failed) > MOST_WAITING:
+                self._failed.popitem(last=False)
+            raise RenderingPostponed from None
+        self._keep(source, made)
+        html = rendered_notes.read_kept(made, source)
+        # As in `preview`.
+        await trio.lowlevel.cancel_shielded_checkpoint()
+        return self._adopt(source, html)
+
+    def _adopt(self, source: TextSource, text: str) -> RenderedNote:
+        """Remember what was rendered. Raises `_ShownPlain`."""
+        members = from_json(text, cache_strings="keys")
+        if members is None:
+            raise _ShownPlain
+        key = _key_of(source)
+        known = self._kept.get(key)
+        if known is not None:
+            # Another task has read it meanwhile.
+            return known
+        note = self._kept[key] = RenderedNote.from_json(members)
+        self._size += _size_of(note)
+        while self._size > MEMORY_BYTES and len(self._kept) > 1:
+            self._drop(next(iter(self._kept)))
+        return note
+
+    def drop_unused(self) -> None:
+        """Forget what was rendered and not used since the call before: it may be deleted."""
+        for key in [*self._unused]:
+            self._drop(key)
+        self._unused = {*self._kept}
+
+    def _drop(self, key: _Key) -> None:
+        self._size -= _size_of(self._kept.pop(key))
+        self._unused.discard(key)
+
+    def _keep(self, source: TextSource, data: bytes) -> None:
+        if len(self._new) < MOST_WAITING:
+            self._new[_key_of(source)] = NewRendering(source, VERSION, data)
+            self._noted.set()
+
+    async def run(self) -> None:
+        """Render, and write what was rendered to the database, until cancelled.
+
+        What is not written when that happens is rendered again when it is needed. A failure of the
+        database is logged, and the same applies.
+        """
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            try:
+                while True:
+                    await self._noted.wait()
+                    await trio.sleep(INTERVAL_SECONDS)
+                    await self.flush()
+            finally:
+                # From now on, every reader waits for the worker alone.
+                self._nursery = None
+
+    async def flush(self) -> None:
+        """Write what was rendered, and what was used, in small transactions."""
+        new, used = self._new, self._used
+        self._new, self._used, self._noted = {}, set(), trio.Event()
+        now = milliseconds(self._now())
+        try:
+            for some in _portions([*new.values()]):
+                await self._store.write(rendered_notes.keep(some, (), now))
+                self._added += sum(len(each.compressed) for each in some)
+                await trio.sleep(PAUSE)
+            if used:
+                await self._store.write(rendered_notes.keep((), [*used], now))
+            if self._added >= self._most_bytes // _CHECKS:
+                self._added = 0
+                await self._trim()
+        except StoreError as error:
+            _log.warning("rendered notes were not kept: %s", error)
+
+    async def _trim(self) -> None:
+        """Drop rendered notes until they fit."""
+        kept = await self._store.read_much(rendered_notes.kept_bytes())
+        while kept > self._most_bytes:
+            dropped = await self._store.write(rendered_notes.drop_oldest())
+            if not dropped:
+                return
+            kept -= dropped
+            await trio.sleep(PAUSE)
+
+
+def _key_of(source: TextSource) -> _Key:
+    return source.workspace, source.digest
+
+
+def _portions(rows: Sequence[NewRendering]) -> Iterator[Sequence[NewRendering]]:
+    """Divide rows so that each portion has few bytes, or one row."""
+    portion: list[NewRendering] = []
+    size = 0
+    for row in rows:
+        if portion and size + len(row.compressed) > PORTION_BYTES:
+            yield portion
+            portion, size = [], 0
+        portion.append(row)
+        size += len(row.compressed)
+    if portion:
+        yield portion
+
+
+def _size_of(note: RenderedNote) -> int:
+    return len(note.html) + _ENTRY_BYTES * (1 + len(note.references) + len(note.outline))
+
+
+class _ShownPlain(Exception):
+    """The text is to be shown as it was written."""

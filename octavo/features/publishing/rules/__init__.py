@@ -1,0 +1,1 @@
+"""The rules of published links, as pure functions."""

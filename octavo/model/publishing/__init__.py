@@ -1,1 +1,0 @@
-"""Rules of published links and of reports of them."""
