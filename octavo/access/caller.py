@@ -8,10 +8,10 @@ from octavo_rules.scopes import Scope
 from octavo.features.accounts.rules.api_key import KeyId
 from octavo.features.accounts.rules.session import SessionId
 from octavo.features.legal.rules import LegalDocuments
+from octavo.features.oauth.rules.grant import Grant, GrantId
 from octavo.model.access.access_limits import AccessLimits
 from octavo.model.access.account import Account, Role
 from octavo.model.files.confinement import Confinement
-from octavo.model.oauth.grant import Grant, GrantId
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ from octavo.store.queries.process_notices import CHANNEL, AccessNotice, read_not
 from octavo.ws.notice_stream import changed_frame
 
 if TYPE_CHECKING:
-    from octavo.oauth.tokens import AuthorizationServer
+    from octavo.features.oauth.tokens import AuthorizationServer
     from octavo.store.postgres import PostgresStore
 
 UNUSED_SECONDS = 600.0
@@ -321,7 +321,7 @@ def _authorization(
 ) -> "AuthorizationServer | None":
     if not settings.mcp:
         return None
-    from octavo.service.authorization import authorization_server  # noqa: PLC0415 - it is optional
+    from octavo.features.oauth.feature import authorization_server  # noqa: PLC0415 - it is optional
 
     return authorization_server(settings, store, credentials, attempts, audit)
 

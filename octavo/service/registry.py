@@ -31,15 +31,15 @@ from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.registrations import RegistrationOperations
 from octavo.features.members.api.workspaces import WorkspaceOperations
+from octavo.features.oauth.api.connections import ConnectionOperations
+from octavo.features.oauth.api.oauth import OAuthOperations
 from octavo.features.publishing.api.link_reports import LinkReportOperations
 from octavo.features.publishing.api.publications import PublicationOperations
 from octavo.features.publishing.api.published import PublishedOperations
 from octavo.features.search.api import SearchOperations
 from octavo.features.sync.api.notices import NoticeOperations
 from octavo.features.sync.api.sync import SyncOperations
-from octavo.http.api.connections import ConnectionOperations
 from octavo.http.api.mcp import McpOperations
-from octavo.http.api.oauth import OAuthOperations
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import Example, document

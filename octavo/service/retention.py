@@ -9,6 +9,7 @@ from octavo.features.history.rules.retention import Retention
 from octavo.features.history.sql import restorations
 from octavo.features.mail import sql as outbox
 from octavo.features.members.sql import invitations
+from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.features.publishing.sql import publications
 from octavo.features.usage import sql as usage
 from octavo.model.usage import month_before, month_of
@@ -16,7 +17,6 @@ from octavo.settings import Settings
 from octavo.store import Script, Store
 from octavo.store.queries import audit
 from octavo.store.queries.expiry import expire_marks, expire_receipts, expire_sessions
-from octavo.store.scripts import oauth_clients, oauth_grants
 
 RECEIPT_DAYS = 31
 """Days that a receipt, or the result of a restoration, is kept; the API promises 30."""

@@ -51,6 +51,8 @@ from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
 from octavo.features.members.registration import Registration
 from octavo.features.members.registration_policy import Installation
+from octavo.features.oauth.api.connections import ConnectionOperations
+from octavo.features.oauth.api.oauth import OAuthOperations
 from octavo.features.publishing.api.link_reports import LinkReportOperations
 from octavo.features.publishing.api.publications import PublicationOperations
 from octavo.features.publishing.api.published import PublishedOperations
@@ -61,9 +63,7 @@ from octavo.features.sync.api.notices import NoticeOperations, NoticeSocket
 from octavo.features.sync.api.sync import SyncOperations
 from octavo.features.usage.api import Metering
 from octavo.http.api.access_tokens import AccessTokens
-from octavo.http.api.connections import ConnectionOperations
 from octavo.http.api.mcp import OFF, Exchange, McpOperations, OwnOriginOnly
-from octavo.http.api.oauth import OAuthOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.in_process import Perform, PerformAs
 from octavo.http.contract.memory_budget import MemoryBudget

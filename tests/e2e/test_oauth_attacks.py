@@ -13,8 +13,8 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import httpx
 import pytest
 
+from octavo.features.oauth.rules.pkce import challenge_of
 from octavo.model.access.token import ENTROPY, access_token
-from octavo.model.oauth.pkce import challenge_of
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
 from tests.e2e.people import Person, client, join, settle
 from tests.e2e.test_oauth import CALLBACK, VERIFIER, Flow, call, content

@@ -115,7 +115,7 @@ OF_OTHER_SETTINGS = {"operator_off", "setting_locked"}
 # It opens no event stream: tests/http/api/test_mcp.py has its refusals.
 NEVER = {"openMcp"}
 # While the MCP endpoint is off: test_oauth.py has the rest. And what a metadata document elsewhere
-# says wrong: tests/oauth/test_client_documents.py.
+# says wrong: tests/features/oauth/test_client_documents.py.
 OF_PROGRAMS = {
     *(
         (operation, "not_found")

@@ -6,14 +6,14 @@ from urllib.parse import parse_qs, urlsplit
 from octavo_rules.identity import AccountId
 from octavo_rules.scopes import READ, WRITE, Scope
 
+from octavo.features.oauth.authorization import Authorization, Issuer
+from octavo.features.oauth.client_documents import ClientDocuments
+from octavo.features.oauth.clients import Clients
+from octavo.features.oauth.rules.client import ClientId
+from octavo.features.oauth.rules.pkce import challenge_of
+from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.features.oauth.tokens import AuthorizationServer, IssuedTokens, Tokens
 from octavo.model.access.access_limits import AccessLimits
-from octavo.model.oauth.client import ClientId
-from octavo.model.oauth.pkce import challenge_of
-from octavo.model.oauth.refusal import OAuthRefusal
-from octavo.oauth.authorization import Authorization, Issuer
-from octavo.oauth.client_documents import ClientDocuments
-from octavo.oauth.clients import Clients
-from octavo.oauth.tokens import AuthorizationServer, IssuedTokens, Tokens
 from tests.fakes.identity_fixture import IdentityFixture
 
 URL = "https://notes.example"

@@ -38,6 +38,7 @@ from octavo.features.history.api.restorations import RestorationOperations
 from octavo.features.history.restorations import Restorations
 from octavo.features.history.undo import ProgramUndo
 from octavo.features.links.api import LinkOperations
+from octavo.features.oauth.rules.client import ClientId
 from octavo.features.publishing.api.link_reports import LinkReportOperations
 from octavo.features.publishing.api.publications import PublicationOperations
 from octavo.features.publishing.rules.report import Reason
@@ -47,7 +48,6 @@ from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
 from octavo.model.files.changeset import ChangeOperation, Changeset, CreateFile
-from octavo.model.oauth.client import ClientId
 from octavo.store import Transaction
 from octavo.store.blobs import open_staging
 from tests.fakes.archives_rig import archives_rig

@@ -22,9 +22,9 @@ from octavo.features.members.api.registrations import RegistrationOperations
 from octavo.features.members.api.workspaces import WorkspaceOperations
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
-from octavo.http.api.connections import ConnectionOperations
+from octavo.features.oauth.api.connections import ConnectionOperations
+from octavo.features.oauth.api.oauth import OAuthOperations
 from octavo.http.api.mcp import OFF, McpOperations
-from octavo.http.api.oauth import OAuthOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestRecord

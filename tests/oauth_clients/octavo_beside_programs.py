@@ -1,6 +1,6 @@
 """``octavo`` as it is, except that it fetches metadata documents also from this machine.
 
-It refuses that for good reason, which `tests/oauth/test_public_fetch.py` is about. The first
+It refuses that for good reason, which `tests/features/oauth/test_public_fetch.py` is about. The first
 argument is the file with the authority of the server of the documents.
 """
 
@@ -10,7 +10,7 @@ from functools import partial
 from unittest.mock import patch
 
 from octavo.cli import main
-from octavo.oauth import public_fetch
+from octavo.features.oauth import public_fetch
 
 if __name__ == "__main__":
     os.environ["SSL_CERT_FILE"] = sys.argv.pop(1)

@@ -23,10 +23,12 @@ from octavo.features.mail.rules import BUDGET_SECONDS, REQUEST_DELAY_SECONDS
 from octavo.features.mail.smtp import SEND_SECONDS, STEP_SECONDS
 from octavo.features.members.invitations import FIRST_INVITATION_LASTS
 from octavo.features.members.rules.invitation import INVITATION_SECONDS, LONGEST_SECONDS
+from octavo.features.oauth.api.oauth import REGISTRATIONS
+from octavo.features.oauth.public_fetch import MAX_BYTES
+from octavo.features.oauth.public_fetch import SECONDS as DOCUMENT_SECONDS
 from octavo.features.publishing.rules.link import TOKEN_BYTES
 from octavo.features.publishing.rules.ticket import TICKET_SECONDS
 from octavo.features.publishing.sql.link_reports import MAX_OPEN
-from octavo.http.api.oauth import REGISTRATIONS
 from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
 from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS
 from octavo.http.pages.forms import LONGEST_SMALL, MOST_FIELDS
@@ -35,8 +37,6 @@ from octavo.http.pages.messages import message_cookie
 from octavo.http.session_cookie import cleared_cookie
 from octavo.model.access import token
 from octavo.model.access.rate import Rate
-from octavo.oauth.public_fetch import MAX_BYTES
-from octavo.oauth.public_fetch import SECONDS as DOCUMENT_SECONDS
 from octavo.render.html_writer import MAX_DEPTH
 from octavo.settings import Settings
 from octavo.store.queries.audit import MAX_REFUSALS

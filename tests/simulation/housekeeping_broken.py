@@ -18,11 +18,11 @@ from octavo.features.files.sql import programs as oauth_programs
 from octavo.features.history.rules.retention import Aged, Retention, prunable
 from octavo.features.history.sql import history_pruning, restorations
 from octavo.features.history.sql.history_pruning import FileKey, FilesToPrune, prune_file
+from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.features.publishing.sql import publications
 from octavo.service import retention
 from octavo.store import Script, StoreError, StoreUnavailable, Transaction
 from octavo.store.queries import audit, sweeping
-from octavo.store.scripts import oauth_clients, oauth_grants
 from tests.simulation import housekeeping_service
 from tests.simulation.broken import Break
 from tests.simulation.housekeeping_rows import DAY

@@ -34,13 +34,13 @@ from octavo.features.history.sql import restorations
 from octavo.features.history.sql.history_pruning import prune_file
 from octavo.features.mail import sql as outbox
 from octavo.features.members.sql import invitations
+from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.features.publishing.sql import publications
 from octavo.features.usage import sql as usage
 from octavo.service import retention
 from octavo.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable, Transaction
 from octavo.store.queries import audit, expiry, sweeping, workspaces
-from octavo.store.scripts import oauth_clients, oauth_grants
 from octavo.store.transaction import T
 from tests.fakes.identity_fixture import START
 from tests.fakes.inline_documents import inline_documents

@@ -10,8 +10,8 @@ from greenroom.testing import note
 from octavo_rules.refusal import DomainError
 
 from octavo.access.caller import Caller
+from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.model.access.audit import AuditKind
-from octavo.model.oauth.refusal import OAuthRefusal
 from octavo.store import StoreUnavailable
 from tests.simulation.asking import Asking, NothingDone, Unsettled
 from tests.simulation.identity_disk import Step

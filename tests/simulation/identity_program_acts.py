@@ -2,12 +2,12 @@
 
 from random import Random
 
+from octavo.features.oauth.rules.client import ClientId
+from octavo.features.oauth.rules.grant import GrantId
+from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.features.oauth.tokens import IssuedTokens
 from octavo.model.access.audit import AuditKind
 from octavo.model.access.token import digest_of
-from octavo.model.oauth.client import ClientId
-from octavo.model.oauth.grant import GrantId
-from octavo.model.oauth.refusal import OAuthRefusal
-from octavo.oauth.tokens import IssuedTokens
 from tests.simulation.identity_account_acts import ready
 from tests.simulation.identity_deeds import Credential
 from tests.simulation.identity_process import IdentityProcess

@@ -11,9 +11,9 @@ import trio
 from octavo.features.accounts.rules.api_key import KeyId
 from octavo.features.accounts.rules.session import SessionId
 from octavo.features.accounts.sql.sessions import record_activity
-from octavo.model.oauth.grant import GrantId
+from octavo.features.oauth.rules.grant import GrantId
+from octavo.features.oauth.sql.oauth_grants import record_use
 from octavo.store import Store, StoreError
-from octavo.store.scripts.oauth_grants import record_use
 
 _log = logging.getLogger(__name__)
 

@@ -13,10 +13,10 @@ from octavo.features.accounts.activity import Activity
 from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sql import api_keys, sessions
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
+from octavo.features.oauth.sql import oauth_grants
 from octavo.model.access.token import digest_of, is_access_token, is_api_key, is_opaque_token
 from octavo.store import Store
 from octavo.store.gathered_reads import GatheredReads
-from octavo.store.scripts import oauth_grants
 
 
 class CachedCaller:

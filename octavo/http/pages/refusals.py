@@ -13,8 +13,8 @@ from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 from octavo.features.archives.api.archive_problems import OwnArchiveJobRunning
 from octavo.features.members.api.workspaces import WorkspaceSchema
 from octavo.features.members.pages.workspaces import LIST
+from octavo.features.oauth.api.oauth_problems import REQUEST_PROBLEMS
 from octavo.features.usage.api import DownloadLimit
-from octavo.http.api.oauth_problems import REQUEST_PROBLEMS
 from octavo.http.contract.application import report_refusal
 from octavo.http.contract.in_process import Api, Perform
 from octavo.http.contract.problems import (

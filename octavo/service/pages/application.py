@@ -34,6 +34,7 @@ from octavo.features.members.pages.register import (
     is_open,
 )
 from octavo.features.members.pages.workspaces import add_workspace_pages
+from octavo.features.oauth.pages.authorize import add_connection_pages
 from octavo.features.publishing.pages.publications import add_publication_pages
 from octavo.features.publishing.pages.reports import add_report_pages
 from octavo.http.contract.in_process import Perform
@@ -47,7 +48,6 @@ from octavo.http.contract.problems import (
 )
 from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages import API_REFERENCE
-from octavo.http.pages.connections import add_connection_pages
 from octavo.http.pages.form_stamps import FormStamps
 from octavo.http.pages.forms import FormConnection
 from octavo.http.pages.frame import add_frame, for_everybody

@@ -6,8 +6,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 
+from octavo.features.oauth.rules.pkce import challenge_of
 from octavo.model.files.changeset import MAX_OPERATIONS
-from octavo.model.oauth.pkce import challenge_of
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.common import sent_in_part
 from tests.e2e.operations.identity import hasty

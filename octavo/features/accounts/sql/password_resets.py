@@ -8,10 +8,10 @@ from octavo.features.accounts.rules.refusal import InvalidResetToken
 from octavo.features.accounts.sql import accounts, api_keys, sessions
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import QueuedMail
+from octavo.features.oauth.sql import oauth_grants
 from octavo.model.access.account import Account
 from octavo.model.access.address import Address
 from octavo.model.access.rate import Rate
-from octavo.store.scripts import oauth_grants
 from octavo.store.transaction import Script, Transaction
 
 MAX_ROWS = 500

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from octavo_rules.identity import AccountId, ProgramNumber, WorkspaceId
 
-from octavo.model.oauth.client import ClientId, is_document_address
+from octavo.features.oauth.rules.client import ClientId, is_document_address
 from octavo.store.queries.expiry import MAX_ROWS
 from octavo.store.queries.revision_rows import WORKSPACE
 from octavo.store.queries.select_in import select_in

@@ -1,0 +1,1 @@
+"""The authorization server of the MCP endpoint: clients, consent, codes and tokens."""

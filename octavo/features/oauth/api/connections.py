@@ -1,0 +1,251 @@
+"""The programs that the caller allowed access, and the requests of programs for it.
+
+A program sends a person to the page of consent, which uses these operations.
+"""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+from uuid import UUID
+
+from octavo_rules.identity import WorkspaceId
+from octavo_rules.scopes import SCOPES, Scope
+from pydantic import ConfigDict, Field
+
+from octavo.access.attempts import GRANTS
+from octavo.access.caller import Caller
+from octavo.features.oauth.api.oauth_problems import REQUEST_PROBLEMS, request_refusals
+from octavo.features.oauth.rules.grant import Grant, GrantId
+from octavo.features.oauth.rules.redirect_uri import host_of, leads_to_this_device
+from octavo.http.contract.bodies import json_body
+from octavo.http.contract.call import Call
+from octavo.http.contract.contract_model import (
+    IN_PATH,
+    REMOVED,
+    WHOLE,
+    ContractModel,
+    Identifier,
+    Removed,
+    Timestamp,
+    timestamp,
+)
+from octavo.http.contract.operation import Locked, Security, operation
+from octavo.http.contract.problems import InvalidRequest, NotFound
+from octavo.model.access.access_limits import AccessLimits
+from octavo.store import Store
+from octavo.store.queries.workspaces import chosen_of
+
+if TYPE_CHECKING:
+    from octavo.features.oauth.tokens import AuthorizationServer
+
+MAX_DAYS = 365
+MAX_WORKSPACES = 100
+_LONGEST_BODY = 32_768
+_TAG = "mcp"
+
+
+_WorkspaceIds = Annotated[tuple[UUID, ...], Field(min_length=1, max_length=MAX_WORKSPACES)]
+
+
+class ConnectionPath(ContractModel):
+    """A connected program."""
+
+    connection_id: Annotated[GrantId, IN_PATH]
+
+
+class ConnectionSchema(ContractModel):
+    """A program that the account allowed access."""
+
+    id: Identifier
+    name: str
+    """How the program calls itself; nobody has verified it."""
+    client_id: str
+    scopes: tuple[Scope, ...]
+    workspace_ids: tuple[Identifier, ...] | None
+    """Null for all workspaces, also those that the account joins later."""
+    created_at: Timestamp
+    expires_at: Timestamp | None
+    """Null if it lasts until it is revoked, or is unused for too long."""
+    last_used_at: Timestamp | None
+    """To the minute; null if it was never used."""
+
+
+class ConnectionList(ContractModel):
+    """All connected programs, newest first."""
+
+    items: tuple[ConnectionSchema, ...]
+
+
+class AccessRequestQuery(ContractModel):
+    """A request of a program, as it sent the person with (RFC 6749 section 4.1.1)."""
+
+    model_config = ConfigDict(alias_generator=None, extra="ignore")
+
+    client_id: str | None = None
+    response_type: str | None = None
+    redirect_uri: str | None = None
+    scope: str | None = None
+    state: str | None = None
+    code_challenge: str | None = None
+    code_challenge_method: str | None = None
+    resource: str | None = None
+
+
+class AccessRequest(ContractModel):
+    """What a program asks for."""
+
+    name: str
+    """How the program calls itself; nobody has verified it."""
+    home: str | None
+    """The address of a page about it, as it says."""
+    redirect_uri: str
+    redirect_host: str
+    """Where the response is sent to: a host, or the scheme of an application."""
+    leads_to_this_device: bool
+    """Whether that is a program on the person's device."""
+    scopes: tuple[Scope, ...]
+    fingerprint: str
+    """A digest of the above, for the decision."""
+
+
+class AccessDecisionInput(ContractModel):
+    """The decision of a person."""
+
+    parameters: Annotated[dict[str, str], Field(max_length=30)]
+    """The parameters of the request of the program, by their names."""
+    allow: bool
+    scopes: tuple[Literal["notes:read", "notes:write"], ...] = SCOPES
+    """What is allowed of what the program asks for; it can always read."""
+    workspace_ids: _WorkspaceIds | None = None
+    """The workspaces; null for all."""
+    days: Annotated[int, Field(ge=1, le=MAX_DAYS), WHOLE] | None = None
+    """How long; null until it is revoked."""
+    fingerprint: Annotated[str, Field(max_length=64)] | None = None
+    """That of the request that the person has seen: if the program describes itself in another way
+    by now, nothing is allowed. Null decides without this check."""
+
+
+class AccessDecision(ContractModel):
+    """Where the person is sent to."""
+
+    redirect: str = Field(repr=False)
+
+
+class ConnectionOperations:
+    """The programs that the caller allowed access.
+
+    Args:
+        server: the authorization server.
+        store: the store of memberships.
+    """
+
+    def __init__(self, server: "AuthorizationServer", store: Store) -> None:
+        self._server = server
+        self._store = store
+
+    @operation(
+        id="listConnections",
+        method="GET",
+        path="/api/account/connections",
+        tag=_TAG,
+        summary="List the programs that you allowed access",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+        problems=(NotFound,),
+    )
+    async def list_connections(self, call: Call) -> ConnectionList:
+        """Return the connected programs."""
+        grants = await self._server.tokens.list(call.principal_as(Caller).account_id)
+        return ConnectionList(items=tuple(map(_schema, grants)))
+
+    @operation(
+        id="revokeConnection",
+        method="DELETE",
+        path="/api/account/connections/{connectionId}",
+        tag=_TAG,
+        summary="End the access of a program",
+        description="Its next request is refused.",
+        security=Security.SESSION_OR_KEY,
+        locked=Locked.ALLOWED,
+        problems=(NotFound,),
+        finish_when_client_leaves=True,
+    )
+    async def revoke_connection(self, call: Call, path: ConnectionPath) -> Removed:
+        """End a grant with all of its tokens."""
+        account_id = call.principal_as(Caller).account_id
+        grant_id = path.connection_id
+        if not await self._server.tokens.end(account_id, grant_id, client=call.client):
+            raise NotFound
+        return REMOVED
+
+    @operation(
+        id="describeAccessRequest",
+        method="GET",
+        path="/api/account/access-requests",
+        tag=_TAG,
+        summary="Describe what a program asks for",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound, *REQUEST_PROBLEMS),
+    )
+    async def describe_access_request(self, call: Call, query: AccessRequestQuery) -> AccessRequest:
+        """Return who asks for what."""
+        with request_refusals():
+            request = await self._server.authorization.read(query.model_dump(exclude_none=True))
+        metadata = request.client.metadata
+        return AccessRequest(
+            name=metadata.name,
+            home=metadata.home,
+            redirect_uri=request.redirect_uri,
+            redirect_host=host_of(request.redirect_uri),
+            leads_to_this_device=leads_to_this_device(request.redirect_uri),
+            scopes=tuple(sorted(request.scopes)),
+            fingerprint=request.fingerprint,
+        )
+
+    @operation(
+        id="decideAccessRequest",
+        method="POST",
+        path="/api/account/access-requests",
+        tag=_TAG,
+        summary="Allow or refuse what a program asks for",
+        security=Security.SESSION_OR_KEY,
+        problems=(NotFound, *REQUEST_PROBLEMS),
+        body=json_body(AccessDecisionInput, limit=_LONGEST_BODY),
+        rate=GRANTS,
+    )
+    async def decide_access_request(self, call: Call, body: AccessDecisionInput) -> AccessDecision:
+        """Return the address that gives the program its code, or tells it of the refusal."""
+        authorization = self._server.authorization
+        account_id = call.principal_as(Caller).account_id
+        with request_refusals():
+            if not body.allow:
+                return AccessDecision(redirect=await authorization.deny(body.parameters))
+            chosen = None
+            if body.workspace_ids is not None:
+                chosen = frozenset(WorkspaceId(str(each)) for each in body.workspace_ids)
+                if len(await self._store.read(chosen_of(account_id, [*chosen]))) < len(chosen):
+                    raise InvalidRequest(
+                        errors=[("/workspaceIds", "You are not a member of one of these.")]
+                    )
+            limits = AccessLimits(frozenset[Scope]({"notes:read", *body.scopes}), chosen)
+            redirect = await authorization.allow(
+                account_id,
+                body.parameters,
+                limits,
+                body.days,
+                client=call.client,
+                shown=body.fingerprint,
+            )
+        return AccessDecision(redirect=redirect)
+
+
+def _schema(grant: Grant) -> ConnectionSchema:
+    workspaces = grant.limits.workspaces
+    return ConnectionSchema(
+        id=grant.grant_id,
+        name=grant.client_name,
+        client_id=grant.client_id,
+        scopes=tuple(sorted(grant.limits.scopes)),
+        workspace_ids=None if workspaces is None else tuple(sorted(workspaces)),
+        created_at=timestamp(grant.created_at),
+        expires_at=None if grant.expires_at is None else timestamp(grant.expires_at),
+        last_used_at=None if grant.used_at is None else timestamp(grant.used_at),
+    )

@@ -1,0 +1,129 @@
+"""The problems of the authorization server, by the codes of OAuth 2.0."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.http.contract.problems import CHALLENGE, Problem
+
+_AGAIN = "Start again from the program: it asks for access anew."
+
+
+class InvalidClient(Problem):
+    """The program is unknown, or did not authenticate (RFC 6749 section 5.2)."""
+
+    status, code = 401, "invalid_client"
+    summary = "The program is unknown, or did not prove who it is."
+    remedy = "Connect the program again, so that it registers anew."
+    described_headers = CHALLENGE
+
+    def __init__(self, detail: str | None = None) -> None:
+        super().__init__(detail, headers=[(b"www-authenticate", b'Basic realm="octavo"')])
+
+
+class InvalidGrant(Problem):
+    """A code or a token is not valid (RFC 6749 section 5.2)."""
+
+    status, code = 400, "invalid_grant"
+    summary = "The code or token is not valid any more."
+    remedy = _AGAIN
+
+
+class InvalidScope(Problem):
+    """A scope is unknown, or was not granted (RFC 6749 section 5.2)."""
+
+    status, code = 400, "invalid_scope"
+    summary = "The scope is unknown, or was not allowed."
+    remedy = "Ask for one of the scopes in the metadata of the server."
+
+
+class InvalidTarget(Problem):
+    """Another resource is meant (RFC 8707 section 2)."""
+
+    status, code = 400, "invalid_target"
+    summary = "The resource is not one of this installation."
+    remedy = "Name the resource as the metadata of the MCP endpoint does."
+
+
+class InvalidOAuthRequest(Problem):
+    """A parameter is missing or not valid (RFC 6749 section 5.2)."""
+
+    status, code = 400, "invalid_oauth_request"
+    summary = "The request of the program is not valid."
+    remedy = "The detail says what is missing. Its makers must correct the program."
+
+
+class InvalidRedirectUri(Problem):
+    """An address can't be used for responses (RFC 7591 section 3.2.2)."""
+
+    status, code = 400, "invalid_redirect_uri"
+    summary = "The program gives an address that it may not use."
+    remedy = "Nothing was sent to that address. Its makers must correct the program."
+
+
+class InvalidClientMetadata(Problem):
+    """Metadata of a program can't be served (RFC 7591 section 3.2.2)."""
+
+    status, code = 400, "invalid_client_metadata"
+    summary = "The program describes itself in a way that can't be served."
+    remedy = "The detail names the member. Its makers must correct the program."
+
+
+class UnsupportedGrantType(Problem):
+    """The grant type is unknown (RFC 6749 section 5.2)."""
+
+    status, code = 400, "unsupported_grant_type"
+    summary = "The grant type is not one of this server."
+    remedy = "Use authorization_code or refresh_token."
+
+
+_BY_CODE: dict[str, type[Problem]] = {
+    "invalid_client": InvalidClient,
+    "invalid_client_metadata": InvalidClientMetadata,
+    "invalid_grant": InvalidGrant,
+    "invalid_redirect_uri": InvalidRedirectUri,
+    "invalid_scope": InvalidScope,
+    "invalid_target": InvalidTarget,
+    "unsupported_grant_type": UnsupportedGrantType,
+}
+TOKEN_PROBLEMS = (
+    InvalidClient,
+    InvalidGrant,
+    InvalidScope,
+    InvalidTarget,
+    InvalidOAuthRequest,
+    UnsupportedGrantType,
+)
+"""Of the token endpoint."""
+REGISTRATION_PROBLEMS = (InvalidClient, InvalidClientMetadata, InvalidRedirectUri)
+"""Of the registration of programs."""
+REQUEST_PROBLEMS = (
+    InvalidClientMetadata,
+    InvalidOAuthRequest,
+    InvalidRedirectUri,
+    InvalidScope,
+    InvalidTarget,
+)
+"""Of requests for access."""
+
+
+@contextmanager
+def request_refusals() -> Iterator[None]:
+    """As `oauth_refusals`, for a request that a person brings: a browser asks for no password.
+
+    It does after 401 with a challenge, which is for programs that authenticate.
+    """
+    try:
+        with oauth_refusals():
+            yield
+    except InvalidClient as problem:
+        raise InvalidOAuthRequest(problem.detail) from None
+
+
+@contextmanager
+def oauth_refusals() -> Iterator[None]:
+    """Raise the problem of an `OAuthRefusal`."""
+    try:
+        yield
+    except OAuthRefusal as refusal:
+        raise _BY_CODE.get(refusal.code, InvalidOAuthRequest)(refusal.detail) from None

@@ -1,0 +1,211 @@
+"""Register programs, find them, and authenticate them."""
+
+import hmac
+from collections.abc import Mapping
+
+from octavo_rules.identity import AccountId
+
+from octavo.access.audit import Audit
+from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
+from octavo.features.accounts.credentials import Credentials
+from octavo.features.oauth.client_documents import ClientDocuments
+from octavo.features.oauth.rules.client import (
+    ClientId,
+    OAuthClient,
+    is_document_address,
+    read_metadata,
+)
+from octavo.features.oauth.rules.grant import GrantId
+from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.features.oauth.sql import oauth_clients
+from octavo.model.access.audit import AuditEntry
+from octavo.model.access.token import digest_of, opaque_token
+from octavo.store import Store
+
+_UNKNOWN = (
+    "No program has this client_id: it was removed, or never registered. Connect the program anew, "
+    "so that it registers again."
+)
+
+
+class ClientRegistration:
+    """A registered client, with what only the response to its registration contains.
+
+    Attributes:
+        client: the client.
+        secret: its secret; None for a client without one, or if it was not replaced.
+        management_token: the token that manages the registration.
+    """
+
+    __slots__ = ("client", "management_token", "secret")
+
+    def __init__(self, client: OAuthClient, secret: str | None, management_token: str) -> None:
+        self.client = client
+        self.secret = secret
+        self.management_token = management_token
+
+
+class Clients:
+    """Registers and finds programs.
+
+    Args:
+        store: the store of registered programs.
+        documents: finds those that have a metadata document.
+        credentials: drops cached access tokens of removed programs.
+        audit: records grants that end with a program.
+        now: the clock.
+        new_id: returns an id.
+        new_entropy: returns entropy for a secret.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        documents: ClientDocuments,
+        credentials: Credentials,
+        *,
+        audit: Audit,
+        now: Clock,
+        new_id: NewId,
+        new_entropy: NewEntropy,
+    ) -> None:
+        self._store = store
+        self._documents = documents
+        self._credentials = credentials
+        self._audit = audit
+        self._now = now
+        self._new_id = new_id
+        self._new_entropy = new_entropy
+
+    async def register(self, document: Mapping[str, object]) -> ClientRegistration:
+        """Register the program that ``document`` describes (RFC 7591).
+
+        Raises `OAuthRefusal` and `StoreUnavailable`. If cancelled, it may be registered; nobody
+        knows its id then, and it is removed after some time.
+        """
+        metadata = read_metadata(document)
+        secret = None if metadata.auth_method == "none" else self._token()
+        client = OAuthClient(
+            ClientId(self._new_id()),
+            metadata,
+            None if secret is None else digest_of(secret.encode()),
+            milliseconds(self._now()),
+        )
+        management_token = self._token()
+        await self._store.write(
+            oauth_clients.register(client, digest_of(management_token.encode()))
+        )
+        return ClientRegistration(client, secret, management_token)
+
+    async def managed(self, client_id: ClientId, management_token: str) -> OAuthClient:
+        """Return the registration that a token manages (RFC 7592 section 2.1).
+
+        Raises `OAuthRefusal` and `StoreUnavailable`.
+        """
+        digest = digest_of(management_token.encode())
+        found = None
+        if _is_uuid(client_id):
+            found = await self._store.read(oauth_clients.managed_by(client_id, digest))
+        if found is None:
+            raise OAuthRefusal("invalid_client", "This token does not manage this registration.")
+        return found
+
+    async def change(
+        self, client_id: ClientId, management_token: str, document: Mapping[str, object]
+    ) -> ClientRegistration:
+        """Replace the metadata of a registration (RFC 7592 section 2.2).
+
+        A program that begins or ceases to have a secret gets a new one, or none. Raises
+        `OAuthRefusal` and `StoreUnavailable`. If cancelled, it may have been changed.
+        """
+        before = await self.managed(client_id, management_token)
+        if document.get("client_id") != client_id:
+            raise OAuthRefusal("invalid_client_metadata", "Give the client_id of the registration.")
+        metadata = read_metadata(document)
+        secret, digest = None, before.secret_digest
+        if metadata.auth_method == "none":
+            digest = None
+        elif digest is None:
+            secret = self._token()
+            digest = digest_of(secret.encode())
+        client = OAuthClient(client_id, metadata, digest, before.created_at)
+        if not await self._store.write(oauth_clients.change(client)):
+            raise OAuthRefusal("invalid_client", _UNKNOWN)
+        return ClientRegistration(client, secret, management_token)
+
+    async def remove(
+        self, client_id: ClientId, management_token: str, *, client: str | None = None
+    ) -> None:
+        """Remove a registration with all that people allowed it (RFC 7592 section 2.3).
+
+        ``client`` is the network address of the caller. Raises `OAuthRefusal` and
+        `StoreUnavailable`. If cancelled, it may have been removed.
+        """
+        await self.managed(client_id, management_token)
+
+        def entries(ended: Mapping[GrantId, AccountId]) -> list[AuditEntry]:
+            return [
+                self._audit.entry(
+                    "grant_revoked",
+                    actor=None,
+                    subject=grant_id,
+                    client=client,
+                    detail={"account": account_id, "reason": "program_removed"},
+                )
+                for grant_id, account_id in ended.items()
+            ]
+
+        try:
+            await self._audit.write(oauth_clients.remove(client_id), entries)
+        finally:
+            # A write that failed or was cancelled may have been committed.
+            self._credentials.forget_tokens()
+
+    async def find(self, client_id: str) -> OAuthClient:
+        """Return the program with this id.
+
+        Raises `OAuthRefusal` and `StoreUnavailable`.
+        """
+        if is_document_address(client_id):
+            return await self._documents.client(ClientId(client_id))
+        found = await self._registered(client_id)
+        if found is None:
+            raise OAuthRefusal("invalid_client", _UNKNOWN)
+        return found
+
+    async def authenticate(self, client_id: str, secret: str | None) -> ClientId:
+        """Return the id of the program that sent its ``secret``, or has none.
+
+        Whoever has a metadata document proves itself by PKCE alone, so that nothing is fetched
+        here. Raises `OAuthRefusal` and `StoreUnavailable`.
+        """
+        if is_document_address(client_id):
+            if secret:
+                raise OAuthRefusal("invalid_client", "This program has no secret.")
+            return ClientId(client_id)
+        found = await self._registered(client_id)
+        if found is None:
+            raise OAuthRefusal("invalid_client", _UNKNOWN)
+        if found.secret_digest is None:
+            if secret:
+                raise OAuthRefusal("invalid_client", "This program has no secret.")
+        elif secret is None or not hmac.compare_digest(
+            digest_of(secret.encode()), found.secret_digest
+        ):
+            raise OAuthRefusal("invalid_client", "The secret of the program is wrong or missing.")
+        return found.client_id
+
+    async def _registered(self, client_id: str) -> OAuthClient | None:
+        if not _is_uuid(client_id):
+            return None
+        return await self._store.read(oauth_clients.by_id(ClientId(client_id)))
+
+    def _token(self) -> str:
+        return opaque_token(self._new_entropy())
+
+
+def _is_uuid(text: str) -> bool:
+    digits = text.split("-")
+    return [len(each) for each in digits] == [8, 4, 4, 4, 12] and set(text) <= set(
+        "0123456789abcdef-"
+    )

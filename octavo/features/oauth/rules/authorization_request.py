@@ -1,0 +1,128 @@
+"""Requests for authorization that clients send people with (RFC 6749 section 4.1.1)."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from urllib.parse import urlencode
+
+from octavo_rules.scopes import READ, Scope
+
+from octavo.features.oauth.rules.client import OAuthClient
+from octavo.features.oauth.rules.pkce import check_challenge
+from octavo.features.oauth.rules.redirect_uri import check_redirect_uri, uses_redirect_uri
+from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.model.access.access_limits import parse_scopes
+
+LONGEST_STATE = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationRequest:
+    """A valid request.
+
+    Attributes:
+        redirect_uri: where the response is sent to; one of the client's.
+        given_redirect_uri: whether the request named it, so that the code's exchange must, too.
+        scopes: the access that the client asks for.
+        state: a value for the client; None without one.
+        challenge: of PKCE, method S256.
+    """
+
+    client: OAuthClient
+    redirect_uri: str
+    given_redirect_uri: bool
+    scopes: frozenset[Scope]
+    state: str | None
+    challenge: str
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of what a person is shown of the request: who asks for what, and from where.
+
+        Clients change their own registrations and documents at any time.
+        """
+        metadata = self.client.metadata
+        shown = [metadata.name, metadata.home, self.redirect_uri, *sorted(self.scopes)]
+        return sha256(json.dumps(shown).encode()).hexdigest()
+
+
+def redirect_uri_of(client: OAuthClient, given: str | None) -> str:
+    """Return where the response to a request is sent to.
+
+    Raises `OAuthRefusal`: nothing may be sent to an address that the client did not register (RFC
+    6749 section 4.1.2.1), or that it may not register any more.
+    """
+    registered = client.metadata.redirect_uris
+    if given is None:
+        if len(registered) != 1 or not registered[0].startswith("https:"):
+            raise OAuthRefusal("invalid_request", "The request has no redirect_uri.")
+        given = registered[0]
+    check_redirect_uri(given)
+    if not any(uses_redirect_uri(each, given) for each in registered):
+        raise OAuthRefusal(
+            "invalid_redirect_uri", "The redirect_uri is not one that the program registered."
+        )
+    return given
+
+
+def read_request(
+    client: OAuthClient,
+    given: Mapping[str, str],
+    *,
+    resource: str,
+    offered: frozenset[Scope],
+) -> AuthorizationRequest:
+    """Return the request of ``client`` with the parameters ``given``.
+
+    Args:
+        client: the client that the request names.
+        given: the parameters of the request, by their names.
+        resource: the identifier of the MCP endpoint, the only target (RFC 8707).
+        offered: the scopes that can be granted; others are left out (RFC 6749 section 3.3).
+
+    Raises `OAuthRefusal`. The person must be shown why, and is not redirected: anybody can register
+    a client, and send people with a faulty request (RFC 9700 section 4.11.2).
+    """
+    redirect_uri = redirect_uri_of(client, given.get("redirect_uri"))
+    state = given.get("state")
+    if state is not None and len(state) > LONGEST_STATE:
+        raise OAuthRefusal("invalid_request", f"The state exceeds {LONGEST_STATE} characters.")
+    if given.get("response_type") != "code":
+        raise OAuthRefusal("unsupported_response_type", "The response_type must be code.")
+    challenge = check_challenge(given.get("code_challenge"), given.get("code_challenge_method"))
+    check_resource(given.get("resource"), resource)
+    scopes = _scopes(given.get("scope"), offered)
+    return AuthorizationRequest(
+        client, redirect_uri, "redirect_uri" in given, scopes, state, challenge
+    )
+
+
+def check_resource(given: str | None, resource: str) -> None:
+    """Raise `OAuthRefusal` if ``given`` names another target than ``resource``.
+
+    A client that names none can only mean this one.
+    """
+    if given is not None and given != resource:
+        raise OAuthRefusal("invalid_target", f"The only resource here is {resource}.")
+
+
+def response_address(
+    redirect_uri: str, parameters: Mapping[str, str], *, state: str | None, issuer: str
+) -> str:
+    """Return the address of a response to the client.
+
+    It names the issuer, so that clients of several servers notice a mix-up (RFC 9207).
+    """
+    added = {**parameters, **({} if state is None else {"state": state}), "iss": issuer}
+    separator = "" if redirect_uri.endswith(("?", "&")) else "&" if "?" in redirect_uri else "?"
+    return f"{redirect_uri}{separator}{urlencode(added)}"
+
+
+def _scopes(given: str | None, offered: frozenset[Scope]) -> frozenset[Scope]:
+    if not given or not given.split():
+        return frozenset({READ})
+    known = [each for each in given.split() if each in offered]
+    if not known:
+        raise OAuthRefusal("invalid_scope", f"The scopes here are {' and '.join(sorted(offered))}.")
+    return parse_scopes(known)

@@ -1,0 +1,1 @@
+"""The transaction scripts of the authorization server."""

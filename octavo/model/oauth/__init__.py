@@ -1,1 +1,0 @@
-"""The rules of the authorization server: clients, authorization requests, grants and tokens."""

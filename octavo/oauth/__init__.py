@@ -1,1 +1,0 @@
-"""The authorization server of the MCP endpoint: programs, consent, codes and tokens."""

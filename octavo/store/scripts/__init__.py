@@ -1,1 +1,0 @@
-"""Transaction scripts by what they are about; each is a function that returns a `Script`."""
