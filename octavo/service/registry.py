@@ -27,6 +27,7 @@ from octavo.features.history.api.history import HistoryOperations
 from octavo.features.history.api.restorations import RestorationOperations
 from octavo.features.legal.api.documents import LegalOperations
 from octavo.features.links.api import LinkOperations
+from octavo.features.mcp.api.mcp import McpOperations
 from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.registrations import RegistrationOperations
@@ -39,7 +40,6 @@ from octavo.features.publishing.api.published import PublishedOperations
 from octavo.features.search.api import SearchOperations
 from octavo.features.sync.api.notices import NoticeOperations
 from octavo.features.sync.api.sync import SyncOperations
-from octavo.http.api.mcp import McpOperations
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import Example, document

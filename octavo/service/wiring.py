@@ -43,6 +43,8 @@ from octavo.features.legal.api.documents import LegalDocumentPage, LegalOperatio
 from octavo.features.legal.feature import Legal
 from octavo.features.legal.rules import DocumentName, LegalDocuments
 from octavo.features.links.api import LinkOperations
+from octavo.features.mcp.api.access_tokens import AccessTokens
+from octavo.features.mcp.api.mcp import OFF, Exchange, McpOperations, OwnOriginOnly
 from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.registrations import RegistrationOperations
@@ -62,8 +64,6 @@ from octavo.features.sync.api.notices import PATH as NOTICES
 from octavo.features.sync.api.notices import NoticeOperations, NoticeSocket
 from octavo.features.sync.api.sync import SyncOperations
 from octavo.features.usage.api import Metering
-from octavo.http.api.access_tokens import AccessTokens
-from octavo.http.api.mcp import OFF, Exchange, McpOperations, OwnOriginOnly
 from octavo.http.contract.application import Application
 from octavo.http.contract.in_process import Perform, PerformAs
 from octavo.http.contract.memory_budget import MemoryBudget
@@ -260,7 +260,7 @@ def wire_application(
 
 def _mcp_exchange(perform: PerformAs, public_url: str, *, writes: bool) -> Exchange:
     # Loads the models of the protocol, which take longer than all other operations.
-    from octavo.http.api.mcp_exchange import mcp_exchange  # noqa: PLC0415
+    from octavo.features.mcp.api.mcp_exchange import mcp_exchange  # noqa: PLC0415
 
     return mcp_exchange(perform, public_url=public_url, writes=writes)
 

@@ -112,7 +112,7 @@ FOR_MEMBERS_ALONE = {
 # A server with an operator token, where administrators decide on the registration policy, does not
 # produce these; test_legal.py has the second.
 OF_OTHER_SETTINGS = {"operator_off", "setting_locked"}
-# It opens no event stream: tests/http/api/test_mcp.py has its refusals.
+# It opens no event stream: tests/features/mcp/api/test_mcp.py has its refusals.
 NEVER = {"openMcp"}
 # While the MCP endpoint is off: test_oauth.py has the rest. And what a metadata document elsewhere
 # says wrong: tests/features/oauth/test_client_documents.py.

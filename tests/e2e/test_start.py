@@ -14,7 +14,7 @@ from tests.e2e.server import PATIENCE
 from tests.project.source import ROOT
 
 PAGES = {"quart", "quart_trio", "flask", "jinja2", "werkzeug", "octavo.service.pages.application"}
-MCP = {"mcp_types", "octavo.mcp", "octavo.http.api.mcp_notes"}
+MCP = {"mcp_types", "octavo.mcp", "octavo.features.mcp.api.mcp_notes"}
 POSTGRES = {"asyncpg", "trio_asyncio", "octavo.store.postgres.store"}
 SERVER = {
     "octavo.service.running",

@@ -7,9 +7,9 @@ from typing import Any
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
 from mcp_types.methods import validate_server_result
 
+from octavo.features.mcp.reading_tools import reading_tools
+from octavo.features.mcp.writing_tools import writing_tools
 from octavo.http.contract.application import Application
-from octavo.mcp.reading_tools import reading_tools
-from octavo.mcp.writing_tools import writing_tools
 from tests.fakes.asgi_client import Response, ask
 
 Json = dict[str, Any]

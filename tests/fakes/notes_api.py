@@ -39,6 +39,8 @@ from octavo.features.history.api.restorations import RestorationOperations
 from octavo.features.history.restorations import Restorations
 from octavo.features.history.undo import ProgramUndo
 from octavo.features.links.api import LinkOperations
+from octavo.features.mcp.api.mcp import Exchange, McpOperations, OwnOriginOnly, token_missing
+from octavo.features.mcp.api.mcp_exchange import mcp_exchange
 from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.workspaces import WorkspaceOperations
@@ -56,8 +58,6 @@ from octavo.features.sync.api.sync import SyncOperations
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
-from octavo.http.api.mcp import Exchange, McpOperations, OwnOriginOnly, token_missing
-from octavo.http.api.mcp_exchange import mcp_exchange
 from octavo.http.contract.application import Application
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Security

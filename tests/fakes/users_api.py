@@ -16,6 +16,7 @@ from octavo.features.administration.api.administration import AdministrationOper
 from octavo.features.administration.api.audit import AuditOperations
 from octavo.features.administration.api.installation import InstallationOperations
 from octavo.features.administration.api.operator import OperatorOperations
+from octavo.features.mcp.api.mcp import OFF, McpOperations
 from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.registrations import RegistrationOperations
@@ -24,7 +25,6 @@ from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
 from octavo.features.oauth.api.connections import ConnectionOperations
 from octavo.features.oauth.api.oauth import OAuthOperations
-from octavo.http.api.mcp import OFF, McpOperations
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestRecord

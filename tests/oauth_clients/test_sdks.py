@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from octavo.mcp.reading_tools import reading_tools
-from octavo.mcp.writing_tools import writing_tools
+from octavo.features.mcp.reading_tools import reading_tools
+from octavo.features.mcp.writing_tools import writing_tools
 from tests.oauth_clients.installation import DOCUMENTED, NOTE, Installation
 from tests.oauth_clients.programs import running
 

@@ -4,9 +4,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from octavo.mcp.identifiers import NotePlace, read_identifier, read_note_uri, read_workspace_id
-from octavo.mcp.notes import Notes
-from octavo.mcp.schema import Arguments, Schema
+from octavo.features.mcp.identifiers import (
+    NotePlace,
+    read_identifier,
+    read_note_uri,
+    read_workspace_id,
+)
+from octavo.features.mcp.notes import Notes
+from octavo.features.mcp.schema import Arguments, Schema
 
 Structured = dict[str, object]
 Perform = Callable[[Notes, Arguments], Awaitable[Structured]]
@@ -33,7 +38,7 @@ class Tool:
         description: what it does and when to use it, for models.
         input: the schema of its arguments.
         output: the schema of its result.
-        perform: returns the result; raises `ToolRefused`, `octavo.mcp.notes.NotesRefused` and what
+        perform: returns the result; raises `ToolRefused`, `octavo.features.mcp.notes.NotesRefused` and what
             ends the request. A cancelled change may have been made.
         effect: what it does to notes.
         repeatable: the same call again has no further effect.

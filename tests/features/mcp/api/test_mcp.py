@@ -5,7 +5,7 @@ import json
 import pytest
 
 from octavo.access.caller import Caller
-from octavo.http.api.mcp import (
+from octavo.features.mcp.api.mcp import (
     LONGEST_MESSAGE,
     McpOperations,
     accepts_json,

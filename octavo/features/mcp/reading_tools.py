@@ -3,11 +3,20 @@
 import re
 from typing import cast
 
-from octavo.mcp.excerpt import MAX_CHARACTERS, excerpt
-from octavo.mcp.identifiers import note_uri
-from octavo.mcp.notes import NoteContent, Notes, RecentChange
-from octavo.mcp.schema import Arguments, Schema, boolean, integer, items, optional, record, text
-from octavo.mcp.tool import (
+from octavo.features.mcp.excerpt import MAX_CHARACTERS, excerpt
+from octavo.features.mcp.identifiers import note_uri
+from octavo.features.mcp.notes import NoteContent, Notes, RecentChange
+from octavo.features.mcp.schema import (
+    Arguments,
+    Schema,
+    boolean,
+    integer,
+    items,
+    optional,
+    record,
+    text,
+)
+from octavo.features.mcp.tool import (
     DATA_NOTICE,
     Structured,
     Tool,

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.mcp.identifiers import note_uri
-from octavo.mcp.notes import NoteChange, NoteContent, Notes, NotesRefused
-from octavo.mcp.reading_tools import reading_tools
-from octavo.mcp.schema import advertised
-from octavo.mcp.tool import Tool, ToolRefused
-from octavo.mcp.writing_tools import replaced, writing_tools
+from octavo.features.mcp.identifiers import note_uri
+from octavo.features.mcp.notes import NoteChange, NoteContent, Notes, NotesRefused
+from octavo.features.mcp.reading_tools import reading_tools
+from octavo.features.mcp.schema import advertised
+from octavo.features.mcp.tool import Tool, ToolRefused
+from octavo.features.mcp.writing_tools import replaced, writing_tools
 from tests.fakes.mcp_client import LEGACY, MODERN, Json, McpClient
 from tests.fakes.notes_api import Note, NotesApi
-from tests.mcp.test_reading_tools import id_of, objects_in
+from tests.features.mcp.test_reading_tools import id_of, objects_in
 
 WORKSPACE, FILE, REVISION, LATER = (f"01900000-0000-7000-8000-00000000000{n}" for n in range(4))
 WRITING = {"create_note", "update_note", "edit_note", "move_note", "delete_note"}

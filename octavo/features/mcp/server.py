@@ -14,9 +14,9 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 from pydantic_core import to_json
 
 from octavo import __version__
-from octavo.mcp import resources
-from octavo.mcp.notes import Notes, NotesRefused
-from octavo.mcp.protocol import (
+from octavo.features.mcp import resources
+from octavo.features.mcp.notes import Notes, NotesRefused
+from octavo.features.mcp.protocol import (
     VERSIONS,
     McpRequest,
     ProtocolError,
@@ -28,8 +28,8 @@ from octavo.mcp.protocol import (
     read_message,
     response_of,
 )
-from octavo.mcp.schema import InvalidArguments, advertised, check_arguments
-from octavo.mcp.tool import DATA_NOTICE, Structured, Tool, ToolRefused
+from octavo.features.mcp.schema import InvalidArguments, advertised, check_arguments
+from octavo.features.mcp.tool import DATA_NOTICE, Structured, Tool, ToolRefused
 
 Json = dict[str, object]
 Method = Callable[[McpRequest, "McpCaller"], Awaitable[Json]]

@@ -8,12 +8,12 @@ Changesets of an access token have the origin ``mcp``.
 
 from typing import cast
 
-from octavo.mcp.excerpt import excerpt
-from octavo.mcp.identifiers import note_uri
-from octavo.mcp.notes import NoteChange, NoteContent, Notes, NotesRefused
-from octavo.mcp.reading_tools import LONGEST_ID, LONGEST_PATH, NOTE_ID, WORKSPACE_ID
-from octavo.mcp.schema import Arguments, boolean, integer, optional, record, text
-from octavo.mcp.tool import (
+from octavo.features.mcp.excerpt import excerpt
+from octavo.features.mcp.identifiers import note_uri
+from octavo.features.mcp.notes import NoteChange, NoteContent, Notes, NotesRefused
+from octavo.features.mcp.reading_tools import LONGEST_ID, LONGEST_PATH, NOTE_ID, WORKSPACE_ID
+from octavo.features.mcp.schema import Arguments, boolean, integer, optional, record, text
+from octavo.features.mcp.tool import (
     DATA_NOTICE,
     Structured,
     Tool,

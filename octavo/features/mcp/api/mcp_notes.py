@@ -7,13 +7,7 @@ from octavo_rules.identity import RevisionId
 
 from octavo.features.files.api.reading import FileList, RevisionList
 from octavo.features.links.api import FileLinksSchema
-from octavo.features.members.api.workspaces import WorkspaceList
-from octavo.features.search.api import SearchResults
-from octavo.features.sync.api.sync import FeedPageSchema
-from octavo.http.contract.in_process import Api, Performed, typed
-from octavo.http.contract.problems import NotFound, Problem
-from octavo.http.file_schemas import FileChangeSchema, WorkspaceFile
-from octavo.mcp.notes import (
+from octavo.features.mcp.notes import (
     Changes,
     EntryPage,
     ListedNote,
@@ -26,6 +20,12 @@ from octavo.mcp.notes import (
     SearchHit,
     WorkspaceEntry,
 )
+from octavo.features.members.api.workspaces import WorkspaceList
+from octavo.features.search.api import SearchResults
+from octavo.features.sync.api.sync import FeedPageSchema
+from octavo.http.contract.in_process import Api, Performed, typed
+from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.file_schemas import FileChangeSchema, WorkspaceFile
 from octavo.model.etag import entity_tag
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ _CURSOR = "/query/after"
 
 
 class NotesOfApi:
-    """`octavo.mcp.notes.Notes` for one request.
+    """`octavo.features.mcp.notes.Notes` for one request.
 
     Args:
         api: the operations, performed for the caller of the request.

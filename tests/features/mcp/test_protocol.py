@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mcp_types import PROTOCOL_VERSION_META_KEY
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from octavo.mcp.protocol import (
+from octavo.features.mcp.protocol import (
     ASSUMED_VERSION,
     MAX_BATCH,
     VERSIONS,

@@ -4,22 +4,22 @@ from antechamber.asgi import Receive, Scope
 from octavo_rules.scopes import WRITE
 
 from octavo.access.caller import Caller
-from octavo.http.api.mcp import (
+from octavo.features.mcp.api.mcp import (
     Exchange,
     McpHeaders,
     McpMessageRefused,
     McpMethodUnknown,
     write_scope_missing,
 )
-from octavo.http.api.mcp_notes import NotesOfApi
+from octavo.features.mcp.api.mcp_notes import NotesOfApi
+from octavo.features.mcp.protocol import UNKNOWN_METHOD, ProtocolError, RoutingHeaders
+from octavo.features.mcp.reading_tools import reading_tools
+from octavo.features.mcp.server import McpCaller, McpServer, WriteScopeMissing
+from octavo.features.mcp.writing_tools import writing_tools
 from octavo.http.contract.call import Call, Principal
 from octavo.http.contract.error_format import RPC_MEMBER
 from octavo.http.contract.in_process import PerformAs, api_as
 from octavo.http.contract.problems import Problem
-from octavo.mcp.protocol import UNKNOWN_METHOD, ProtocolError, RoutingHeaders
-from octavo.mcp.reading_tools import reading_tools
-from octavo.mcp.server import McpCaller, McpServer, WriteScopeMissing
-from octavo.mcp.writing_tools import writing_tools
 
 
 def mcp_exchange(perform: PerformAs, *, public_url: str, writes: bool) -> Exchange:

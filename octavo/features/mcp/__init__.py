@@ -1,0 +1,1 @@
+"""The Model Context Protocol: notes as tools and resources for assistants."""

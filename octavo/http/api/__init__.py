@@ -1,1 +1,0 @@
-"""The operations of the API, one module per tag."""
