@@ -53,6 +53,7 @@ from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
 from octavo.features.members.registration import Registration
 from octavo.features.members.registration_policy import Installation
+from octavo.features.notes.member_notes import MemberNotes
 from octavo.features.oauth.api.connections import ConnectionOperations
 from octavo.features.oauth.api.oauth import OAuthOperations
 from octavo.features.publishing.api.link_reports import LinkReportOperations
@@ -74,7 +75,6 @@ from octavo.http.pages import API_REFERENCE
 from octavo.http.refusals import problem_of
 from octavo.http.refused_attempts import counting_refusals
 from octavo.model.usage import InstallationUsage
-from octavo.publishing.member_notes import MemberNotes
 from octavo.service import pages
 from octavo.service.account_services import (
     administration_of,

@@ -9,6 +9,7 @@ from octavo.access.audit import Audit
 from octavo.features.accounts.passwords import Passwords
 from octavo.features.images.thumbnails import ImageVariant
 from octavo.features.legal.rules import NO_DOCUMENTS
+from octavo.features.notes.member_notes import MemberNotes
 from octavo.features.publishing.composition import ViewComposer, placeholders
 from octavo.features.publishing.links import PublishedLinks
 from octavo.features.publishing.pages.published import published_pages
@@ -19,7 +20,6 @@ from octavo.features.publishing.signing import ReportAddresses, Tickets
 from octavo.features.publishing.sites import Sites
 from octavo.features.publishing.views import PublishedPages
 from octavo.features.usage.meter import UsageMeter
-from octavo.publishing.member_notes import MemberNotes
 from octavo.store import Store
 from octavo.store.blobs import BlobKey
 from tests.fakes.identity_fixture import CHEAP, hash_inline

@@ -13,6 +13,7 @@ from octavo.features.accounts.passwords import Passwords, link_hash_workers
 from octavo.features.images.thumbnails import Thumbnails
 from octavo.features.legal.feature import Legal
 from octavo.features.mail.delivery import MailDelivery
+from octavo.features.notes.member_notes import MemberNotes
 from octavo.features.publishing.composition import ViewComposer, placeholders
 from octavo.features.publishing.links import PublishedLinks
 from octavo.features.publishing.reading import PublishedReading
@@ -23,7 +24,6 @@ from octavo.features.publishing.sites import Sites
 from octavo.features.publishing.views import PublishedPages
 from octavo.features.usage.meter import UsageMeter
 from octavo.http.deferred import Deferred
-from octavo.publishing.member_notes import MemberNotes
 from octavo.settings import Settings
 from octavo.store import Store
 from octavo.store.content_cache import Cache

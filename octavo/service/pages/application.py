@@ -34,6 +34,8 @@ from octavo.features.members.pages.register import (
     is_open,
 )
 from octavo.features.members.pages.workspaces import add_workspace_pages
+from octavo.features.notes.member_notes import MemberNotes
+from octavo.features.notes.pages.frame import NotePages
 from octavo.features.oauth.pages.authorize import add_connection_pages
 from octavo.features.publishing.pages.publications import add_publication_pages
 from octavo.features.publishing.pages.reports import add_report_pages
@@ -53,7 +55,6 @@ from octavo.http.pages.forms import FormConnection
 from octavo.http.pages.frame import add_frame, for_everybody
 from octavo.http.pages.long_texts import add_long_texts
 from octavo.http.pages.notes import add_note_pages
-from octavo.http.pages.notes.frame import NotePages
 from octavo.http.pages.preferences import accepts_gzip
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal
@@ -70,7 +71,6 @@ from octavo.http.pages.site import Site
 from octavo.http.pages.static_files import StaticFile, page_files
 from octavo.http.pages.templates import forget_pages
 from octavo.model.etag import parse_entity_tags
-from octavo.publishing.member_notes import MemberNotes
 from octavo.templates import FOLDER
 
 FOREVER = "public, max-age=31536000, immutable"

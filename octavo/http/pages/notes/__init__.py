@@ -1,17 +1,17 @@
 """The notes of a workspace in a browser: read, write, search and restore them, without script."""
 
-from octavo.http.pages.notes.deleting import add_deletion_pages
-from octavo.http.pages.notes.editing import NoteEditing
-from octavo.http.pages.notes.example import add_example
-from octavo.http.pages.notes.finding import add_finding_pages
-from octavo.http.pages.notes.folders import add_folder_pages
-from octavo.http.pages.notes.frame import NotePages
-from octavo.http.pages.notes.history import add_history_pages
-from octavo.http.pages.notes.images import add_image_pages
-from octavo.http.pages.notes.moving import add_move_pages
-from octavo.http.pages.notes.reading import add_note_page
-from octavo.http.pages.notes.restoring import add_restoration_pages
-from octavo.http.pages.notes.transfers import add_transfer_pages
+from octavo.features.notes.pages.deleting import add_deletion_pages
+from octavo.features.notes.pages.editing import NoteEditing
+from octavo.features.notes.pages.example import add_example
+from octavo.features.notes.pages.finding import add_finding_pages
+from octavo.features.notes.pages.folders import add_folder_pages
+from octavo.features.notes.pages.frame import NotePages
+from octavo.features.notes.pages.history import add_history_pages
+from octavo.features.notes.pages.images import add_image_pages
+from octavo.features.notes.pages.moving import add_move_pages
+from octavo.features.notes.pages.reading import add_note_page
+from octavo.features.notes.pages.restoring import add_restoration_pages
+from octavo.features.notes.pages.transfers import add_transfer_pages
 
 
 def add_note_pages(pages: NotePages) -> None:

@@ -1,0 +1,129 @@
+"""Differences of texts as pages show them: of two revisions, and of both sides of a merge."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from octavo_rules.merge import merge, shared
+
+from octavo.features.history.api.history import DiffHunkSchema, DiffLineSchema
+from octavo.features.history.rules.revision_diff import (
+    ChangedLine,
+    ChangedPiece,
+    ended_alike,
+    words,
+)
+from octavo.features.notes.rules.conflict_view import ConflictView, conflict_views
+from octavo.http.file_schemas import WorkspaceFile
+
+_LONGEST_SHOWN = 160
+"""Characters of unchanged text that are shown around a change."""
+_LONGEST_COMPARED = 300_000
+"""Characters of three texts whose differences are shown by words."""
+MOST_LINES = 1_000
+"""Lines of a difference that are shown."""
+MOST_PIECES = 400
+"""Pieces of a difference that are shown."""
+LONGEST_CHANGE = 20_000
+"""Characters that are shown of one line or piece."""
+MOST_CHARACTERS = 200_000
+"""Characters of a difference that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """What happened to a note while a person wrote, and the texts of both sides merged.
+
+    ``conflicts`` are the first of ``count``. What each side changed is None for long texts.
+    """
+
+    file: WorkspaceFile
+    merged: str
+    count: int
+    conflicts: list[ConflictView]
+    theirs: list[ChangedPiece] | None
+    mine: list[ChangedPiece] | None
+
+
+def meanwhile(file: WorkspaceFile, base: str | None, mine: str) -> Meanwhile:
+    """Return what happened between ``base`` and a note, beside what somebody wrote.
+
+    ``base`` is None if its text is not stored any more. Takes a tenth of a
+    second for most notes, and a few seconds for the longest ones that differ in every line.
+    """
+    theirs = file.text or ""
+    if base is None:
+        base = shared(mine, theirs)
+    found = merge(base, mine, theirs)
+    count = len(found.conflicts)
+    shown = conflict_views(mine, theirs, found.conflicts)
+    if len(base) + len(mine) + len(theirs) > _LONGEST_COMPARED:
+        return Meanwhile(file, found.text, count, shown, None, None)
+    return Meanwhile(
+        file,
+        found.text,
+        count,
+        shown,
+        shortened(words(base, theirs))[0],
+        shortened(words(base, mine))[0],
+    )
+
+
+def shortened(pieces: Sequence[ChangedPiece]) -> tuple[list[ChangedPiece], bool]:
+    """Return the pieces of a difference as a page shows them, and whether that is not all.
+
+    The middle of long unchanged ones is left out, the end of long changed ones, and what exceeds
+    `MOST_CHARACTERS`.
+    """
+    found: list[ChangedPiece] = []
+    left, is_cut = MOST_CHARACTERS, len(pieces) > MOST_PIECES
+    for at, each in enumerate(pieces[:MOST_PIECES]):
+        text = each.text
+        if each.kind == "equal" and len(text) > 2 * _LONGEST_SHOWN:
+            start = "" if at == 0 else text[:_LONGEST_SHOWN]
+            end = "" if at == len(pieces) - 1 else text[-_LONGEST_SHOWN:]
+            text = f"{start} … {end}"
+        text, is_short = _begin_of(text)
+        is_cut = is_cut or is_short
+        if len(text) > left:
+            return found, True
+        left -= len(text)
+        found.append(each._replace(text=text))
+    return found, is_cut
+
+
+def _begin_of(text: str) -> tuple[str, bool]:
+    """Return a text as far as it is shown, and whether that is not all."""
+    if len(text) <= LONGEST_CHANGE:
+        return text, False
+    return f"{text[:LONGEST_CHANGE]} …\n", True
+
+
+def without_line_ends(hunks: Sequence[DiffHunkSchema]) -> list[DiffHunkSchema]:
+    """Return the hunks without the changes that only end the last line of a text, or don't."""
+    found = []
+    for each in hunks:
+        given = [ChangedLine(line.kind, line.text) for line in each.lines]
+        lines = [DiffLineSchema(kind=kind, text=text) for kind, text in ended_alike(given)]
+        if any(line.kind != "context" for line in lines):
+            found.append(each.model_copy(update={"lines": lines}))
+    return found
+
+
+def cut(hunks: Sequence[DiffHunkSchema]) -> tuple[list[DiffHunkSchema], bool]:
+    """Return the hunks as far as they are shown, and whether that is not all.
+
+    The end of long lines is left out, and what exceeds `MOST_CHARACTERS`.
+    """
+    left, is_cut = MOST_CHARACTERS, False
+    found: list[DiffHunkSchema] = []
+    for each in hunks:
+        lines: list[DiffLineSchema] = []
+        for line in each.lines:
+            text, is_short = _begin_of(line.text)
+            is_cut = is_cut or is_short
+            if len(text) > left:
+                return [*found, each.model_copy(update={"lines": lines})], True
+            left -= len(text)
+            lines.append(line.model_copy(update={"text": text}) if is_short else line)
+        found.append(each.model_copy(update={"lines": lines}))
+    return found, is_cut

@@ -1,0 +1,442 @@
+"""Write a note in a form: new ones, changes, previews, images, and changes at the same time."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from sys import getsizeof
+from typing import NamedTuple
+from urllib.parse import quote
+
+from octavo_rules.identity import RevisionId
+from quart import Response
+
+from octavo.features.members.api.workspaces import WorkspaceList, WorkspaceSchema
+from octavo.features.members.pages.workspaces import LIST, path_of
+from octavo.features.notes.member_notes import NoteBody
+from octavo.features.notes.pages.adding import add_image, at_free_path, chosen_image
+from octavo.features.notes.pages.differences import meanwhile
+from octavo.features.notes.pages.frame import (
+    NotePages,
+    crumbs_of,
+    file_path,
+    folder_of,
+    note_of,
+    with_line_feeds,
+    writable,
+)
+from octavo.features.notes.pages.note_form import (
+    MIXED,
+    fields_of,
+    line_end_of,
+    path_after,
+    path_of_new,
+    relative_link,
+)
+from octavo.features.notes.pages.reading import live_file, newest
+from octavo.features.notes.rules.naming import written_path
+from octavo.features.publishing.composition import name_of
+from octavo.http.contract.in_process import typed
+from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.file_schemas import (
+    ChangesetResultSchema,
+    FileChangeSchema,
+    WorkspaceFile,
+)
+from octavo.http.pages.long_texts import reservation
+from octavo.http.pages.responses import HOME, redirect, show
+from octavo.http.pages.site import Site, Visitor
+from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.http.refusals import NOTE_TOO_LARGE, refusals_as_problems
+from octavo.model.etag import entity_tag
+from octavo.model.files.path import NOTE_SUFFIX, check_path
+from octavo.store.fair_turns import FairThreads
+
+MAX_MERGES = 2
+"""Merges at a time, and one for each account."""
+_OF_A_MERGE = 8
+"""The memory of a merge, as a multiple of that of its texts."""
+_FIELDS = ("path", "text", "image")
+_LABELS = {"path": "Path", "text": "Text", "image": "Image"}
+_TOO_LONG = "The text is too long: a note may have 2 MB. Split it into several notes."
+_INSERTED = "The image is at the end of your text. The note is not saved yet."
+
+
+class _Preview(NamedTuple):
+    """A preview: without a body, the text is shown as it was written, if it was asked for."""
+
+    body: NoteBody | None = None
+    asked: bool = True
+    trouble: Trouble | None = None
+
+
+class NoteEditing:
+    """Serves the forms of notes.
+
+    Args:
+        pages: the pages of notes.
+    """
+
+    def __init__(self, pages: NotePages) -> None:
+        self._pages = pages
+        self._merges = FairThreads(MAX_MERGES)
+
+    def add(self, site: Site) -> None:
+        """Register the forms."""
+        new = f"{HOME}/<uuid:workspace_id>/new"
+        edit = f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>/edit"
+        site.page(new)(self.show_new)
+        site.form(new, once=True, writes=writable, keeps_text=True)(self.create)
+        site.page(edit)(self.show_edit)
+        site.form(edit, once=True, writes=writable, keeps_text=True)(self.save)
+        site.page("/new")(self.choose_workspace)
+
+    async def choose_workspace(self, visitor: Visitor) -> Response:
+        """Lead to the form of a new note, in the workspace that the visitor chooses."""
+        page = await visitor.api.get(WorkspaceList, LIST, limit="100")
+        writing = [each for each in page.items if each.role != "reader"]
+        query = "&".join(
+            f"{name}={quote(visitor.query[name])}"
+            for name in ("path", "text", "folder")
+            if name in visitor.query
+        )
+        if len(writing) == 1:
+            return redirect(f"{path_of(writing[0].id)}/new?{query}")
+        return await show("notes/choose.html", workspaces=writing, question=query)
+
+    async def show_new(self, visitor: Visitor, workspace_id: str) -> Response:
+        """Show the form of a new note, filled in as the address says."""
+        workspace = await writable(visitor, workspace_id)
+        query = visitor.query
+        folder = query.get("folder", "").strip("/")
+        path = query.get("path", "") or (f"{folder}/" if folder else "")
+        return await self._new(visitor, workspace, {"path": path, "text": query.get("text", "")})
+
+    async def create(self, visitor: Visitor, workspace_id: str) -> Response:
+        """Create a note, or show its preview."""
+        workspace = await writable(visitor, workspace_id)
+        given = fields_of(visitor, self._pages.new_id)
+        path, is_named = path_of_new(given)
+        action, notice = given["action"], ""
+        if action == "image" or chosen_image(visitor) is not None:
+            given, trouble = await self._with_image(visitor, workspace.id, given, path)
+            notice = "" if trouble else _INSERTED
+            if trouble or action == "image":
+                return await self._new(visitor, workspace, given, trouble, notice=notice)
+        if action == "preview":
+            return await self._new(visitor, workspace, given, preview=path, notice=notice)
+        return await self._create(
+            visitor, workspace, given, path, "note-created", is_named=is_named
+        )
+
+    async def _create(
+        self,
+        visitor: Visitor,
+        workspace: WorkspaceSchema,
+        given: dict[str, str],
+        path: str,
+        message: str,
+        *,
+        is_named: bool,
+    ) -> Response:
+        async def add(free: str) -> FileChangeSchema:
+            body = {"path": free, "text": given["text"], "mutationId": given["mutation"]}
+            made = await visitor.api.call("POST", f"{LIST}/{workspace.id}/files", body)
+            return typed(FileChangeSchema, made.result)
+
+        try:
+            if is_named:
+                change = await add(path)
+            else:
+                change = await at_free_path(self._pages, visitor, workspace.id, path, add)
+        except Problem as problem:
+            if problem.code == "mutation_reused":
+                # The form made a note before; the person went back, and changed it further.
+                return await self._change_made(visitor, workspace, given)
+            return await self._new(visitor, workspace, given, _trouble(problem))
+        return redirect(f"{path_of(workspace.id)}/notes/{change.file_id}", message)
+
+    async def _change_made(
+        self, visitor: Visitor, workspace: WorkspaceSchema, given: dict[str, str]
+    ) -> Response:
+        """Save the fields of a form in the note that it made before."""
+        receipt = await self._receipt(visitor, workspace.id, given)
+        [file_id] = {each.file_id for each in receipt.changes}
+        again = self._after(receipt, file_id, given)
+        if not again["path"].strip():
+            again["path"] = again["path-before"]
+        return await self._save_or_explain(visitor, workspace, file_id, again)
+
+    async def show_edit(self, visitor: Visitor, workspace_id: str, file_id: str) -> Response:
+        """Show the form of a note."""
+        workspace = await writable(visitor, workspace_id)
+        file = await live_file(self._pages, visitor, workspace, file_id)
+        if isinstance(file, Response):
+            return file
+        if file.kind != "note":
+            raise NotFound("This is an image, which has no text.")
+        path, text = file.path or "", file.text or ""
+        given = {"path": path, "path-before": path, "text": text, "head": file.head.id}
+        return await self._edit(visitor, workspace, file.id, {**given, "lines": line_end_of(text)})
+
+    async def save(self, visitor: Visitor, workspace_id: str, file_id: str) -> Response:
+        """Save a note, or show its preview, or what somebody else saved meanwhile."""
+        workspace, file_id = await writable(visitor, workspace_id), str(file_id)
+        given = fields_of(visitor, self._pages.new_id)
+        action, notice = given["action"], ""
+        if action == "keep":
+            return redirect(f"{path_of(workspace.id)}/notes/{file_id}", "theirs-kept")
+        # Its links are understood from there; those of a copy are not rewritten.
+        rewritten = "rewrite" in visitor.given and action != "copy"
+        before = given["path-before"]
+        at = before if rewritten else path_after(given["path"], before)
+        if action == "image" or chosen_image(visitor) is not None:
+            given, trouble = await self._with_image(visitor, workspace.id, given, at)
+            notice = "" if trouble else _INSERTED
+            if trouble or action == "image":
+                return await self._edit(visitor, workspace, file_id, given, trouble, notice=notice)
+        if action == "preview":
+            return await self._edit(visitor, workspace, file_id, given, preview=at, notice=notice)
+        if action == "copy":
+            stem = written_path(given["path"]).removesuffix(NOTE_SUFFIX)
+            path = f"{stem} (copy){NOTE_SUFFIX}"
+            return await self._create(visitor, workspace, given, path, "copy-saved", is_named=False)
+        return await self._save_or_explain(visitor, workspace, file_id, given)
+
+    async def _save_or_explain(
+        self, visitor: Visitor, workspace: WorkspaceSchema, file_id: str, given: dict[str, str]
+    ) -> Response:
+        try:
+            try:
+                change = await self._save(visitor, workspace.id, file_id, given)
+            except Problem as problem:
+                if problem.code != "mutation_reused":
+                    raise
+                # The form was saved before; the person went back, and changed it further.
+                receipt = await self._receipt(visitor, workspace.id, given)
+                given = self._after(receipt, file_id, given)
+                change = await self._save(visitor, workspace.id, file_id, given)
+        except Problem as problem:
+            if problem.code == "head_moved":
+                return await self._meanwhile(visitor, workspace, file_id, given)
+            if problem.code in ("not_found", "file_purged"):
+                return await self._deleted(visitor, workspace, given)
+            return await self._edit(visitor, workspace, file_id, given, _trouble(problem))
+        message = "note-unchanged" if change.outcome == "unchanged" else "note-saved"
+        return redirect(f"{path_of(workspace.id)}/notes/{file_id}", message)
+
+    async def _save(
+        self, visitor: Visitor, workspace_id: str, file_id: str, given: Mapping[str, str]
+    ) -> FileChangeSchema:
+        text = given["text"]
+        if given["lines"] == MIXED:
+            # Browsers can't send such lines: a text that nobody changed stays as it is.
+            before = await _text_of(visitor, workspace_id, file_id, given["head"])
+            text = before if before is not None and with_line_feeds(before) == text else text
+        body: dict[str, object] = {"text": text, "mutationId": given["mutation"]}
+        path = path_after(given["path"], given["path-before"])
+        if path != given["path-before"]:
+            body.update(path=path, rewriteLinks="rewrite" in visitor.given)
+        headers = [(b"if-match", entity_tag(RevisionId(given["head"])))]
+        place = file_path(workspace_id, file_id)
+        made = await visitor.api.call("PUT", place, body, headers=headers)
+        return typed(FileChangeSchema, made.result)
+
+    async def _receipt(
+        self, visitor: Visitor, workspace_id: str, given: Mapping[str, str]
+    ) -> ChangesetResultSchema:
+        """Return what a form saved before."""
+        place = f"{LIST}/{workspace_id}/receipts/{given['mutation']}"
+        return await visitor.api.get(ChangesetResultSchema, place)
+
+    def _after(
+        self, receipt: ChangesetResultSchema, file_id: str, given: Mapping[str, str]
+    ) -> dict[str, str]:
+        """Return the fields of a form as if it had been made from what it saved before."""
+        again = {**given, "mutation": self._pages.new_id()}
+        for each in receipt.changes:
+            if each.file_id == file_id:
+                again["head"] = each.revision.id
+                again["path-before"] = each.path or given["path-before"]
+        return again
+
+    async def _meanwhile(
+        self,
+        visitor: Visitor,
+        workspace: WorkspaceSchema,
+        file_id: str,
+        given: Mapping[str, str],
+    ) -> Response:
+        """Show what somebody saved meanwhile, and the merged text, as a form."""
+        try:
+            file = await note_of(visitor, workspace.id, file_id)
+        except Problem as problem:
+            if problem.code not in ("not_found", "file_purged"):
+                raise
+            return await self._deleted(visitor, workspace, given)
+        path = path_after(given["path"], given["path-before"])
+        base = await _text_of(visitor, workspace.id, file_id, given["head"])
+        same = base is not None and with_line_feeds(base) == with_line_feeds(given["text"])
+        if same and path == given["path-before"]:
+            return redirect(f"{path_of(workspace.id)}/notes/{file_id}", "note-changed-meanwhile")
+        try:
+            with refusals_as_problems():
+                await self._pages.texts.content(given["text"])
+        except Problem as problem:
+            return await self._edit(visitor, workspace, file_id, given, _trouble(problem))
+        compare = partial(meanwhile, file, base, given["text"])
+        texts = (base or "", given["text"], file.text or "")
+        await reservation().reserve(_OF_A_MERGE * sum(map(getsizeof, texts)))
+        found = await self._merges.run(compare)
+        return await self._pages.show(
+            "notes/meanwhile.html",
+            workspace,
+            folder=folder_of(file.path or ""),
+            here=file.id,
+            status=409,
+            given={
+                **given,
+                "text": found.merged,
+                "head": file.head.id,
+                "path": path if path != given["path-before"] else file.path,
+                "path-before": file.path,
+                "mutation": self._pages.new_id(),
+            },
+            mutation_of_copy=self._pages.new_id(),
+            rewrite="rewrite" in visitor.given,
+            written=given["text"],
+            found=found,
+            revision=await newest(visitor, workspace.id, file_id),
+            crumbs=crumbs_of(workspace, folder_of(file.path or "")),
+            title=await self._pages.known_title(workspace.id, file.id, file.path or ""),
+        )
+
+    async def _deleted(
+        self, visitor: Visitor, workspace: WorkspaceSchema, given: Mapping[str, str]
+    ) -> Response:
+        """Show the text of a note that was deleted meanwhile, as the form of a new one."""
+        trouble = Trouble(
+            409,
+            "Somebody deleted this note while you wrote. Your text is here: create the note again, "
+            "or copy what you need.",
+            code="not_found",
+        )
+        again = {**given, "mutation": self._pages.new_id()}
+        return await self._new(visitor, workspace, again, trouble)
+
+    async def _new(
+        self,
+        visitor: Visitor,
+        workspace: WorkspaceSchema,
+        given: Mapping[str, str],
+        trouble: Trouble | None = None,
+        *,
+        preview: str | None = None,
+        notice: str = "",
+    ) -> Response:
+        folder = folder_of(given["path"])
+        shown = await self._previewed(workspace.id, preview, given["text"])
+        trouble = trouble or shown.trouble
+        return await self._pages.show(
+            "notes/new.html",
+            workspace,
+            folder=folder,
+            folders=[f"{each}/" for each in await self._pages.folders(workspace.id)],
+            trouble=trouble,
+            given={"mutation": self._pages.new_id(), **given},
+            first=_first(trouble),
+            labels=_LABELS,
+            crumbs=crumbs_of(workspace, folder),
+            notice=notice,
+            is_preview=shown.asked,
+            preview=shown.body,
+        )
+
+    async def _edit(
+        self,
+        visitor: Visitor,
+        workspace: WorkspaceSchema,
+        file_id: str,
+        given: Mapping[str, str],
+        trouble: Trouble | None = None,
+        *,
+        preview: str | None = None,
+        notice: str = "",
+    ) -> Response:
+        before = given["path-before"]
+        folder = folder_of(before)
+        shown = await self._previewed(workspace.id, preview, given["text"], before)
+        trouble = trouble or shown.trouble
+        return await self._pages.show(
+            "notes/edit.html",
+            workspace,
+            folder=folder,
+            here=file_id,
+            trouble=trouble,
+            given={"mutation": self._pages.new_id(), **given},
+            first=_first(trouble),
+            labels=_LABELS,
+            rewrite="rewrite" in visitor.given or not visitor.given,
+            crumbs=crumbs_of(workspace, folder),
+            title=await self._pages.known_title(workspace.id, file_id, before),
+            notice=notice,
+            is_preview=shown.asked,
+            preview=shown.body,
+        )
+
+    async def _previewed(
+        self, workspace_id: str, path: str | None, text: str, before: str = ""
+    ) -> _Preview:
+        """Return the preview of a text at ``path``, or why there is none."""
+        if path is None:
+            return _Preview(asked=False)
+        try:
+            at = path_after(path, before)
+            with refusals_as_problems():
+                check_path(at, kept=at)
+            return _Preview(await self._pages.preview(workspace_id, at, text))
+        except Problem as problem:
+            return _Preview(asked=False, trouble=_trouble(problem))
+
+    async def _with_image(
+        self, visitor: Visitor, workspace_id: str, given: dict[str, str], path: str
+    ) -> tuple[dict[str, str], Trouble | None]:
+        """Upload the image of the form, and return the fields with a link to it in the text."""
+        added = await add_image(self._pages, visitor, workspace_id)
+        if isinstance(added, Trouble):
+            return given, added
+        target = added.path or ""
+        link = f"![{name_of(target).rpartition('.')[0]}]({relative_link(path, target)})"
+        text = given["text"].rstrip("\n")
+        return {**given, "text": f"{text}\n\n{link}\n".lstrip("\n")}, None
+
+
+async def _text_of(
+    visitor: Visitor, workspace_id: str, file_id: str, revision_id: str
+) -> str | None:
+    """Return the text of a revision; None if it is not stored any more."""
+    place = f"{file_path(workspace_id, file_id)}/revisions/{revision_id}"
+    try:
+        return (await visitor.api.get(WorkspaceFile, place)).text
+    except Problem as problem:
+        if problem.code not in ("not_found", "file_purged"):
+            raise
+        return None
+
+
+def _trouble(problem: Problem) -> Trouble:
+    """Return why a note was refused, beside the field that is the reason."""
+    trouble = trouble_of(problem)
+    of_path = {"invalid_path", "path_conflict", "invalid_graph"}
+    of_text = {"unrenderable_note", "invalid_content"}
+    if problem.code == NOTE_TOO_LARGE.code:
+        return replace(trouble, text="", fields={"text": _TOO_LONG})
+    if problem.code in of_path:
+        return replace(trouble, text="", fields={"path": trouble.text})
+    if problem.code in of_text:
+        return replace(trouble, text="", fields={"text": trouble.text})
+    return trouble
+
+
+def _first(trouble: Trouble | None) -> str | None:
+    fields = () if trouble is None else trouble.fields
+    return next((each for each in _FIELDS if each in fields), None)

@@ -1,0 +1,66 @@
+"""Fill an empty workspace with example notes, which explain notes by what they are."""
+
+from functools import cache
+from hashlib import sha256
+from uuid import UUID
+
+from octavo_rules.identity import RANDOM_BYTES, uuid7
+from quart import Response
+
+from octavo.features.members.pages.workspaces import LIST, path_of
+from octavo.features.notes.pages.frame import NotePages, writable
+from octavo.http.contract.problems import Problem
+from octavo.http.file_schemas import ChangesetResultSchema
+from octavo.http.pages.responses import HOME, redirect
+from octavo.http.pages.site import Visitor
+from octavo.templates import FOLDER
+
+_NOTES = FOLDER / "notes" / "example"
+_FIRST = "Welcome.md"
+_MILLISECONDS = 80
+"""The bits of a UUID after its time."""
+
+
+@cache
+def example_notes() -> dict[str, str]:
+    """Return the texts of the example by the paths of its notes."""
+    found = sorted(_NOTES.rglob("*.md"))
+    return {each.relative_to(_NOTES).as_posix(): each.read_text("utf-8") for each in found}
+
+
+def add_example(pages: NotePages) -> None:
+    """Serve the form that creates the example."""
+
+    @pages.site.form(f"{HOME}/<uuid:workspace_id>/example", once=True)
+    async def create(visitor: Visitor, workspace_id: str) -> Response:
+        workspace = await writable(visitor, workspace_id)
+        mutation = _identifier(visitor.given.get("mutation", "")) or pages.new_id()
+        body = {
+            "mutationId": mutation,
+            "operations": [
+                {"op": "create", "fileId": _file_id(mutation, path), "path": path, "text": text}
+                for path, text in example_notes().items()
+            ],
+        }
+        place = f"{LIST}/{workspace.id}/changesets"
+        try:
+            await visitor.api.send(ChangesetResultSchema, "POST", place, body)
+        except Problem as problem:
+            if problem.code not in ("path_conflict", "file_exists"):
+                raise
+            return redirect(path_of(workspace.id), "example-present")
+        first = _file_id(mutation, _FIRST)
+        return redirect(f"{path_of(workspace.id)}/notes/{first}", "example-created")
+
+
+def _file_id(mutation: str, path: str) -> str:
+    """Return the identifier of a note, which is the same when the form is sent again."""
+    digest = sha256(f"{mutation} {path}".encode()).digest()
+    return uuid7(UUID(mutation).int >> _MILLISECONDS, digest[:RANDOM_BYTES])
+
+
+def _identifier(text: str) -> str | None:
+    try:
+        return text if str(UUID(text)) == text else None
+    except ValueError:
+        return None

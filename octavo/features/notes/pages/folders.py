@@ -1,0 +1,104 @@
+"""The page of a workspace or a folder: what is in it, and what changed last."""
+
+from collections.abc import Mapping, Sequence
+
+from quart import Response
+
+from octavo.features.files.api.reading import FileList, without_new_round
+from octavo.features.members.pages.workspaces import LIST, workspace_of
+from octavo.features.notes.pages.frame import NotePages, crumbs_of, names_of
+from octavo.features.notes.pages.reading import newest
+from octavo.features.publishing.composition import name_of
+from octavo.http.file_schemas import ListedFileSchema
+from octavo.http.pages.responses import HOME, show
+from octavo.http.pages.site import Audience, Visitor
+
+ROWS = 200
+"""Folders and notes of a folder on one page."""
+SHORTCUTS: Mapping[str, str] = {
+    "t": "the notes of the workspace",
+    "n": "a new note",
+    "f": "search",
+    "r": "recent changes",
+    "e": "edit the note",
+    "h": "the history of the note",
+    "m": "move or rename the note",
+    "s": "save",
+    "p": "preview",
+}
+"""The access keys of the pages of notes, and where they lead."""
+_RECENT = "8"
+_ROWS_OF_CHANGES = "30"
+_MAX_DIGITS = 7
+
+
+def add_folder_pages(pages: NotePages) -> None:
+    """Serve the pages of folders, and of what changed last."""
+
+    @pages.site.page(f"{HOME}/<uuid:workspace_id>")
+    async def show_folder(visitor: Visitor, workspace_id: str) -> Response:
+        workspace = await workspace_of(visitor, workspace_id)
+        folder = visitor.query.get("folder", "").strip("/")
+        levels = await pages.way(workspace.id, folder)
+        contents = levels[-1].contents if levels[-1].path == folder else None
+        rows = _rows(visitor.query.get("from", ""))
+        recent = []
+        if not folder and not rows:
+            listed = f"{LIST}/{workspace_id}/files"
+            found = await visitor.api.get(FileList, listed, order="recent", limit=_RECENT)
+            recent = found.items
+        return await pages.show(
+            "notes/folder.html",
+            workspace,
+            folder=folder,
+            levels=levels,
+            contents=contents,
+            crumbs=crumbs_of(workspace, folder),
+            first=rows,
+            rows=ROWS,
+            mutation=pages.new_id(),
+            recent=recent,
+            names=await names_of(visitor, workspace_id) if recent else {},
+            name_of=name_of,
+        )
+
+    @pages.site.page("/shortcuts", Audience.ANYBODY)
+    async def show_shortcuts(visitor: Visitor) -> Response:
+        return await show("notes/shortcuts.html", shortcuts=SHORTCUTS)
+
+    @pages.site.page(f"{HOME}/<uuid:workspace_id>/recent")
+    async def show_recent(visitor: Visitor, workspace_id: str) -> Response:
+        workspace = await workspace_of(visitor, workspace_id)
+        page = await visitor.api.get(
+            FileList,
+            f"{LIST}/{workspace_id}/files",
+            order="recent",
+            limit=_ROWS_OF_CHANGES,
+            after=visitor.query.get("after"),
+        )
+        return await pages.show(
+            "notes/recent.html",
+            workspace,
+            page=without_new_round(page),
+            programs=await _programs(visitor, workspace_id, page.items),
+            names=await names_of(visitor, workspace_id),
+            name_of=name_of,
+        )
+
+
+async def _programs(
+    visitor: Visitor, workspace_id: str, items: Sequence[ListedFileSchema]
+) -> Mapping[str, str]:
+    """Return the names of the programs that changed files last, by the ids of these."""
+    found: dict[str, str] = {}
+    for each in items:
+        if each.head.origin == "mcp":
+            revision = await newest(visitor, workspace_id, each.id)
+            if revision is not None and revision.client is not None:
+                found[each.id] = revision.client.name
+    return found
+
+
+def _rows(text: str) -> int:
+    """Return the number of the first row; 0 for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else 0

@@ -1,0 +1,226 @@
+"""The history of a note: its revisions, their differences, and an earlier text made new."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from octavo_rules.identity import RevisionId
+from quart import Response
+
+from octavo.features.files.api.reading import ListedRevision, RevisionList
+from octavo.features.history.api.history import DiffHunkSchema, RevisionDiff
+from octavo.features.history.rules.revision_diff import ChangedPiece
+from octavo.features.members.pages.workspaces import path_of, workspace_of
+from octavo.features.notes.pages.differences import (
+    MOST_LINES,
+    MOST_PIECES,
+    cut,
+    shortened,
+    without_line_ends,
+)
+from octavo.features.notes.pages.frame import (
+    NOUNS,
+    NotePages,
+    crumbs_of,
+    file_path,
+    folder_of,
+    names_of,
+    writable,
+)
+from octavo.features.notes.pages.reading import newest
+from octavo.features.publishing.composition import name_of
+from octavo.http.contract.problems import NotFound, Problem
+from octavo.http.file_schemas import WorkspaceFile
+from octavo.http.pages.responses import HOME, redirect
+from octavo.http.pages.site import Visitor
+from octavo.http.pages.trouble import trouble_of
+from octavo.model.etag import entity_tag
+
+VIEWS: Mapping[str, str] = {"words": "By words", "lines": "By lines", "sides": "Side by side"}
+"""How a difference is shown."""
+_NOTE = f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>"
+_ROWS = "30"
+
+
+@dataclass(frozen=True, slots=True)
+class SideRow:
+    """A row of two texts side by side; a side without a line is None."""
+
+    old: str | None
+    new: str | None
+    changed: bool
+
+
+def add_history_pages(pages: NotePages) -> None:
+    """Serve the pages of the history of notes."""
+
+    @pages.site.page(f"{_NOTE}/history")
+    async def show_history(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
+        workspace = await workspace_of(visitor, workspace_id)
+        head = await newest(visitor, workspace_id, file_id)
+        if head is None:
+            raise NotFound
+        path = head.path or ""
+        found = await visitor.api.get(
+            RevisionList,
+            f"{file_path(workspace_id, file_id)}/revisions",
+            limit=_ROWS,
+            after=visitor.query.get("after"),
+        )
+        live = await _is_live(visitor, workspace_id, file_id)
+        return await pages.show(
+            "notes/history.html",
+            workspace,
+            folder=folder_of(path),
+            here=str(file_id),
+            page=found,
+            head=head,
+            live=live,
+            noun=NOUNS[head.kind],
+            name=name_of(path),
+            title=await pages.title(workspace.id, file_id, path),
+            crumbs=crumbs_of(workspace, folder_of(path)),
+            undo_of=undo_of,
+        )
+
+    @pages.site.page(f"{_NOTE}/history/<uuid:revision_id>")
+    async def show_revision(
+        visitor: Visitor, workspace_id: str, file_id: str, revision_id: str
+    ) -> Response:
+        return await _revision(pages, visitor, workspace_id, file_id, revision_id)
+
+    @pages.site.form(f"{_NOTE}/history/<uuid:revision_id>", once=True)
+    async def restore(
+        visitor: Visitor, workspace_id: str, file_id: str, revision_id: str
+    ) -> Response:
+        workspace = await writable(visitor, workspace_id)
+        head = await newest(visitor, workspace_id, file_id)
+        if head is None:
+            raise NotFound
+        headers = [(b"if-match", entity_tag(RevisionId(head.id)))]
+        place = f"{file_path(workspace.id, file_id)}/restore"
+        try:
+            await visitor.api.call("POST", place, {"revisionId": str(revision_id)}, headers=headers)
+        except Problem as problem:
+            return await _revision(
+                pages, visitor, workspace_id, file_id, revision_id, trouble=problem
+            )
+        return redirect(f"{path_of(workspace.id)}/notes/{file_id}", "text-restored")
+
+    @pages.site.page(f"{_NOTE}/difference")
+    async def show_difference(visitor: Visitor, workspace_id: str, file_id: str) -> Response:
+        workspace = await workspace_of(visitor, workspace_id)
+        view = visitor.query.get("view", "words")
+        if view not in VIEWS:
+            view = "words"
+        found = await visitor.api.get(
+            RevisionDiff,
+            f"{file_path(workspace_id, file_id)}/diff",
+            old=visitor.query.get("old"),
+            new=visitor.query.get("new"),
+            by="words" if view == "words" else "lines",
+            limit=str(MOST_PIECES if view == "words" else MOST_LINES),
+        )
+        path = found.new.path or ""
+        pieces = [ChangedPiece(each.kind, each.text) for each in found.words or ()]
+        shown, is_short = shortened(pieces)
+        hunks, is_cut = cut(without_line_ends(found.hunks or ()))
+        return await pages.show(
+            "notes/difference.html",
+            workspace,
+            folder=folder_of(path),
+            here=str(file_id),
+            found=found,
+            pieces=shown,
+            hunks=hunks,
+            sides=[list(side_by_side(each)) for each in hunks],
+            is_cut=found.cut or is_short or is_cut,
+            view=view,
+            views=[(_query(visitor, name), name, text) for name, text in VIEWS.items()],
+            name=name_of(path),
+            title=await pages.title(workspace.id, file_id, path),
+            crumbs=crumbs_of(workspace, folder_of(path)),
+        )
+
+
+def undo_of(revision: ListedRevision) -> str:
+    """Return the query of the page that undoes what a program did since a revision."""
+    if revision.client is None:
+        return ""
+    return urlencode(
+        {
+            "client": revision.client.id,
+            "account": revision.author,
+            "since": revision.created_at,
+        }
+    )
+
+
+def side_by_side(hunk: DiffHunkSchema) -> Iterator[SideRow]:
+    """Yield the rows of a hunk: removed lines beside the added ones that replace them."""
+    removed: list[str] = []
+    added: list[str] = []
+    for line in hunk.lines:
+        if line.kind == "context":
+            yield from _paired(removed, added)
+            removed, added = [], []
+            yield SideRow(line.text, line.text, changed=False)
+        elif line.kind == "removed":
+            removed.append(line.text)
+        else:
+            added.append(line.text)
+    yield from _paired(removed, added)
+
+
+def _paired(removed: Sequence[str], added: Sequence[str]) -> Iterator[SideRow]:
+    for at in range(max(len(removed), len(added))):
+        old = removed[at] if at < len(removed) else None
+        new = added[at] if at < len(added) else None
+        yield SideRow(old, new, changed=True)
+
+
+def _query(visitor: Visitor, view: str) -> str:
+    given = {name: visitor.query[name] for name in ("old", "new") if name in visitor.query}
+    return urlencode({**given, "view": view})
+
+
+async def _is_live(visitor: Visitor, workspace_id: str, file_id: str) -> bool:
+    place = file_path(workspace_id, file_id)
+    try:
+        await visitor.api.get(WorkspaceFile, place, content="text")
+    except Problem as problem:
+        if problem.code not in ("not_found", "file_purged"):
+            raise
+        return False
+    return True
+
+
+async def _revision(
+    pages: NotePages,
+    visitor: Visitor,
+    workspace_id: str,
+    file_id: str,
+    revision_id: str,
+    *,
+    trouble: Problem | None = None,
+) -> Response:
+    workspace = await workspace_of(visitor, workspace_id)
+    place = f"{file_path(workspace_id, file_id)}/revisions/{revision_id}"
+    file = await visitor.api.get(WorkspaceFile, place)
+    path, text = file.path or "", file.text or ""
+    head = await newest(visitor, workspace_id, file_id)
+    body = await pages.preview(workspace.id, path, text)
+    return await pages.show(
+        "notes/revision.html",
+        workspace,
+        folder=folder_of(path),
+        here=str(file_id),
+        trouble=None if trouble is None else trouble_of(trouble),
+        file=file,
+        body=body,
+        author=(await names_of(visitor, workspace_id)).get(file.head.author),
+        is_head=head is not None and head.id == file.head.id,
+        name=name_of(path),
+        title=("" if body is None else body.title) or name_of(path),
+        crumbs=crumbs_of(workspace, folder_of(path)),
+    )

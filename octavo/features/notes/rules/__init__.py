@@ -1,0 +1,1 @@
+"""The rules of a workspace, as pure functions."""
