@@ -31,7 +31,7 @@ from functools import partial  # noqa: E402
 import trio  # noqa: E402
 
 from benchmarks import archive_bystanders, served_archives  # noqa: E402
-from octavo.features.archives.worker import note_check, survey
+from octavo.features.archives.worker import note_check, survey  # noqa: E402
 from octavo.features.archives.worker.checked_files import checked_notes  # noqa: E402
 from octavo.features.archives.worker.export_layout import ExportLayout  # noqa: E402
 from octavo.features.archives.worker.survey import ArchiveLimits, SurveyResult  # noqa: E402

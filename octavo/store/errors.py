@@ -50,7 +50,7 @@ class TextDamaged(StoreUnavailable):
 class IndexDamaged(StoreUnavailable):
     """The full text index can't be used; everything else can.
 
-    It holds nothing that the texts don't: `octavo.features.search.sql.fulltext_index.renew_words` makes
+    It holds nothing that the texts don't: `fulltext_index.renew_words` makes
     it anew.
     """
 

@@ -1,6 +1,6 @@
 """``octavo`` as it is, except that it fetches metadata documents also from this machine.
 
-It refuses that for good reason, which `tests/features/oauth/test_public_fetch.py` is about. The first
+It refuses that for good reason, as `tests/features/oauth/test_public_fetch.py` shows. The first
 argument is the file with the authority of the server of the documents.
 """
 

@@ -1,6 +1,6 @@
 """What is left when histories were pruned and receipts have expired, compared with the rules.
 
-Written independently of `octavo.features.history.rules.retention`, and naive: it looks at each revision, and
+Written independently of `rules.retention`, and naive: it looks at each revision, and
 asks whether anything keeps it.
 """
 

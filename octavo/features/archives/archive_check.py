@@ -31,7 +31,7 @@ MAX_TOTAL = 64 * 1024**3
 """Maximum size of all notes and images of an archive together, in bytes."""
 TURNS = 300
 TURNS_PER_MEBIBYTE = 5
-"""How often the check of an archive may be interrupted (`octavo.features.archives.worker.tasks.SECONDS_AT_ONCE`):
+"""How often the check of an archive may be interrupted (`SECONDS_AT_ONCE`):
 after ten minutes of processor time, and ten seconds for each MiB of it, nothing else is checked."""
 MEBIBYTE = 1024 * 1024
 
@@ -85,7 +85,7 @@ class CheckedArchive:
         size: their bytes in total.
         left_out: the number of files that are left out, by their kind.
         cleaned: the number of files whose paths had hidden characters.
-        note_records, image_records: files of records (`octavo.features.archives.worker.checked_files`), in order.
+        note_records, image_records: files of records (`worker.checked_files`), in order.
     """
 
     notes: int

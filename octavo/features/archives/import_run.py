@@ -1,7 +1,7 @@
 """Run one import: check every file of the archive, then commit them in several changesets.
 
 Checks run in worker processes, and nothing is committed before all have passed. Each changeset has
-an identifier that is derived from the import (`octavo.features.archives.rules.imported`): an import that is
+an identifier that is derived from the import (`rules.imported`): an import that is
 completed again finds the receipts of those that were committed, and goes on after them.
 """
 

@@ -1,7 +1,7 @@
 """Run imports and exports: one for an account at once, and a few in the installation.
 
 A job runs under the supervision of the service, not of the request that started it: a client that
-leaves does not end an import. The database has who runs one (`octavo.features.archives.sql.archive_jobs`),
+leaves does not end an import. The database has who runs one (`sql.archive_jobs`),
 so the limits hold across processes; a process that dies frees its slots after `LEASE_SECONDS`.
 """
 

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class RunImageTask(Protocol):
-    """Runs a function of `octavo.features.images.worker.tasks`, such as `octavo.workers.WorkerPool.run`."""
+    """Runs a function of `worker.tasks`, such as `octavo.workers.WorkerPool.run`."""
 
     def __call__(
         self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs

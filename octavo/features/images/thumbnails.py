@@ -73,7 +73,7 @@ class Thumbnails:
     async def get(self, image: BlobKey, width: int) -> ImageVariant:
         """Return the thumbnail of an image of at most ``width`` pixels in width.
 
-        ``width`` is one of `octavo.features.images.worker.thumbnails.WIDTHS`. Callers that ask for the same
+        ``width`` is one of `WIDTHS`. Callers that ask for the same
         thumbnail at the same time wait for one to be made.
 
         Raises:

@@ -1,6 +1,6 @@
 """What the tools and resources need of notes: the interface, its values and its refusals.
 
-`octavo.features.mcp.api.mcp_notes` implements it with the operations of the API, so that rights, limits and
+`api.mcp_notes` implements it with the operations of the API, so that rights, limits and
 metering are those of any other client.
 """
 

@@ -38,7 +38,7 @@ class Tool:
         description: what it does and when to use it, for models.
         input: the schema of its arguments.
         output: the schema of its result.
-        perform: returns the result; raises `ToolRefused`, `octavo.features.mcp.notes.NotesRefused` and what
+        perform: returns the result; raises `ToolRefused`, `NotesRefused` and what
             ends the request. A cancelled change may have been made.
         effect: what it does to notes.
         repeatable: the same call again has no further effect.

@@ -72,7 +72,7 @@ class PublishedLinks:
         """Create a link; return it with its token, which is not stored.
 
         ``client`` is the address of the actor, ``expires_at`` in milliseconds of Unix time. The
-        other arguments are valid (`octavo.features.publishing.rules.link`). Raises `WorkspaceMissing`,
+        other arguments are valid (`rules.link`). Raises `WorkspaceMissing`,
         `RoleInsufficient`, `PublishingRefused`, `PublishedTargetMissing`, `TooManyLinks`,
         `TooManyAttempts` and `octavo.workers.WorkerFailed`. If cancelled, a link whose token is
         lost may have been created; it appears in the list.

@@ -118,7 +118,7 @@ class PublishedPages(Protocol):
     def report(self) -> str:
         """Return the form to report a link, which is sent to the address of the page.
 
-        Its fields are ``reason``, one of `octavo.features.publishing.rules.report.REASONS`, and ``note``.
+        Its fields are ``reason``, one of `REASONS`, and ``note``.
         """
 
     def reported(self) -> str:

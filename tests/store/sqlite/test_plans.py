@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from octavo.store import scripts
+import octavo
 from octavo.store.migrations import shipped
 from octavo.store.sqlite.connection import connect
 from octavo.store.sqlite.migrating import migrate
 from octavo.store.sqlite.statement import Statement
 
 _STATEMENT = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
+_SCRIPTS = re.compile(r"octavo\.(store\.queries|features\.\w+\.sql)(\.|$)")
 _NAMES = 3
 """Names in a list, with which the planner would rather read a workspace that it believes small."""
 
@@ -36,14 +37,16 @@ READ_ALL = {
 
 def statements() -> Iterator[tuple[str, str, str]]:
     """Return module, name and text of the statements that are written out in the scripts."""
-    for module in pkgutil.iter_modules(scripts.__path__):
-        found = importlib.import_module(f"{scripts.__name__}.{module.name}")
+    for module in pkgutil.walk_packages(octavo.__path__, "octavo."):
+        if not _SCRIPTS.match(module.name):
+            continue
+        found = importlib.import_module(module.name)
         for name, value in vars(found).items():
             values = value.values() if isinstance(value, dict) else value
             for each in [value] if isinstance(value, str) else _strings(values):
                 # Templates are completed where they are used, mostly in other constants.
                 if _STATEMENT.match(each) and "{" not in each:
-                    yield module.name, name, each
+                    yield module.name.rpartition(".")[2], name, each
 
 
 def _strings(values: object) -> list[str]:

@@ -1,6 +1,6 @@
 """The list of the files of an archive that are imported, in the order of their data.
 
-It is a file with a line of JSON for each entry. `octavo.features.archives.worker.survey` writes it; slices of it
+It is a file with a line of JSON for each entry. `worker.survey` writes it; slices of it
 are the work of the worker processes that read the entries.
 """
 
@@ -27,10 +27,10 @@ class ImportFolder:
         notes: the listing of the notes.
         images: the listing of the images.
         paths: a `octavo.features.archives.worker.path_file.PathFile`.
-        targets: the `octavo.features.archives.worker.path_table.PathTable` that links are resolved by; none if no
+        targets: the `PathTable` that links are resolved by; none if no
             link is changed.
         moved_targets: the one after files were moved; only if there are such files.
-        link_rules: `octavo.features.archives.worker.link_targets.LinkRules` as JSON, beside the targets.
+        link_rules: `LinkRules` as JSON, beside the targets.
     """
 
     def __init__(self, folder: str) -> None:

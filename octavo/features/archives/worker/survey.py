@@ -2,7 +2,7 @@
 
 Every entry is either listed, as a note or an image, or left out and counted. The archive is refused
 for a note or an image that can't be imported under its path, and for entries whose data overlap.
-Only the directory is read; `octavo.features.archives.worker.entry_reader` compares it with the data.
+Only the directory is read; `worker.entry_reader` compares it with the data.
 
 The memory that this takes does not depend on the lengths of paths: they are written to a file, and
 a few numbers and a digest are kept for each entry.

@@ -59,7 +59,7 @@ class PastPosition(NamedTuple):
 
 
 class StatesSince(NamedTuple):
-    """The files of a workspace, as `octavo.features.history.rules.restoration.restoration` takes them."""
+    """The files of a workspace, as `restoration.restoration` takes them."""
 
     changed: list[DivergedFile]
     others: list[str]
