@@ -26,7 +26,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit  # noqa: E402
 
 from benchmarks.figures import report  # noqa: E402
 from benchmarks.http import ORIGIN, Service, service  # noqa: E402
-from octavo.features.oauth.rules.pkce import challenge_of  # noqa: E402
+from octavo.features.oauth.rules.authorization_request import challenge_of  # noqa: E402
 
 SERVER, CLIENT = 0, 1
 CALLBACK = "http://127.0.0.1:4711/callback"

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
 import trio
+from antechamber.client_network import client_network
 from octavo_rules.identity import AccountId
 
+from octavo.access.entropy import new_id, now
 from octavo.access.ports import Clock, NewId, milliseconds
 from octavo.model.access.audit import (
     Actor,
@@ -242,3 +244,17 @@ def audit_log(write: Callable[[str, dict[str, object]], None]) -> AuditLog:
         write("info", {name: value for name, value in members.items() if value is not None})
 
     return log
+
+
+def server_audit(store: Store, log: AuditLog) -> Audit:
+    """Return the audit of a server; ``log`` receives each entry after its commit."""
+    return Audit(store, now=now, new_id=new_id, network=client_network, log=log)
+
+
+def command_audit(store: Store) -> Audit:
+    """Return the audit of a command, which has no log."""
+    return server_audit(store, _unlogged)
+
+
+def _unlogged(entry: AuditEntry) -> None:
+    pass

@@ -31,7 +31,7 @@ from octavo_rules.refusal import (
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
 from octavo.features.accounts.rules.refusal import PasswordQueueFull, TooManyAttempts
 from octavo.features.archives.api.archive_problems import archive_problem
-from octavo.features.legal.api.consent import required_documents
+from octavo.features.legal.api import required_documents
 from octavo.features.legal.rules import ConsentDue
 from octavo.features.publishing.renderings import RenderingPostponed
 from octavo.features.usage.api import DownloadLimit, StorageBusy, monthly_limit_problem
@@ -49,9 +49,9 @@ from octavo.http.contract.problems import (
     Problem,
     RateLimited,
     ServerBusy,
+    StorageFull,
     UnsupportedMediaType,
 )
-from octavo.http.contract.unavailable import StorageFull
 from octavo.http.store_problems import OUTCOME_UNKNOWN, WorkspaceBusy, store_failure
 from octavo.model.etag import entity_tag
 from octavo.model.refusal import (

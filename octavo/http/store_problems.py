@@ -1,7 +1,6 @@
 """Problems of a workspace or a store that is temporarily unavailable."""
 
-from octavo.http.contract.problems import Problem
-from octavo.http.contract.unavailable import StorageFull, StorageUnavailable, TemporaryProblem
+from octavo.http.contract.problems import Problem, StorageFull, StorageUnavailable, TemporaryProblem
 from octavo.store import StoreFull, StoreUnavailable
 from octavo.store.blobs import BlobsFull, BlobsUnavailable
 from octavo.store.queries.blobs import BlobCollected

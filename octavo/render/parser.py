@@ -11,6 +11,7 @@ from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.parser_inline import ParserInline
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import (
     StateInline,
@@ -25,21 +26,120 @@ from markdown_it.rules_inline import (
     newline,
     strikethrough,
 )
+from markdown_it.rules_inline.state_inline import Delimiter
 from markdown_it.token import Token
+from mdit_py_plugins.footnote.index import footnote_def, footnote_tail
 
 from octavo.render.allowed import FOREIGN, LEFT_OUT
 from octavo.render.block_ids import find_block_ids
 from octavo.render.callouts import find_callouts
-from octavo.render.footnotes import (
-    footnote_definition,
-    footnote_reference,
-    inline_footnote,
-    move_footnotes,
-)
 from octavo.render.formulas import block_formula, inline_formula
 from octavo.render.limits import LIMITS, check_renderable
-from octavo.render.marked_text import mark_delimiter, pair_marks
 from octavo.render.wiki_links import embed, wiki_link
+
+# The definitions and their place at the end are those of mdit-py-plugins. References are parsed
+# here: its rule scans the rest of a paragraph for each bracket, and nests without a limit.
+LONGEST_LABEL = 100
+_LABEL = re.compile(rf"\[\^([^\[\]\s]{{1,{LONGEST_LABEL}}})\]")
+_DEFINED = re.compile(rf"{_LABEL.pattern}:")
+_INLINE = re.compile(r"\^\[((?:[^\[\]\\]++|\\.|\[\[[^\[\]\n]++\]\]|\[[^\[\]]*+\])+)\]", re.DOTALL)
+
+
+def footnote_definition(state: StateBlock, begin: int, end: int, silent: bool) -> bool:
+    """Parse the definition of a footnote: a rule of the block grammar."""
+    at = state.bMarks[begin] + state.tShift[begin]
+    return _DEFINED.match(state.src, at, state.eMarks[begin]) is not None and footnote_def(
+        state, begin, end, silent
+    )
+
+
+def footnote_reference(state: StateInline, silent: bool) -> bool:
+    """Parse a reference to a footnote that is defined: a rule of the inline grammar.
+
+    Like a wiki link, it does not end a standard link around it.
+    """
+    footnotes = state.env.get("footnotes")
+    if silent or footnotes is None:
+        return False
+    found = _LABEL.match(state.src, state.pos, state.posMax)
+    if found is None or (number := footnotes["refs"].get(f":{found[1]}")) is None:
+        return False
+    notes = footnotes["list"]
+    if number < 0:
+        number = footnotes["refs"][f":{found[1]}"] = len(notes)
+        notes[number] = {"label": found[1], "count": 0}
+    token = state.push("footnote_ref", "", 0)
+    token.meta = {"id": number, "subId": notes[number]["count"]}
+    notes[number]["count"] += 1
+    state.pos = found.end()
+    return True
+
+
+def inline_footnote(state: StateInline, silent: bool) -> bool:
+    """Parse ``^[text]``, whose text has brackets of links only: a rule of the inline grammar."""
+    found = _INLINE.match(state.src, state.pos, state.posMax)
+    if found is None:
+        return False
+    if not silent:
+        footnotes = state.env.setdefault("footnotes", {"refs": {}, "list": {}})
+        number = len(footnotes["list"])
+        tokens: list[Token] = []
+        footnotes["list"][number] = {"content": found[1], "tokens": tokens}
+        state.md.inline.parse(found[1], state.md, state.env, tokens)
+        token = state.push("footnote_ref", "", 0)
+        token.meta = {"id": number, "subId": 0}
+    state.pos = found.end()
+    return True
+
+
+def move_footnotes(state: StateCore) -> None:
+    """Move the footnotes that are referred to to the end, and remove the others."""
+    footnotes = state.env.get("footnotes")
+    if footnotes is not None:
+        footnotes.setdefault("list", {})
+        footnote_tail(state)
+
+
+_SIGN = "="
+_MARKER = ord(_SIGN)
+
+
+def mark_delimiter(state: StateInline, silent: bool) -> bool:
+    """Parse ``==``, a rule of the inline grammar; a run of more signs is text."""
+    if silent:
+        return False
+    scanned = state.scanDelims(state.pos, True)
+    if scanned.length != 2:
+        state.append_pending(_SIGN * scanned.length)
+        state.pos += scanned.length
+        return True
+    state.push("text", "", 0).content = _SIGN * 2
+    # A length of 0 excludes these from the rule for runs of three in emphasis.
+    state.delimiters.append(
+        Delimiter(_MARKER, 0, len(state.tokens) - 1, -1, scanned.can_open, scanned.can_close)
+    )
+    state.pos += 2
+    return True
+
+
+def pair_marks(state: StateInline) -> None:
+    """Turn pairs of delimiters into elements, after they were balanced."""
+    groups = [state.delimiters]
+    groups += (meta["delimiters"] for meta in state.tokens_meta if meta and "delimiters" in meta)
+    for delimiters in groups:
+        for opening in delimiters:
+            if opening.marker != _MARKER or opening.end < 0:
+                continue
+            closing = delimiters[opening.end]
+            _replace(state, opening, "mark_open", 1)
+            _replace(state, closing, "mark_close", -1)
+
+
+def _replace(state: StateInline, delimiter: Delimiter, kind: str, nesting: int) -> None:
+    token = state.tokens[delimiter.token]
+    token.type, token.tag, token.content = kind, "mark", ""
+    token.nesting = 1 if nesting > 0 else -1
+
 
 InlineRule = Callable[[StateInline, bool], bool]
 

@@ -15,8 +15,7 @@ from octavo_rules.documents.document import client_of
 from octavo_rules.identity import AccountId, Cursor, WorkspaceId
 
 from octavo.access.attempts import KNOWN_DEVICES, RATES, Attempts, RouteRates
-from octavo.access.audit import Audit, AuditLog
-from octavo.access.auditing import server_audit
+from octavo.access.audit import Audit, AuditLog, server_audit
 from octavo.access.entropy import elapsed, new_entropy, new_id, now
 from octavo.access.workspaces import Access
 from octavo.actors.group_commit import GroupCommit, storage_spec
@@ -44,9 +43,9 @@ from octavo.features.mail.delivery import MailDelivery
 from octavo.features.mail.feature import mail_delivery
 from octavo.features.members.rules.registration_policy import Prerequisites, RegistrationPolicy
 from octavo.features.publishing.feature import Publishing, add_publishing
-from octavo.features.search.searched_texts import MAX_BYTES as MAX_SEARCHED_BYTES
-from octavo.features.search.searched_texts import SearchedTexts
-from octavo.features.sync.api.notice_streams import NoticeStreams
+from octavo.features.search.note_search import MAX_BYTES as MAX_SEARCHED_BYTES
+from octavo.features.search.note_search import SearchedTexts
+from octavo.features.sync.notices import NoticeStreams
 from octavo.features.usage.feature import add_usage
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom

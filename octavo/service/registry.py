@@ -25,7 +25,7 @@ from octavo.features.files.api.saves import SaveOperations
 from octavo.features.history.api.client_changes import ClientChangeOperations
 from octavo.features.history.api.history import HistoryOperations
 from octavo.features.history.api.restorations import RestorationOperations
-from octavo.features.legal.api.documents import LegalOperations
+from octavo.features.legal.api import LegalOperations
 from octavo.features.links.api import LinkOperations
 from octavo.features.mcp.api.mcp import McpOperations
 from octavo.features.members.api.invitations import InvitationOperations
@@ -38,8 +38,8 @@ from octavo.features.publishing.api.link_reports import LinkReportOperations
 from octavo.features.publishing.api.publications import PublicationOperations
 from octavo.features.publishing.api.published import PublishedOperations
 from octavo.features.search.api import SearchOperations
-from octavo.features.sync.api.notices import NoticeOperations
-from octavo.features.sync.api.sync import SyncOperations
+from octavo.features.sync.api import SyncOperations
+from octavo.features.sync.notices import NoticeOperations
 from octavo.http.contract.assembly import contract_of, served_operations_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import Example, document

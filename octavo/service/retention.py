@@ -4,7 +4,7 @@ from octavo.access.entropy import now
 from octavo.actors.jobs.retention import RetentionJob
 from octavo.features.accounts.rules.session import DAY, SessionLife
 from octavo.features.accounts.sql import password_resets, portal_tokens
-from octavo.features.files.sql import programs as oauth_programs
+from octavo.features.files import sql as oauth_programs
 from octavo.features.history.rules.retention import Retention
 from octavo.features.history.sql import restorations
 from octavo.features.mail import sql as outbox

@@ -23,8 +23,7 @@ from antechamber.listener import open_listener
 from greenroom import Runtime, Supervisor, WorkerContext, WorkerSpec, render_tree
 
 from octavo import __version__
-from octavo.access.audit import audit_log
-from octavo.access.auditing import server_audit
+from octavo.access.audit import audit_log, server_audit
 from octavo.access.entropy import jitter, new_id, now
 from octavo.control.listening import control_listener
 from octavo.control.serving import Commands, serve_control

@@ -39,20 +39,19 @@ from octavo.features.files.api.uploaded_images import UploadedImages
 from octavo.features.history.api.client_changes import ClientChangeOperations
 from octavo.features.history.api.history import HistoryOperations
 from octavo.features.history.api.restorations import RestorationOperations
-from octavo.features.legal.api.documents import LegalDocumentPage, LegalOperations
+from octavo.features.legal.api import LegalDocumentPage, LegalOperations
 from octavo.features.legal.feature import Legal
 from octavo.features.legal.rules import DocumentName, LegalDocuments
 from octavo.features.links.api import LinkOperations
-from octavo.features.mcp.api.access_tokens import AccessTokens
 from octavo.features.mcp.api.mcp import OFF, Exchange, McpOperations, OwnOriginOnly
+from octavo.features.mcp.api.mcp_exchange import AccessTokens
 from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.registrations import RegistrationOperations
 from octavo.features.members.api.workspaces import WorkspaceOperations
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
-from octavo.features.members.registration import Registration
-from octavo.features.members.registration_policy import Installation
+from octavo.features.members.registration import Installation, Registration
 from octavo.features.notes.member_notes import MemberNotes
 from octavo.features.oauth.api.connections import ConnectionOperations
 from octavo.features.oauth.api.oauth import OAuthOperations
@@ -61,9 +60,9 @@ from octavo.features.publishing.api.publications import PublicationOperations
 from octavo.features.publishing.api.published import PublishedOperations
 from octavo.features.publishing.api.reader_problems import reader_problems
 from octavo.features.search.api import SearchOperations
-from octavo.features.sync.api.notices import PATH as NOTICES
-from octavo.features.sync.api.notices import NoticeOperations, NoticeSocket
-from octavo.features.sync.api.sync import SyncOperations
+from octavo.features.sync.api import SyncOperations
+from octavo.features.sync.notices import PATH as NOTICES
+from octavo.features.sync.notices import NoticeOperations, NoticeSocket
 from octavo.features.usage.api import Metering
 from octavo.http.contract.application import Application
 from octavo.http.contract.in_process import Perform, PerformAs
@@ -308,7 +307,7 @@ def _pages(
 def _legal_pages(legal: Legal, public_url: str) -> Mapping[DocumentName, LegalDocumentPage]:
     if not legal.html:
         return {}
-    from octavo.features.legal.pages.documents import legal_pages  # noqa: PLC0415 - loads the template engine
+    from octavo.features.legal.document_pages import legal_pages  # noqa: PLC0415 - loads the template engine
 
     return legal_pages(legal.html, legal.documents, public_url)
 

@@ -14,8 +14,7 @@ from octavo.store.errors import (
     StoreUnusable,
     TextDamaged,
 )
-from octavo.store.store import Store
-from octavo.store.transaction import Row, Script, Transaction, Value
+from octavo.store.transaction import Row, Script, Store, Transaction, Value
 
 __all__ = [
     "ConstraintViolated",

@@ -12,8 +12,7 @@ from typing import Generic, TypeVar
 import trio
 
 from octavo.store.fair_turns import working_for
-from octavo.store.store import Store
-from octavo.store.transaction import Script
+from octavo.store.transaction import Script, Store
 
 HOLDER = "look-ups"
 """For whom the reads take turns (`octavo.store.fair_turns`)."""

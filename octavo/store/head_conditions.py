@@ -1,6 +1,6 @@
 """The conditions by which a search of either engine finds heads."""
 
-from octavo.model.search import HeadFilter
+from octavo.model.search.query import HeadFilter
 from octavo.store.transaction import Value
 
 

@@ -12,7 +12,7 @@ import trio
 from octavo_rules.identity import AccountId
 
 from octavo import service
-from octavo.access.auditing import command_audit
+from octavo.access.audit import command_audit
 from octavo.access.entropy import jitter, new_entropy, new_id, now
 from octavo.features.accounts.argon2id import Argon2, encoded_hash
 from octavo.features.accounts.rules.api_key import ApiKey, KeyId

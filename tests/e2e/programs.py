@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
-from octavo.features.oauth.rules.pkce import challenge_of
+from octavo.features.oauth.rules.authorization_request import challenge_of
 from tests.e2e.octavo_process import Octavo
 from tests.e2e.people import Person, client, join
 

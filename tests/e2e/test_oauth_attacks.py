@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import httpx
 import pytest
 
-from octavo.features.oauth.rules.pkce import challenge_of
+from octavo.features.oauth.rules.authorization_request import challenge_of
 from octavo.model.access.token import ENTROPY, access_token
 from tests.e2e.octavo_process import PUBLIC, Octavo, data_folder, running
 from tests.e2e.people import Person, client, join, settle

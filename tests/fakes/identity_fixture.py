@@ -27,8 +27,7 @@ from octavo.features.accounts.sign_in import SessionMaker, SignedIn, SignIn
 from octavo.features.administration.administration import AccountRemoval, Administration
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.features.members.invitations import invite
-from octavo.features.members.registration import Registration
-from octavo.features.members.registration_policy import Installation
+from octavo.features.members.registration import Installation, Registration
 from octavo.features.members.rules.registration_policy import Prerequisites
 from octavo.model.access.account import Role, State
 from octavo.model.access.address import Address

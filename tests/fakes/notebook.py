@@ -17,15 +17,17 @@ from octavo_rules.identity import (
 )
 
 from octavo.actors.jobs.indexing import index_some
-from octavo.features.search.sql.index_removal import unindex_files
+from octavo.features.search.rules.hits import finders_of
+from octavo.features.search.rules.ranking import ranked
+from octavo.features.search.sql.fulltext_index import unindex_files
 from octavo.features.search.sql.searching import candidates
-from octavo.features.sync.sql.folder_purges import record_purges
+from octavo.features.sync.sql import record_purges
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.path import kind_of
 from octavo.model.files.plan import Change
 from octavo.model.files.revision import Revision
-from octavo.model.search import ANY_HEAD, HeadFilter, finders_of, parse_query, ranked
+from octavo.model.search.query import ANY_HEAD, HeadFilter, parse_query
 from octavo.store import Script, Store, Transaction, Value
 from octavo.store.queries.changesets import store_changes
 from octavo.store.queries.index_backlog import (

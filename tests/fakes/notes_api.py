@@ -32,7 +32,7 @@ from octavo.features.files.api.note_texts import RevisionTexts
 from octavo.features.files.api.reading import CurrentTexts, ReadingOperations, current_texts
 from octavo.features.files.api.saves import SaveOperations
 from octavo.features.files.api.uploaded_images import UploadedImages
-from octavo.features.files.sql.programs import number_of
+from octavo.features.files.sql import number_of
 from octavo.features.history.api.client_changes import ClientChangeOperations
 from octavo.features.history.api.history import HistoryOperations
 from octavo.features.history.api.restorations import RestorationOperations
@@ -53,8 +53,8 @@ from octavo.features.publishing.api.publications import PublicationOperations
 from octavo.features.publishing.api.published import PublishedOperations
 from octavo.features.publishing.api.reader_problems import reader_problems
 from octavo.features.search.api import SearchOperations
-from octavo.features.search.searched_texts import SearchedTexts
-from octavo.features.sync.api.sync import SyncOperations
+from octavo.features.search.note_search import SearchedTexts
+from octavo.features.sync.api import SyncOperations
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom

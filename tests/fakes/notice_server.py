@@ -21,8 +21,7 @@ from octavo.features.files.api.changeset_submission import ChangesetSubmitter
 from octavo.features.files.api.files import FileOperations
 from octavo.features.files.api.note_texts import RevisionTexts
 from octavo.features.members.api.workspaces import WorkspaceOperations
-from octavo.features.sync.api.notice_streams import NoticeStreams
-from octavo.features.sync.api.notices import PATH, NoticeOperations, NoticeSocket
+from octavo.features.sync.notices import PATH, NoticeOperations, NoticeSocket, NoticeStreams
 from octavo.http.contract.application import Application
 from octavo.http.contract.operation import Security
 from octavo.http.contract.request_log import RequestRecord

@@ -9,8 +9,8 @@ from octavo_rules.scopes import READ, WRITE, Scope
 from octavo.features.oauth.authorization import Authorization, Issuer
 from octavo.features.oauth.client_documents import ClientDocuments
 from octavo.features.oauth.clients import Clients
+from octavo.features.oauth.rules.authorization_request import challenge_of
 from octavo.features.oauth.rules.client import ClientId
-from octavo.features.oauth.rules.pkce import challenge_of
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.tokens import AuthorizationServer, IssuedTokens, Tokens
 from octavo.model.access.access_limits import AccessLimits

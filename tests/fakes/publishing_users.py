@@ -31,7 +31,7 @@ from octavo.features.files.api.files import FileOperations
 from octavo.features.files.api.note_texts import RevisionTexts
 from octavo.features.files.api.reading import ReadingOperations, current_texts
 from octavo.features.files.api.uploaded_images import UploadedImages
-from octavo.features.files.sql.programs import number_of
+from octavo.features.files.sql import number_of
 from octavo.features.history.api.client_changes import ClientChangeOperations
 from octavo.features.history.api.history import HistoryOperations
 from octavo.features.history.api.restorations import RestorationOperations
@@ -43,7 +43,7 @@ from octavo.features.publishing.api.link_reports import LinkReportOperations
 from octavo.features.publishing.api.publications import PublicationOperations
 from octavo.features.publishing.rules.report import Reason
 from octavo.features.search.api import SearchOperations
-from octavo.features.search.searched_texts import SearchedTexts
+from octavo.features.search.note_search import SearchedTexts
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from octavo.features.oauth.rules.pkce import challenge_of
+from octavo.features.oauth.rules.authorization_request import challenge_of
 from tests.e2e.octavo_process import PUBLIC, data_folder, running
 from tests.e2e.people import Person, client, settle
 from tests.mcp_conformance import suite

@@ -13,8 +13,7 @@ from octavo.features.accounts.argon2id import Argon2
 from octavo.features.accounts.passwords import HASH_SECONDS, KNOWN_OF_ONE, Passwords
 from octavo.features.accounts.rules.api_key import MAX_KEYS
 from octavo.features.accounts.rules.device_token import DEVICE_TOKEN_SECONDS
-from octavo.features.accounts.rules.password import LONGEST, SHORTEST
-from octavo.features.accounts.rules.password_reset import RESET_SECONDS
+from octavo.features.accounts.rules.password import LONGEST, RESET_SECONDS, SHORTEST
 from octavo.features.accounts.rules.portal import TOKEN_SECONDS
 from octavo.features.accounts.rules.session import DAY, SessionLife
 from octavo.features.images import image_work
@@ -27,7 +26,7 @@ from octavo.features.oauth.api.oauth import REGISTRATIONS
 from octavo.features.oauth.public_fetch import MAX_BYTES
 from octavo.features.oauth.public_fetch import SECONDS as DOCUMENT_SECONDS
 from octavo.features.publishing.rules.link import TOKEN_BYTES
-from octavo.features.publishing.rules.ticket import TICKET_SECONDS
+from octavo.features.publishing.signing import TICKET_SECONDS
 from octavo.features.publishing.sql.link_reports import MAX_OPEN
 from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS
 from octavo.http.contract.security_headers import API_HEADERS, PAGE_HEADERS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.render.addresses import ExternalAddress, LocalAddress, read_address
+from octavo.render.link_writer import ExternalAddress, LocalAddress, read_address
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,9 @@ from octavo.features.legal.feature import read_legal
 from octavo.features.publishing.reading import PublishedReading
 from octavo.features.publishing.renderings import Renderings
 from octavo.features.publishing.sites import Sites
-from octavo.features.search.searched_texts import SearchedTexts
+from octavo.features.search.note_search import SearchedTexts
+from octavo.features.search.rules.hits import finders_of
+from octavo.features.search.rules.ranking import ranked
 from octavo.features.search.sql.searching import candidates
 from octavo.model.files.changeset import (
     ChangeOperation,
@@ -33,7 +35,7 @@ from octavo.model.files.changeset import (
     fingerprint,
 )
 from octavo.model.files.receipt import Receipt
-from octavo.model.search import finders_of, parse_query, ranked
+from octavo.model.search.query import parse_query
 from octavo.service import components
 from octavo.service.components import Components, add_components
 from octavo.settings import Settings

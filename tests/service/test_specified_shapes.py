@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from octavo.features.sync.api.notices import SyncNoticeProtocol
+from octavo.features.sync.notices import SyncNoticeProtocol
 from octavo.service.registry import contract_document
 from octavo.ws.notice_stream import SUBPROTOCOL
 

@@ -27,8 +27,7 @@ from octavo.features.administration.administration import AccountRemoval
 from octavo.features.legal.rules import NO_DOCUMENTS
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
-from octavo.features.sync.api.notice_streams import CHECKED_EVERY
-from octavo.features.sync.api.notices import PATH, NoticeSocket, StreamCaller
+from octavo.features.sync.notices import CHECKED_EVERY, PATH, NoticeSocket, StreamCaller
 from octavo.http.contract.request_log import RequestRecord
 from octavo.service.account_services import announce_members, workspace_gone
 from octavo.service.components import Components, relay_notifications

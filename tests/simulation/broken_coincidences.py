@@ -21,13 +21,13 @@ from octavo.actors.workspace.messages import CommitFailed, Push
 from octavo.features.history.rules.retention import prunable
 from octavo.features.history.sql import history_pruning
 from octavo.features.links.sql import link_index
-from octavo.features.search.searched_texts import SearchedTexts
-from octavo.features.search.sql import index_removal
+from octavo.features.search.note_search import SearchedTexts
+from octavo.features.search.rules.ranking import Ranked
+from octavo.features.search.sql import fulltext_index
 from octavo.model.files import plan
 from octavo.model.files.batch import Batch
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.plan import Plan
-from octavo.model.search import Ranked
 from octavo.store import StoreUnavailable
 from octavo.store.content_cache import ContentCache
 from octavo.store.queries import changesets
@@ -115,12 +115,12 @@ async def _do_nothing(*_: object) -> None:
 
 def keep_the_words_of_purged_notes(patch: pytest.MonkeyPatch) -> None:
     """A purged note stays in the index of words."""
-    patch.setattr(index_removal, "remove_notes", _do_nothing)
+    patch.setattr(fulltext_index, "remove_notes", _do_nothing)
 
 
 def keep_the_links_of_purged_notes(patch: pytest.MonkeyPatch) -> None:
     """A purged note stays in the index of links."""
-    patch.setattr(index_removal, "remove_links", _do_nothing)
+    patch.setattr(fulltext_index, "remove_links", _do_nothing)
 
 
 def keep_the_documents_of_purged_notes(patch: pytest.MonkeyPatch) -> None:

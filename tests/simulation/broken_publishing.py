@@ -10,13 +10,11 @@ import trio
 from octavo_rules.identity import AccountId, FileId, RevisionId, WorkspaceId
 
 from octavo.access.ports import milliseconds
-from octavo.features.publishing import composed_pages, links
+from octavo.features.publishing import composed_pages, links, signing
 from octavo.features.publishing.composed_pages import ComposedPages
 from octavo.features.publishing.link_access import LinkAccess
 from octavo.features.publishing.reading import PublishedReading
-from octavo.features.publishing.rules import ticket
-from octavo.features.publishing.rules.folder_move import moved_folder
-from octavo.features.publishing.rules.link import PublicationId, PublishedLink
+from octavo.features.publishing.rules.link import PublicationId, PublishedLink, moved_folder
 from octavo.features.publishing.rules.report import ReportId
 from octavo.features.publishing.signing import Tickets
 from octavo.features.publishing.site_map import SiteMap
@@ -228,17 +226,17 @@ def keep_deleted_notes(patch: pytest.MonkeyPatch) -> None:
 
 def sign_tickets_for_any_link(patch: pytest.MonkeyPatch) -> None:
     """A ticket is valid for every link with the same password."""
-    sign = ticket._mac
+    sign = signing._mac
 
     def sign_any(link: PublishedLink, head: bytes, secret: bytes) -> bytes:
         return sign(replace(link, publication_id=PublicationId("")), head, secret)
 
-    patch.setattr(ticket, "_mac", sign_any)
+    patch.setattr(signing, "_mac", sign_any)
 
 
 def forget_when_tickets_end(patch: pytest.MonkeyPatch) -> None:
     """A ticket is valid as long as its key is."""
-    verify = ticket.verify_ticket
+    verify = signing.verify_ticket
     patch.setattr(
         "octavo.features.publishing.signing.verify_ticket",
         lambda given, link, secret, _: verify(given, link, secret, 0),

@@ -14,8 +14,7 @@ from octavo.actors.group_commit import Storage, Write
 from octavo.actors.notice_hub import Listener, NoticeHub
 from octavo.actors.workspace.actor import WorkspaceActor
 from octavo.actors.workspace.messages import Push
-from octavo.features.search.sql.fulltext_index import keep_indexed_paths
-from octavo.features.search.sql.index_removal import unindex_files
+from octavo.features.search.sql.fulltext_index import keep_indexed_paths, unindex_files
 from octavo.model.files.batch import Batch
 from octavo.store.queries import changesets
 from octavo.store.queries.select_in import select_in

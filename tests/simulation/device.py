@@ -15,12 +15,13 @@ from octavo.actors.jobs.indexing import catch_up
 from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf
 from octavo.features.search.note_search import FoundNotes
+from octavo.features.search.rules.ranking import Ranked
 from octavo.features.search.sql.fulltext_index import erase_removed_words
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.receipt import Receipt
 from octavo.model.files.revision import Revision
 from octavo.model.refusal import HeadMoved
-from octavo.model.search import Ranked, parse_query
+from octavo.model.search.query import parse_query
 from octavo.store import Script
 from octavo.store.queries.feed import FeedSlice, Since, feed
 from octavo.store.queries.files import StoredFile

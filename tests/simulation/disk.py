@@ -18,7 +18,7 @@ from octavo.store import Script, StoreFull, StoreUnavailable, Transaction, ident
 from octavo.store.queries.workspaces import create
 from octavo.store.sqlite import InlineStore
 from octavo.store.sqlite.batch import all_failed
-from octavo.store.sqlite.memory import memory_databases
+from octavo.store.sqlite.inline import memory_databases
 from octavo.store.transaction import T
 from tests.simulation.weather import FaultSchedule
 

@@ -14,7 +14,7 @@ from octavo.actors.group_commit import GroupCommit
 from octavo.actors.jobs.retention import RetentionJob
 from octavo.features.accounts.activity import Activity
 from octavo.features.accounts.rules.session import SessionLife
-from octavo.features.files.sql import programs as oauth_programs
+from octavo.features.files import sql as oauth_programs
 from octavo.features.history.rules.retention import Aged, Retention, prunable
 from octavo.features.history.sql import history_pruning, restorations
 from octavo.features.history.sql.history_pruning import FileKey, FilesToPrune, prune_file

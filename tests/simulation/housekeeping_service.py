@@ -28,7 +28,7 @@ from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, Pus
 from octavo.features.accounts.activity import Activity
 from octavo.features.accounts.rules.session import SessionId, SessionLife
 from octavo.features.accounts.sql import account_removal, password_resets, portal_tokens, sessions
-from octavo.features.files.sql import programs as oauth_programs
+from octavo.features.files import sql as oauth_programs
 from octavo.features.history.rules.retention import Retention
 from octavo.features.history.sql import restorations
 from octavo.features.history.sql.history_pruning import prune_file

@@ -25,7 +25,7 @@ from octavo.features.accounts.sql.accounts import (
 from octavo.features.administration.administration import Administration
 from octavo.features.mail import sql as outbox
 from octavo.features.members.members import Members
-from octavo.features.members.registration_policy import Installation
+from octavo.features.members.registration import Installation
 from octavo.features.members.rules.invitation import Invitation
 from octavo.features.members.rules.registration_policy import RegistrationPolicy
 from octavo.features.members.sql import invitations, members

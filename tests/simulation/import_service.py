@@ -23,7 +23,7 @@ from octavo.actors.workspace.messages import ChangesetRefused, Push
 from octavo.features.archives import import_commits
 from octavo.features.archives.import_run import ImportIncomplete, ImportResult
 from octavo.features.archives.job import ArchiveJobRunning, JobStopped
-from octavo.features.archives.rules.refusal import ImportMissing, ImportNotOpen, PathsTaken
+from octavo.features.archives.rules import ImportMissing, ImportNotOpen, PathsTaken
 from octavo.features.images.blob_writer import GRACE_SECONDS
 from octavo.model.files.changeset import Changeset, CreateFile, fingerprint
 from octavo.store.blobs import BlobsUnavailable

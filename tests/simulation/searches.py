@@ -7,10 +7,9 @@ from typing import TypeVar
 import trio
 from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 
-from octavo.features.search.note_search import FoundNotes, NoteSearch, Where
-from octavo.features.search.searched_texts import SearchedTexts
+from octavo.features.search.note_search import FoundNotes, NoteSearch, SearchedTexts, Where
 from octavo.model.files.revision import Revision
-from octavo.model.search import Query
+from octavo.model.search.query import Query
 from octavo.store import Store
 
 T = TypeVar("T")

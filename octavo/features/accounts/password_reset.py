@@ -7,8 +7,7 @@ from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.features.accounts.credentials import Credentials
 from octavo.features.accounts.passwords import Passwords
-from octavo.features.accounts.rules.password import password_fault
-from octavo.features.accounts.rules.password_reset import RESET_SECONDS
+from octavo.features.accounts.rules.password import RESET_SECONDS, password_fault
 from octavo.features.accounts.rules.refusal import AccountMissing, InvalidResetToken
 from octavo.features.accounts.sql import password_resets
 from octavo.features.mail import sql as outbox

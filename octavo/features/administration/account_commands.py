@@ -9,8 +9,7 @@ from uuid import UUID
 from octavo_rules.identity import AccountId
 
 from octavo.access.attempts import Attempts
-from octavo.access.audit import Audit
-from octavo.access.auditing import command_audit
+from octavo.access.audit import Audit, command_audit
 from octavo.access.entropy import jitter, new_entropy, now
 from octavo.features.accounts.activity import Activity
 from octavo.features.accounts.credentials import Credentials

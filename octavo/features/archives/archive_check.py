@@ -11,7 +11,7 @@ import trio
 from octavo_rules.refusal import DomainError
 
 from octavo.features.archives.archive_work import RunArchiveTask
-from octavo.features.archives.rules.refusal import (
+from octavo.features.archives.rules import (
     ArchiveHasTooManyBytes,
     ArchiveHasTooManyFiles,
     ArchiveUnacceptable,

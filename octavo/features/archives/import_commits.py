@@ -14,8 +14,13 @@ from octavo_rules.identity import Digest, FileId, MutationId, Position, Workspac
 
 from octavo.actors.workspace.messages import ChangesetRefused, Push, WorkspaceMessage
 from octavo.features.archives.other_writes import OtherWrites
-from octavo.features.archives.rules.imported import UsedPaths, archive_of, derived_id, free_path
-from octavo.features.archives.rules.refusal import ImportMissing
+from octavo.features.archives.rules import (
+    ImportMissing,
+    UsedPaths,
+    archive_of,
+    derived_id,
+    free_path,
+)
 from octavo.features.archives.sql import imports as rows
 from octavo.features.archives.worker.checked_files import CheckedImage, CheckedNote, take
 from octavo.features.images.blob_writer import BlobWriter

@@ -31,8 +31,7 @@ from octavo.features.archives.import_commits import (
     ImportCommits,
     Permit,
 )
-from octavo.features.archives.rules.imported import taken_paths
-from octavo.features.archives.rules.refusal import ImportMissing, PathsTaken
+from octavo.features.archives.rules import ImportMissing, PathsTaken, taken_paths
 from octavo.features.archives.sql import imports as rows
 from octavo.features.archives.worker.checked_files import checked_images, checked_notes
 from octavo.model.usage import ImportWithoutRoom, StorageLimitReached, WriteLimitReached

@@ -10,7 +10,7 @@ from octavo_rules.identity import AccountId, Digest, WorkspaceId
 from octavo.features.archives.import_commits import Permit
 from octavo.features.archives.import_run import ImportResult, ImportRunner, read_result
 from octavo.features.archives.job import ArchiveJobs, JobStopped
-from octavo.features.archives.rules.refusal import (
+from octavo.features.archives.rules import (
     ArchiveHasTooManyBytes,
     ArchiveUnacceptable,
     ImportBegun,

@@ -16,7 +16,7 @@ from octavo_rules.refusal import DomainError
 
 from octavo.actors.workspace.messages import ChangesetRefused, NoWorkspace, Push, WorkspaceMessage
 from octavo.features.accounts.sql import accounts
-from octavo.features.archives.rules.imported import derived_id
+from octavo.features.archives.rules import derived_id
 from octavo.features.history.rules.restoration import Begun, LeftFile, Restoration, restoration
 from octavo.features.history.rules.restoration_order import MAX_BYTES, BatchSizes, batches
 from octavo.features.history.rules.restoration_pace import RestorationPace

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from octavo.features.accounts.rules.password_reset import RESET_SECONDS, reset_link
+from octavo.features.accounts.rules.password import RESET_SECONDS, reset_link
 from octavo.model.access.account import Account
 from octavo.model.access.address import Address
 from octavo.settings.sender import Sender

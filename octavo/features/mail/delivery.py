@@ -19,7 +19,7 @@ from typing import Protocol, assert_never
 import trio
 from greenroom import Backoff
 
-from octavo.features.accounts.rules.password_reset import RESET_SECONDS
+from octavo.features.accounts.rules.password import RESET_SECONDS
 from octavo.features.accounts.sql import password_resets
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import QueuedMail

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from octavo.access.auditing import command_audit
+from octavo.access.audit import command_audit
 from octavo.access.entropy import jitter, new_entropy, new_id, now
 from octavo.features.accounts.password_reset import create_reset_token
 from octavo.features.accounts.rules.refusal import AccountMissing

@@ -27,7 +27,7 @@ from octavo.features.mcp.tool import (
     revision_argument,
     workspace_argument,
 )
-from octavo.model.search import title_of
+from octavo.model.search.searched_text import title_of
 
 MAX_RESULTS = 20
 """Maximum number of results of a search."""

@@ -1,7 +1,6 @@
 """Invitations from the terminal: on demand, and the one of the first start."""
 
-from octavo.access.audit import Audit
-from octavo.access.auditing import command_audit
+from octavo.access.audit import Audit, command_audit
 from octavo.access.entropy import jitter, new_entropy, new_id, now
 from octavo.features.members import invitations
 from octavo.features.members.rules.invitation import INVITATION_SECONDS

@@ -11,10 +11,9 @@ from octavo.access.ports import Clock, NewEntropy, milliseconds
 from octavo.features.accounts.credentials import Credentials
 from octavo.features.oauth.authorization import Authorization, Issuer
 from octavo.features.oauth.clients import Clients
-from octavo.features.oauth.rules.authorization_request import check_resource
+from octavo.features.oauth.rules.authorization_request import check_resource, proves
 from octavo.features.oauth.rules.client import ClientId
 from octavo.features.oauth.rules.grant import Grant, GrantId, TokenKind, ends_at
-from octavo.features.oauth.rules.pkce import proves
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.sql import oauth_grants
 from octavo.features.oauth.sql.oauth_grants import NewToken

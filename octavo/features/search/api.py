@@ -11,8 +11,10 @@ from pydantic import Field
 from octavo.access.caller import Caller
 from octavo.access.workspaces import Access
 from octavo.features.members.api.workspaces import WorkspacePath
-from octavo.features.search.note_search import FoundNotes, NoteSearch, Where
-from octavo.features.search.searched_texts import SearchedTexts
+from octavo.features.search.note_search import FoundNotes, NoteSearch, SearchedTexts, Where
+from octavo.features.search.rules.hits import Finder, finders_of
+from octavo.features.search.rules.ranking import Ranked
+from octavo.features.search.rules.snippets import snippets_of
 from octavo.features.search.sql.searching import workspaces_of
 from octavo.features.usage.api import METERED, Metering
 from octavo.http.contract.call import Call
@@ -26,16 +28,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import FolderPath, QueryText
-from octavo.model.search import (
-    Finder,
-    HeadFilter,
-    InvalidQuery,
-    Query,
-    Ranked,
-    finders_of,
-    parse_query,
-    snippets_of,
-)
+from octavo.model.search.query import HeadFilter, InvalidQuery, Query, parse_query
 from octavo.model.usage import Amount
 from octavo.store import Store
 from octavo.store.fair_turns import FairThreads

@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from sys import getsizeof
 from typing import NamedTuple, Protocol, TypeVar
 
 import trio
-from octavo_rules.identity import WorkspaceId
+from octavo_rules.identity import RevisionId, WorkspaceId
 
 from octavo.actors.jobs.indexing import catch_up, renew_damaged_words
-from octavo.features.search.searched_texts import SearchedTexts
+from octavo.features.search.rules.hits import finders_of
+from octavo.features.search.rules.ranking import Ranked, ranked
 from octavo.features.search.sql.searching import candidates
 from octavo.model.files.confinement import Confinement
-from octavo.model.search import ANY_HEAD, HeadFilter, Query, Ranked, finders_of, ranked
+from octavo.model.search.query import ANY_HEAD, HeadFilter, Query
+from octavo.model.search.searched_text import SearchedText
 from octavo.store import IndexDamaged, Store, StoreUnavailable
+from octavo.store.content_cache import ContentCache
 from octavo.store.queries.index_backlog import WORDS, workspaces_to_index
+
+# A revision has one text and one path.
+MAX_BYTES = 16 * 1024 * 1024
+
+
+class SearchedTexts(ContentCache[RevisionId, SearchedText]):
+    """Holds the texts of heads that were looked at last, with the rules of `ContentCache`."""
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        super().__init__(_size, max_bytes)
+
+    def keep_found(self, found: Iterable[Ranked], generation: int) -> None:
+        """Hold the texts of a search that began in ``generation``."""
+        for each in found:
+            if each.candidate.text is not None:
+                revision_id = each.candidate.revision_id
+                self.keep(revision_id, self.get(revision_id) or each.text, generation)
+
+
+def _size(text: SearchedText) -> int:
+    # A string that is not ASCII also holds its UTF-8 once it was sent: here, the title.
+    return getsizeof(text) + sum(map(getsizeof, text)) + len((text.title or "").encode())
+
 
 R = TypeVar("R")
 

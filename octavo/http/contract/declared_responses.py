@@ -7,6 +7,8 @@ import logging
 
 from octavo.http.contract.operation import Declaration, Locked, Operation, Security
 from octavo.http.contract.problems import (
+    READ_PROBLEMS,
+    STORE_PROBLEMS,
     AccountLocked,
     BodyTimeout,
     ConsentRequired,
@@ -25,7 +27,6 @@ from octavo.http.contract.problems import (
     UnsupportedMediaType,
     WrongOrigin,
 )
-from octavo.http.contract.unavailable import READ_PROBLEMS, STORE_PROBLEMS
 
 _BY_SECURITY: dict[Security, tuple[type[Problem], ...]] = {
     Security.NONE: (),

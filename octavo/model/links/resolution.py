@@ -12,8 +12,8 @@ import unicodedata
 from collections.abc import Callable, Iterable
 
 from octavo.model.files.path import LONGEST_PATH, LONGEST_SEGMENT, NOTE_SUFFIX, path_key
+from octavo.model.hidden_characters import stream_safe
 from octavo.model.links.extraction import LinkKind
-from octavo.model.stream_safe import stream_safe
 
 Find = Callable[[str], str | None]
 """Returns the path of the file that a key refers to; None if there is none."""

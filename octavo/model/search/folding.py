@@ -10,7 +10,7 @@ from bisect import bisect_right
 from functools import lru_cache
 from itertools import accumulate
 
-from octavo.model.stream_safe import stream_safe
+from octavo.model.hidden_characters import stream_safe
 
 MAX_CHARACTERS = 1 << 20
 """Characters of a folded text that are indexed; the rest is not found."""

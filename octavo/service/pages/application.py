@@ -22,8 +22,8 @@ from octavo.features.accounts.pages.sign_in import add_sign_in_pages
 from octavo.features.accounts.pages.usage import ReadUsage, usage_of_nothing
 from octavo.features.administration.pages.administration import add_administration_pages
 from octavo.features.administration.pages.audit import add_audit_page
-from octavo.features.history.pages.program_changes import add_program_pages
-from octavo.features.legal.pages.consent import add_consent_page
+from octavo.features.history.pages import add_program_pages
+from octavo.features.legal.pages import add_consent_page
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.features.members.pages.members import add_member_pages
 from octavo.features.members.pages.register import (
@@ -35,8 +35,9 @@ from octavo.features.members.pages.register import (
 )
 from octavo.features.members.pages.workspaces import add_workspace_pages
 from octavo.features.notes.member_notes import MemberNotes
+from octavo.features.notes.pages import add_note_pages
 from octavo.features.notes.pages.frame import NotePages
-from octavo.features.oauth.pages.authorize import add_connection_pages
+from octavo.features.oauth.pages import add_connection_pages
 from octavo.features.publishing.pages.publications import add_publication_pages
 from octavo.features.publishing.pages.reports import add_report_pages
 from octavo.http.contract.in_process import Perform
@@ -54,7 +55,6 @@ from octavo.http.pages.form_stamps import FormStamps
 from octavo.http.pages.forms import FormConnection
 from octavo.http.pages.frame import add_frame, for_everybody
 from octavo.http.pages.long_texts import add_long_texts
-from octavo.http.pages.notes import add_note_pages
 from octavo.http.pages.preferences import accepts_gzip
 from octavo.http.pages.reference import reference, spans
 from octavo.http.pages.refusals import as_problem, refusal

@@ -11,32 +11,183 @@ further part of an upload, and ends within the limits of one request.
 """
 
 import os
+import re
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from io import BufferedReader, FileIO
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import obstore
 import trio
 from obstore.exceptions import BaseError
+from obstore.store import AzureStore, GCSStore, S3Store
 
 from octavo.store.blobs.blob_store import (
     CHUNK,
     BlobKey,
     BlobMissing,
+    BlobsFull,
+    BlobsUnavailable,
     BlobsUnusable,
     path_of_key,
 )
-from octavo.store.blobs.bucket import PART_BYTES, Bucket, StoreTimeouts, open_bucket
-from octavo.store.blobs.object_errors import (
-    RANGE_BEYOND_END,
-    ObjectFailure,
-    configuration_fault,
-    failure_of,
-)
 from octavo.store.blobs.staging import create_file, disk_failures
+
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, RetryConfig
+
+Bucket = S3Store | AzureStore | GCSStore
+
+PART_BYTES = 5 * 1024 * 1024
+"""Size of the parts that a larger blob is uploaded in; S3 accepts no smaller ones."""
+
+_RETRIES = 3
+_LONGEST_PAUSE = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoreTimeouts:
+    """Time limits of the requests to an object store, in seconds.
+
+    Attributes:
+        connect: for a connection, with its TLS handshake.
+        request: for a request other than an upload, to the end of its response.
+        upload: for the upload of a blob of at most `PART_BYTES`, or of a part of that size.
+        retry: time after the first attempt within which a failed request may be repeated.
+    """
+
+    connect: float = 5.0
+    request: float = 20.0
+    upload: float = 60.0
+    retry: float = 10.0
+
+    def of_request(self) -> float:
+        """Return the limit of a call that sends one request, not an upload."""
+        return self.request + self.retry
+
+    def of_upload(self, size: int) -> float:
+        """Return the limit of a call that uploads ``size`` bytes.
+
+        Three requests begin, end and abort a sequence of parts.
+        """
+        return (size // PART_BYTES + 3) * self.upload + self.retry
+
+
+def open_bucket(address: str, timeouts: StoreTimeouts, seconds: float) -> Bucket:
+    """Return the bucket at ``address``, whose requests may take ``seconds``. Sends no request.
+
+    Raises ValueError and errors of obstore if the address or the environment is not usable.
+    """
+    client: ClientConfig = {
+        # The endpoint in the environment says whether TLS is used; without one, it is.
+        "allow_http": True,
+        "connect_timeout": timedelta(seconds=timeouts.connect),
+        "timeout": timedelta(seconds=seconds),
+    }
+    retry: RetryConfig = {
+        "max_retries": _RETRIES,
+        "retry_timeout": timedelta(seconds=timeouts.retry),
+        "backoff": {"max_backoff": timedelta(seconds=_LONGEST_PAUSE)},
+    }
+    match address.partition("://")[0]:
+        case "s3":
+            # Not every S3-compatible store can delete several objects in one request.
+            return S3Store.from_url(
+                address, disable_bulk_delete=True, client_options=client, retry_config=retry
+            )
+        case "az":
+            return AzureStore.from_url(address, client_options=client, retry_config=retry)
+        case "gs":
+            return GCSStore.from_url(address, client_options=client, retry_config=retry)
+        case _:
+            raise ValueError("the address begins with none of s3://, az:// and gs://")
+
+
+# obstore reports most errors as a text, which contains the address of the request and the body of
+# the response. An address may be signed, and a body may repeat it: only patterns that can't hold
+# a secret are taken from the text, and the text itself is neither raised nor logged.
+RANGE_BEYOND_END = 416
+"""The HTTP status of a range that begins after the last byte (RFC 9110, section 15.5.17)."""
+
+_CREDENTIALS = re.compile("token request|/latest/(api/token|meta-data)|/metadata/identity")
+_STATUS = re.compile(r"status code: (\d{3})")
+_CODE = re.compile(r"<Code>([A-Za-z]{1,64})</Code>")
+_KIND = re.compile(r"kind: (Connect|Timeout)\b")
+# Azure deletes in batches, and obstore reports the failure of one deletion in these words.
+_NOT_IN_BATCH = re.compile(r"Bulk delete request failed for key \S+: .*\(code: 404\)")
+_QUOTED = re.compile(r'"[^"]*"')
+_ADDRESS = re.compile(r"Url: .*(?=, Error)|\S*://\S*")
+_PREFIX = re.compile(r"^Generic \w+ error: ")
+
+_NOT_FOUND = 404
+_INSUFFICIENT_STORAGE = 507
+_MISSING = frozenset({"NoSuchKey", "BlobNotFound"})
+# Ceph, then MinIO.
+_FULL = frozenset({"QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded"})
+_KINDS = {"Connect": "no connection could be made", "Timeout": "it did not respond in time"}
+
+
+class ObjectFailure(Exception):
+    """A request to an object store failed.
+
+    Args:
+        reason: why, after "the object store can't be used: "; without secrets.
+        status: the HTTP status of the response; None without one.
+        code: the code of the error in the response; empty without one.
+    """
+
+    def __init__(self, reason: str, status: int | None = None, code: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.status = status
+        self.code = code
+
+    def as_blob_error(self, path: str) -> BlobMissing | BlobsUnavailable:
+        """Return the error for callers of the blob store, for a request for ``path``.
+
+        A 404 alone does not mean that the blob is missing: it may come from a proxy or a wrong
+        endpoint, or mean that the bucket is missing.
+        """
+        if self.code in _MISSING:
+            return BlobMissing(f"the blob {path} is missing")
+        full = self.status == _INSUFFICIENT_STORAGE or self.code in _FULL
+        kind = BlobsFull if full else BlobsUnavailable
+        return kind(f"the object store can't be used: {self.reason}")
+
+
+def failure_of(error: Exception) -> ObjectFailure:
+    """Return what ``error``, which a request of obstore raised, means."""
+    if isinstance(error, ObjectFailure):
+        return error
+    text = str(error)
+    if _CREDENTIALS.search(text):
+        return ObjectFailure("its credentials could not be obtained")
+    if status := _STATUS.search(text):
+        code = _CODE.search(text)
+        named = f" ({code[1]})" if code else ""
+        reason = f"it responded with status {status[1]}{named}"
+        return ObjectFailure(reason, int(status[1]), code[1] if code else "")
+    if _NOT_IN_BATCH.search(text):
+        return ObjectFailure("the blob does not exist", _NOT_FOUND, "BlobNotFound")
+    if "StartTooLarge" in text:
+        # obstore compared the range with the size of the object that was returned.
+        return ObjectFailure("the range begins after the last byte", RANGE_BEYOND_END)
+    if kind := _KIND.search(text):
+        return ObjectFailure(_KINDS[kind[1]])
+    if isinstance(error, OSError) and error.strerror:
+        return ObjectFailure(error.strerror)
+    return ObjectFailure("the request failed, or its response was invalid")
+
+
+def configuration_fault(error: Exception) -> str:
+    """Return why a store can't be opened, without the values that its configuration has."""
+    line = _PREFIX.sub("", str(error).partition("\n")[0])
+    return _ADDRESS.sub("…", _QUOTED.sub("…", line))
+
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ and the clauses of a query in any pieces of a note.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from octavo.model.search import MAX_TOKENS, Clause
+from octavo.model.search.query import MAX_TOKENS, Clause
 from octavo.model.search.tokens import name_tokens, tag_of, tokens_of
 from octavo.store.head_conditions import head_conditions
 from octavo.store.transaction import MATCHED, Matching, NewNote, Value, indexed_title

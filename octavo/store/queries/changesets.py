@@ -19,9 +19,8 @@ from octavo_rules.identity import (
 )
 
 from octavo.features.publishing.sql.folder_links import follow_folders, may_move
-from octavo.features.search.sql.fulltext_index import keep_indexed_paths
-from octavo.features.search.sql.index_removal import unindex_files
-from octavo.features.sync.sql.folder_purges import record_purges
+from octavo.features.search.sql.fulltext_index import keep_indexed_paths, unindex_files
+from octavo.features.sync.sql import record_purges
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.image import UploadedImage
 from octavo.model.files.plan import Change, Plan

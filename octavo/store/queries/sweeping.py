@@ -9,9 +9,9 @@ from octavo_rules.identity import WorkspaceId
 from octavo.features.search.sql.fulltext_index import (
     remove_some_words,
     request_erasure,
+    unindex_some,
     words_are_left,
 )
-from octavo.features.search.sql.index_removal import unindex_some
 from octavo.model.files.feed import page_end
 from octavo.store.queries.contents import delete_contents
 from octavo.store.transaction import Row, Script, Transaction

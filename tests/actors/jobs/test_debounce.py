@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.actors.jobs.debounce import Debounce
+from octavo.actors.jobs.indexing import Debounce
 
 QUIET, LONGEST = 2.0, 5.0
 STEPS = st.lists(

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 
-from octavo.features.oauth.rules.pkce import challenge_of
+from octavo.features.oauth.rules.authorization_request import challenge_of
 from octavo.model.files.changeset import MAX_OPERATIONS
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.common import sent_in_part

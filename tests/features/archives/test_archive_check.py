@@ -10,7 +10,7 @@ import trio
 from octavo.features.archives import archive_check
 from octavo.features.archives.archive_check import CheckedArchive, check_archive, read_directory
 from octavo.features.archives.archive_work import ArchiveWork
-from octavo.features.archives.rules.refusal import ArchiveUnacceptable
+from octavo.features.archives.rules import ArchiveUnacceptable
 from octavo.features.archives.worker import tasks
 from octavo.workers.worker import WorkRefused
 from tests.fakes.image_files import encoded, picture

@@ -10,7 +10,7 @@ import trio
 import trio.lowlevel
 from trio.testing import MockClock
 
-from octavo.features.accounts.rules.password_reset import RESET_SECONDS
+from octavo.features.accounts.rules.password import RESET_SECONDS
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.composition import Composer
 from octavo.features.mail.delivery import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.features.files.sql import programs as oauth_programs
+from octavo.features.files import sql as oauth_programs
 from octavo.features.oauth.rules.client import ClientId
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.sql import oauth_clients, oauth_grants

@@ -9,7 +9,7 @@ import trio
 from octavo_rules.identity import AccountId, ProgramNumber, WorkspaceId
 from octavo_rules.scopes import READ, Scope
 
-from octavo.features.files.sql.programs import RecordedProgram, programs_of
+from octavo.features.files.sql import RecordedProgram, programs_of
 from octavo.features.oauth.rules.client import ClientId
 from octavo.features.oauth.rules.grant import MAX_GRANTS
 from octavo.features.oauth.rules.refusal import OAuthRefusal

@@ -5,9 +5,8 @@ from typing import TypeVar
 
 import trio
 
-from octavo.features.search.note_search import FoundNotes, NoteSearch, Where
-from octavo.features.search.searched_texts import SearchedTexts
-from octavo.model.search import parse_query
+from octavo.features.search.note_search import FoundNotes, NoteSearch, SearchedTexts, Where
+from octavo.model.search.query import parse_query
 from octavo.store import StoreUnavailable
 from tests.fakes.faulty_store import FaultyStore
 from tests.fakes.workspace_rig import VAULT, edit, note, serving

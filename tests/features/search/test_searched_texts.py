@@ -2,8 +2,9 @@
 
 from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 
-from octavo.features.search.searched_texts import SearchedTexts
-from octavo.model.search import Candidate, Ranked, SearchedText
+from octavo.features.search.note_search import SearchedTexts
+from octavo.features.search.rules.ranking import Candidate, Ranked
+from octavo.model.search.searched_text import SearchedText
 
 
 def found(name: str, text: str | None) -> Ranked:

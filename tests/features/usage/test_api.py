@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from octavo.features.sync.api import sync
+from octavo.features.sync import api as sync
 from octavo.features.usage import sql as usage
 from octavo.features.usage.api import DownloadLimit, MonthlyLimitProblem, StorageBusy
 from octavo.features.usage.sql import InstallationAmount

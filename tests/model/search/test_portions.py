@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.search import MAX_TOKENS, portions
+from octavo.model.search import portions
 from octavo.model.search.portions import PORTION, overlapping, portion, portions_of
+from octavo.model.search.query import MAX_TOKENS
 from octavo.model.search.tokens import tokens_of
 
 _PARTS = (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.search import InvalidQuery, parse_query
+from octavo.model.search.query import InvalidQuery, parse_query
 
 
 def described(query: str) -> list[str]:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from octavo.model.search import SearchedText, title_of
-from octavo.model.search.searched_text import MAX_HEADINGS
+from octavo.model.search.searched_text import MAX_HEADINGS, SearchedText, title_of
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.search import tokens_of
+from octavo.model.hidden_characters import MAX_MARKS, stream_safe
 from octavo.model.search.folding import MAX_CHARACTERS, folded, folded_in_place
-from octavo.model.stream_safe import MAX_MARKS, stream_safe
+from octavo.model.search.tokens import tokens_of
 from tests.fakes.normalization import watch
 
 

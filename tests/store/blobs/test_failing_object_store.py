@@ -10,8 +10,15 @@ import trio
 from obstore.store import S3Store
 
 from octavo.store.blobs import BlobMissing, BlobsFull, BlobsUnavailable
-from octavo.store.blobs.bucket import PART_BYTES, StoreTimeouts, open_bucket
-from octavo.store.blobs.object_store import READERS, UPLOADS, ObjectBlobs, open_object_store
+from octavo.store.blobs.object_store import (
+    PART_BYTES,
+    READERS,
+    UPLOADS,
+    ObjectBlobs,
+    StoreTimeouts,
+    open_bucket,
+    open_object_store,
+)
 from tests.fakes.faulty_object_store import Fault, FaultyObjectStore, faulty_object_store
 from tests.fakes.s3_server import BUCKET, ENVIRONMENT, SECRET, set_environment
 from tests.store.blobs.conformance import content, key

@@ -4,7 +4,7 @@ import pytest
 from obstore.exceptions import GenericError
 
 from octavo.store.blobs import BlobMissing, BlobsFull, BlobsUnavailable
-from octavo.store.blobs.object_errors import ObjectFailure, configuration_fault, failure_of
+from octavo.store.blobs.object_store import ObjectFailure, configuration_fault, failure_of
 
 RESPONDED = (
     "Generic S3 error: Error performing PUT https://s3.example/b/k?X-Amz-Signature=SECRET in 1s"

@@ -9,8 +9,7 @@ import pytest
 from obstore.store import S3Store
 
 from octavo.store.blobs import BlobMissing, BlobStore, BlobsUnavailable
-from octavo.store.blobs.bucket import PART_BYTES
-from octavo.store.blobs.object_store import READ_BYTES, open_object_store
+from octavo.store.blobs.object_store import PART_BYTES, READ_BYTES, open_object_store
 from tests.fakes.s3_server import BUCKET, ENVIRONMENT, set_environment
 from tests.store.blobs.conformance import BlobStoreConformance, content, key
 

@@ -15,8 +15,8 @@ from octavo.features.search.sql.fulltext_index import (
     erase_removed_words,
     remove_some_words,
     request_erasure,
+    unindex_some,
 )
-from octavo.features.search.sql.index_removal import unindex_some
 from octavo.store import Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.queries.index_backlog import (

@@ -22,7 +22,7 @@ from octavo.documents import merged
 from octavo.features.history.rules.retention import Retention
 from octavo.features.history.sql.history_pruning import FileKey, prune_file
 from octavo.features.publishing.sql.site_changes import changed_since, place_of
-from octavo.features.sync.sql.folder_feed import folder_feed
+from octavo.features.sync.sql import folder_feed
 from octavo.model.files.changeset import (
     ChangeOperation,
     Changeset,

@@ -7,7 +7,7 @@ import pytest
 
 from octavo.store.migrations import shipped
 from octavo.store.sqlite.connection import connect
-from octavo.store.sqlite.memory import MemoryDatabases
+from octavo.store.sqlite.inline import MemoryDatabases
 from octavo.store.sqlite.migrating import applied_version
 
 CHANGES = (

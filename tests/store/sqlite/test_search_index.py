@@ -14,15 +14,14 @@ from outcome import Error, Value
 from trio.testing import MockClock
 
 from octavo.actors.jobs.sweeping import SweepingJob
-from octavo.features.search.note_search import NoteSearch, Where
-from octavo.features.search.searched_texts import SearchedTexts
+from octavo.features.search.note_search import NoteSearch, SearchedTexts, Where
 from octavo.features.search.sql.fulltext_index import (
     erase_removed_words,
     remove_some_words,
     renew_words,
     words_are_worn_out,
 )
-from octavo.model.search import parse_query
+from octavo.model.search.query import parse_query
 from octavo.store import IndexDamaged, Script, Transaction
 from octavo.store.queries.sweeping import sweep
 from octavo.store.sqlite import InlineStore, open_inline, open_sqlite

@@ -15,7 +15,7 @@ from octavo.features.accounts.rules.portal import LONGEST_PAGE
 from octavo.features.accounts.rules.refusal import LastAdministrator
 from octavo.features.accounts.sql.accounts import AccountDetails
 from octavo.features.administration.administration import AccountRemoval
-from octavo.features.legal.api.consent import (
+from octavo.features.legal.api import (
     AccountConsent,
     ConsentInput,
     ConsentRecorded,

@@ -27,12 +27,13 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import (
+    READ_PROBLEMS,
+    STORE_PROBLEMS,
     AccountLocked,
     InvalidRequest,
     NotSignedIn,
 )
 from octavo.http.contract.reply import Reply
-from octavo.http.contract.unavailable import READ_PROBLEMS, STORE_PROBLEMS
 from octavo.http.fields import NewPassword
 from octavo.http.refusals import refused_with
 from octavo.http.session_cookie import SET_COOKIE, cleared_cookie, session_cookie, session_token

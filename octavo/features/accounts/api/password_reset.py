@@ -17,8 +17,7 @@ from octavo.features.accounts.rules.refusal import InvalidResetToken
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import InvalidRequest
-from octavo.http.contract.unavailable import STORE_PROBLEMS
+from octavo.http.contract.problems import STORE_PROBLEMS, InvalidRequest
 from octavo.http.fields import NewPassword
 from octavo.http.refusals import refused_with
 from octavo.model.access.address import parse_address

@@ -9,7 +9,7 @@ from octavo import service
 from octavo.cli.help import Command, example
 from octavo.cli.output import Failed, say
 from octavo.cli.reading import public_url_of, read, takes_settings
-from octavo.features.accounts.rules.password_reset import reset_link
+from octavo.features.accounts.rules.password import reset_link
 
 
 @click.command(

@@ -1,9 +1,22 @@
 """Rules for new passwords, and the normalized form in which passwords are hashed."""
 
 import unicodedata
+from urllib.parse import quote
 
 from octavo.features.accounts.rules.password_strength import is_guessable
 from octavo.model.access.address import Address, local_part
+
+RESET_SECONDS = 3600.0
+"""Seconds for which a token is valid."""
+
+RESET_PATH = "/reset-password"
+"""The path of the page that takes a token and a new password."""
+
+
+def reset_link(public_url: str, token: str) -> str:
+    """Return the link of ``token`` at the installation with the origin ``public_url``."""
+    return f"{public_url}{RESET_PATH}?token={quote(token, safe='')}"
+
 
 SHORTEST, LONGEST = 10, 256
 """Characters of a password in its normalized form."""

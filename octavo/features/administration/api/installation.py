@@ -3,7 +3,7 @@
 from typing import Literal
 
 from octavo.features.administration.api.administration import require_administrator
-from octavo.features.members.registration_policy import Installation, InstallationState
+from octavo.features.members.registration import Installation, InstallationState
 from octavo.features.members.rules.registration_policy import (
     RegistrationPolicy,
     SettingLocked,

@@ -2,8 +2,7 @@
 
 from octavo.features.archives.import_run import ImportIncomplete
 from octavo.features.archives.job import ArchiveJobRunning, ArchiveJobsBusy, JobStopped
-from octavo.http.contract.problems import Problem
-from octavo.http.contract.unavailable import TemporaryProblem
+from octavo.http.contract.problems import Problem, TemporaryProblem
 
 _RETRY_SECONDS = 10
 

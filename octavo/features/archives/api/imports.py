@@ -11,7 +11,7 @@ from octavo.access.workspaces import Access
 from octavo.features.archives.api.archive_problems import ARCHIVE_JOB_PROBLEMS, ImportStopped
 from octavo.features.archives.import_run import ImportResult, read_result
 from octavo.features.archives.imports import MAX_PARTS, PART_SIZE, Imports
-from octavo.features.archives.rules.refusal import (
+from octavo.features.archives.rules import (
     ArchiveHasTooManyBytes,
     ArchiveHasTooManyFiles,
     ArchiveUnacceptable,
@@ -33,8 +33,7 @@ from octavo.http.contract.contract_model import (
     Removed,
 )
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import NotFound
-from octavo.http.contract.unavailable import StorageFull
+from octavo.http.contract.problems import NotFound, StorageFull
 from octavo.http.refusals import refused_with
 from octavo.model.usage import ImportWithoutRoom, StorageLimitReached
 from octavo.store.blobs.blob_store import digest_of_key

@@ -44,7 +44,7 @@ from octavo.features.archives.commands.transfer_reports import (
     unknown_workspace,
 )
 from octavo.features.archives.worker.directory import entries_of, find_directory
-from octavo.features.archives.worker.entry_name import name_of, path_of_name
+from octavo.features.archives.worker.entry_check import name_of, path_of_name
 from octavo.features.archives.worker.folder_archive import (
     FolderChanged,
     FolderListing,

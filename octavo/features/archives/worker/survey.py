@@ -20,8 +20,7 @@ from octavo.features.archives.worker.directory import (
     entries_of,
     find_directory,
 )
-from octavo.features.archives.worker.entry_check import check_entry
-from octavo.features.archives.worker.entry_name import name_of, path_of_name
+from octavo.features.archives.worker.entry_check import check_entry, name_of, path_of_name
 from octavo.features.archives.worker.extents import Extents, Overlap
 from octavo.features.archives.worker.link_targets import LinkRules, write_targets
 from octavo.features.archives.worker.listing import (

@@ -22,7 +22,7 @@ from octavo.features.files.api.note_texts import (
 )
 from octavo.features.files.api.uploaded_images import UploadedImages, unknown_image
 from octavo.features.members.api.workspaces import WorkspacePath
-from octavo.features.sync.api.sync import SyncProtocol, UnsupportedProtocol, check_protocol
+from octavo.features.sync.api import SyncProtocol, UnsupportedProtocol, check_protocol
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (

@@ -16,7 +16,7 @@ from octavo.actors.workspace.messages import CommitFailed, FollowTexts, HeadOf
 from octavo.features.accounts.sql import accounts
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, Workspaces
 from octavo.features.files.api.files import ETAG, FilePath
-from octavo.features.files.sql.programs import RecordedProgram, programs_of
+from octavo.features.files.sql import RecordedProgram, programs_of
 from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.usage.api import (
     METERED,

@@ -13,7 +13,7 @@ from octavo.access.caller import Caller
 from octavo.actors.workspace.messages import ChangesetRefused
 from octavo.features.accounts.sql import accounts
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
-from octavo.features.files.sql.programs import ProgramChanges, changes_of
+from octavo.features.files.sql import ProgramChanges, changes_of
 from octavo.features.history.rules.reversion import (
     OUTDATED_BY,
     Action,

@@ -22,7 +22,7 @@ from octavo.features.mcp.notes import (
 )
 from octavo.features.members.api.workspaces import WorkspaceList
 from octavo.features.search.api import SearchResults
-from octavo.features.sync.api.sync import FeedPageSchema
+from octavo.features.sync.api import FeedPageSchema
 from octavo.http.contract.in_process import Api, Performed, typed
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import FileChangeSchema, WorkspaceFile

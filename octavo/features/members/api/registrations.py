@@ -16,7 +16,7 @@ from octavo.features.accounts.rules.refusal import AddressTaken
 from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sign_in import SignedIn
 from octavo.features.accounts.sql.accounts import AccountDetails
-from octavo.features.legal.api.consent import ConsentInput, versions_of
+from octavo.features.legal.api import ConsentInput, versions_of
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.features.members.registration import Registration
 from octavo.features.usage.sql import AccountUsage
@@ -24,9 +24,8 @@ from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import Header, InvalidRequest
+from octavo.http.contract.problems import STORE_PROBLEMS, Header, InvalidRequest
 from octavo.http.contract.reply import Reply
-from octavo.http.contract.unavailable import STORE_PROBLEMS
 from octavo.http.fields import EmailAddress, NewPassword, label
 from octavo.http.refusals import refusals_as_problems, refused_with
 from octavo.http.session_cookie import SET_COOKIE, session_cookie

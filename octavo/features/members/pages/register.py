@@ -6,7 +6,7 @@ from urllib.parse import quote, urlsplit
 
 from quart import Response, request
 
-from octavo.features.legal.api.consent import required_documents
+from octavo.features.legal.api import required_documents
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.features.members.api.workspaces import WorkspaceSchema
 from octavo.features.members.pages.workspaces import path_of, workspace_of

@@ -4,8 +4,7 @@ from quart import Response
 
 from octavo.features.members.api.workspaces import WorkspaceList, WorkspaceSchema
 from octavo.http.contract.contract_model import Removed
-from octavo.http.contract.problems import Forbidden, NotFound, Problem
-from octavo.http.contract.unavailable import TemporaryProblem
+from octavo.http.contract.problems import Forbidden, NotFound, Problem, TemporaryProblem
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of

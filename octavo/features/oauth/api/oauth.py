@@ -26,9 +26,8 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.error_format import OAUTH_ERROR
 from octavo.http.contract.operation import Security, operation
-from octavo.http.contract.problems import NotFound
+from octavo.http.contract.problems import STORE_PROBLEMS, NotFound
 from octavo.http.contract.reply import Reply
-from octavo.http.contract.unavailable import STORE_PROBLEMS
 
 if TYPE_CHECKING:
     from octavo.features.oauth.clients import ClientRegistration

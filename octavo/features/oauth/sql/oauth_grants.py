@@ -11,7 +11,7 @@ from octavo_rules.scopes import Scope
 
 from octavo.features.accounts.rules.refusal import AccountGone
 from octavo.features.accounts.sql import accounts
-from octavo.features.files.sql import programs as oauth_programs
+from octavo.features.files import sql as oauth_programs
 from octavo.features.oauth.rules.client import ClientId
 from octavo.features.oauth.rules.grant import MAX_GRANTS, MAX_TOKENS, Grant, GrantId, TokenKind
 from octavo.model.access.access_limits import AccessLimits, parse_scopes

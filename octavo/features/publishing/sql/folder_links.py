@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from octavo_rules.identity import FileId, WorkspaceId
 
-from octavo.features.publishing.rules.folder_move import holds_only_moved, moved_folder
-from octavo.features.publishing.rules.link import is_below
+from octavo.features.publishing.rules.link import holds_only_moved, is_below, moved_folder
 from octavo.model.files.changeset import MAX_OPERATIONS, AttachImage, RestoreFile, UpdateFile
 from octavo.model.files.path import range_below
 from octavo.model.files.plan import Plan

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from octavo.features.search.rules.hits import Finder
+from octavo.model.hidden_characters import stream_safe
 from octavo.model.search.folding import folded_in_place
 from octavo.model.search.searched_text import SearchedText
-from octavo.model.stream_safe import stream_safe
 
 MAX_SNIPPETS = 3
 _BEFORE = 60

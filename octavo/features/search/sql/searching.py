@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 from octavo_rules.identity import AccountId, FileId, RevisionId, WorkspaceId
 
+from octavo.features.search.rules.ranking import Candidate
 from octavo.model.files.confinement import Confinement, both_in
 from octavo.model.files.path import range_below
-from octavo.model.search import ANY_HEAD, Candidate, HeadFilter, Query, SearchedText
+from octavo.model.search.query import ANY_HEAD, HeadFilter, Query
+from octavo.model.search.searched_text import SearchedText
 from octavo.store.queries.contents import texts_of
 from octavo.store.queries.files import live_paths
 from octavo.store.transaction import MatchedNote, Matching, Script, Transaction

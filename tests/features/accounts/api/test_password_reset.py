@@ -5,7 +5,7 @@ import trio
 from octavo_rules.identity import AccountId
 
 from octavo.access.attempts import RATES
-from octavo.features.accounts.rules.password_reset import RESET_SECONDS
+from octavo.features.accounts.rules.password import RESET_SECONDS
 from octavo.features.accounts.sign_in import SignedIn
 from octavo.features.accounts.sql import api_keys
 from octavo.model.access.address import Address

@@ -10,7 +10,7 @@ from octavo_rules.identity import Digest
 
 from octavo.features.archives import import_run
 from octavo.features.archives.import_commits import NOTES_AT_ONCE, ImportCommits
-from octavo.features.archives.rules.imported import archive_of, derived_id
+from octavo.features.archives.rules import archive_of, derived_id
 from octavo.features.archives.worker.checked_files import CheckedNote, checked_notes
 from octavo.store import StoreUnavailable
 from octavo.workers import WorkerFailed

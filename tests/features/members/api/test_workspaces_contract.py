@@ -12,8 +12,8 @@ from octavo.features.files.api.files import FileOperations
 from octavo.features.files.api.reading import ReadingOperations
 from octavo.features.history.api.restorations import RestorationOperations
 from octavo.features.members.api.workspaces import WorkspaceOperations
-from octavo.features.sync.api.notices import NoticeOperations
-from octavo.features.sync.api.sync import SyncOperations
+from octavo.features.sync.api import SyncOperations
+from octavo.features.sync.notices import NoticeOperations
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.declared_responses import possible_problems
 from octavo.http.contract.openapi import document

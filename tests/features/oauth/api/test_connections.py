@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from octavo.features.oauth.rules.pkce import challenge_of
+from octavo.features.oauth.rules.authorization_request import challenge_of
 from octavo.model.access.account import State
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import identity_fixture

@@ -9,12 +9,12 @@ from octavo_rules.scopes import READ, WRITE, Scope
 
 from octavo.features.oauth.rules.authorization_request import (
     AuthorizationRequest,
+    challenge_of,
     check_resource,
     read_request,
     response_address,
 )
 from octavo.features.oauth.rules.client import ClientId, ClientMetadata, OAuthClient
-from octavo.features.oauth.rules.pkce import challenge_of
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 
 ISSUER = "https://notes.example"

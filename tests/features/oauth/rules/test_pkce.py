@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.features.oauth.rules.pkce import challenge_of, check_challenge, proves
+from octavo.features.oauth.rules.authorization_request import challenge_of, check_challenge, proves
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 
 UNRESERVED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"

@@ -12,7 +12,7 @@ import trio
 from octavo.access.attempts import RATES
 from octavo.features.accounts.rules.refusal import TooManyAttempts
 from octavo.features.images.worker.facts import InvalidImage
-from octavo.features.publishing.rules.ticket import TICKET_SECONDS
+from octavo.features.publishing.signing import TICKET_SECONDS
 from octavo.model.usage import DownloadLimits, InstallationLimits
 from tests.fakes.asgi_client import ask
 from tests.fakes.image_files import SRGB, animation, encoded, personal_exif, picture, pixels
@@ -473,7 +473,7 @@ async def test_image_whose_metadata_can_not_be_removed_is_not_sent(
         raise InvalidImage("It is damaged.")
 
     with monkeypatch.context() as failing:
-        failing.setattr("octavo.features.images.worker.metadata.remove_personal_metadata", fail)
+        failing.setattr("octavo.features.images.worker.tasks.remove_personal_metadata", fail)
         for method in ("GET", "HEAD"):
             response = await ask(api.application, method, path)
             assert (response.status, response.header("etag")) == (503, None)

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from octavo.features.publishing.pages.qr_code import qr_code
+from octavo.features.publishing.pages.publications import qr_code
 
 ADDRESS = "https://notes.example/published/" + "A" * 32
 HOSTILE = "</title><script>alert('1')</script>"

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.features.publishing.rules.folder_move import holds_only_moved, moved_folder
-from octavo.features.publishing.rules.link import is_below
+from octavo.features.publishing.rules.link import holds_only_moved, is_below, moved_folder
 
 NAMES = st.sampled_from(["a", "b", "ab"])
 PATHS = st.lists(NAMES, min_size=1, max_size=4).map(lambda names: "/".join([*names, "n.md"]))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from octavo_rules.identity import WorkspaceId
 
 from octavo.features.publishing.rules.link import LinkTarget, PublicationId, PublishedLink
-from octavo.features.publishing.rules.ticket import read_ticket, sign_ticket, verify_ticket
+from octavo.features.publishing.signing import read_ticket, sign_ticket, verify_ticket
 
 LINK = PublishedLink(
     PublicationId("019caf07-2b11-7d42-8e6f-35c9a0d1b784"),

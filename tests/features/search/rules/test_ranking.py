@@ -7,19 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 
-from octavo.features.search.rules.hits import Finder
-from octavo.model.search import (
-    Candidate,
-    InvalidQuery,
-    SearchedText,
-    finders_of,
-    parse_query,
-    ranked,
-    snippets_of,
-    tokens_of,
-)
+from octavo.features.search.rules.hits import Finder, finders_of
+from octavo.features.search.rules.ranking import Candidate, ranked
+from octavo.features.search.rules.snippets import snippets_of
+from octavo.model.hidden_characters import MAX_MARKS
 from octavo.model.search.folding import folded
-from octavo.model.stream_safe import MAX_MARKS
+from octavo.model.search.query import InvalidQuery, parse_query
+from octavo.model.search.searched_text import SearchedText
+from octavo.model.search.tokens import tokens_of
 from tests.fakes.normalization import watch
 
 GRAVE, BELOW = "\u0300", "\u0316"

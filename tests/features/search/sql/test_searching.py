@@ -16,8 +16,8 @@ from octavo.features.search.sql.fulltext_index import (
 )
 from octavo.features.search.sql.searching import MAX_FOUND, candidates, workspaces_of
 from octavo.model.files.confinement import Confinement
-from octavo.model.search import MAX_TOKENS, HeadFilter, parse_query
 from octavo.model.search.portions import PORTION
+from octavo.model.search.query import MAX_TOKENS, HeadFilter, parse_query
 from octavo.store import TextDamaged, Transaction
 from octavo.store.postgres import open_postgres
 from octavo.store.postgres import search as postgres_search

@@ -2,7 +2,7 @@
 
 from quart import Response
 
-from octavo.features.legal.api.consent import ConsentRecorded, RequiredDocuments
+from octavo.features.legal.api import ConsentRecorded, RequiredDocuments
 from octavo.http.contract.problems import ConsentRequired, Problem
 from octavo.http.pages.responses import CONSENT, inside, redirect, show
 from octavo.http.pages.site import Site, Visitor

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from octavo.access.workspaces import Access
 from octavo.features.members.api.workspaces import WorkspacePath
-from octavo.features.sync.sql.folder_feed import folder_feed
+from octavo.features.sync.sql import folder_feed
 from octavo.features.usage.api import METERED, Metering, amount_of_texts
 from octavo.http.contract.call import Authenticator, Call
 from octavo.http.contract.contract_model import ContractModel, HeaderModel, Identifier

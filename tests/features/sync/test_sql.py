@@ -10,7 +10,7 @@ from octavo_rules.scopes import READ
 from octavo.documents import merged
 from octavo.features.accounts.rules.api_key import ApiKey, KeyId
 from octavo.features.accounts.sql import api_keys
-from octavo.features.sync.sql import folder_feed
+from octavo.features.sync import sql as folder_feed
 from octavo.model.access.access_limits import AccessLimits, parse_scopes
 from octavo.model.files.confinement import Confinement
 from octavo.store.postgres import open_postgres

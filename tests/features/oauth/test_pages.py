@@ -5,8 +5,8 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pytest
 
+from octavo.features.oauth.rules.authorization_request import challenge_of
 from octavo.features.oauth.rules.client import ClientId, ClientMetadata, OAuthClient
-from octavo.features.oauth.rules.pkce import challenge_of
 from octavo.features.oauth.sql import oauth_clients
 from tests.fakes.oauth_rig import CALLBACK, VERIFIER
 from tests.fakes.page_reader import Installation, PageReader

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from octavo_rules.identity import Digest, uuid7
 
-from octavo.features.archives.rules.imported import (
+from octavo.features.archives.rules import (
     UsedPaths,
     archive_of,
     derived_id,

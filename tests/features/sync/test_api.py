@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from octavo_rules.identity import NO_MARK
 
-from octavo.features.sync.api import sync
+from octavo.features.sync import api as sync
 from octavo.store import Transaction
 from tests.fakes.asgi_client import Response
 from tests.fakes.notes_api import NOBODYS, Json, Note, NotesApi, opened, refusal

@@ -5,7 +5,7 @@ from hashlib import sha256
 
 import jinja2
 
-from octavo.features.legal.api.documents import LegalDocumentPage
+from octavo.features.legal.api import LegalDocumentPage
 from octavo.features.legal.rules import DocumentName, LegalDocuments
 from octavo.http.pages.frame import for_everybody
 from octavo.http.pages.static_files import page_files

@@ -1,1 +1,0 @@
-"""The rules of archives, as pure functions."""
