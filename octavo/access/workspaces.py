@@ -6,13 +6,13 @@ import trio
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.caller import Caller
-from octavo.features.accounts.sql.accounts import state_of
 from octavo.http.contract.call import Call
 from octavo.http.contract.problems import AccountLocked, Forbidden, NotFound, NotSignedIn
 from octavo.model.files.confinement import Confinement
 from octavo.model.workspace import Right, Role, Workspace, grants
 from octavo.store import Store
 from octavo.store.gathered_reads import GatheredReads
+from octavo.store.queries.accounts import state_of
 from octavo.store.queries.workspaces import owned_alone, roles_of, seen_by
 
 _REQUIRED_ROLE: dict[Right, str] = {

@@ -8,8 +8,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from octavo.features.accounts.rules.password import LONGEST as LONGEST_PASSWORD
-from octavo.features.accounts.rules.password import SHORTEST as SHORTEST_PASSWORD
 from octavo.model.access.address import LONGEST as LONGEST_ADDRESS
 from octavo.model.files.path import LONGEST_PATH
 from octavo.model.search.query import LONGEST_QUERY
@@ -48,14 +46,6 @@ EmailAddress = Annotated[
 ]
 """The address of an account, in upper or lower case."""
 
-NewPassword = Annotated[
-    str,
-    Field(
-        repr=False,
-        json_schema_extra={"minLength": SHORTEST_PASSWORD, "maxLength": LONGEST_PASSWORD},
-    ),
-]
-"""A new password; its length is counted in Unicode form NFKC."""
 
 QueryText = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": LONGEST_QUERY})]
 """A search query."""

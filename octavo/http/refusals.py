@@ -29,7 +29,6 @@ from octavo_rules.refusal import (
 )
 
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, NoWorkspace
-from octavo.features.accounts.rules.refusal import PasswordQueueFull, TooManyAttempts
 from octavo.features.archives.api.archive_problems import archive_problem
 from octavo.features.legal.api import required_documents
 from octavo.features.legal.rules import ConsentDue
@@ -53,6 +52,7 @@ from octavo.http.contract.problems import (
     UnsupportedMediaType,
 )
 from octavo.http.store_problems import OUTCOME_UNKNOWN, WorkspaceBusy, store_failure
+from octavo.model.access.refusal import PasswordQueueFull, TooManyAttempts
 from octavo.model.etag import entity_tag
 from octavo.model.refusal import (
     FileExists,

@@ -5,7 +5,10 @@ object for each file, revision or image whose content is sent, in whole or in pa
 each operation are in `octavo.features.usage.api`.
 """
 
+from __future__ import annotations
+
 import math
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple, NewType, get_args
 
@@ -33,11 +36,11 @@ class Amount(NamedTuple):
     size: int = 0
     objects: int = 0
 
-    def plus(self, other: "Amount") -> "Amount":
+    def plus(self, other: Amount) -> Amount:
         """Return the sum."""
         return Amount(self.size + other.size, self.objects + other.objects)
 
-    def minus(self, other: "Amount") -> "Amount":
+    def minus(self, other: Amount) -> Amount:
         """Return the difference, not less than nothing."""
         return Amount(max(0, self.size - other.size), max(0, self.objects - other.objects))
 
@@ -213,3 +216,40 @@ def exceeded(
         if exceeds(installation.objects, more.objects, installation_limits.objects):
             return "installation-download-objects"
     return None
+
+
+class AccountUsage(NamedTuple):
+    """What an account uses.
+
+    Attributes:
+        storage: the size in bytes of the files of the workspaces that it owns, and of the uploads
+            to them that are not attached yet.
+        downloads: what it has read in the month.
+        month: the month.
+    """
+
+    storage: int
+    downloads: Amount
+    month: Month
+
+
+@dataclass(frozen=True, slots=True)
+class StorageLimit:
+    """The maximum size in bytes of the files of an account; None for no limit."""
+
+    maximum: int | None = None
+
+
+NO_STORAGE_LIMIT = StorageLimit()
+
+
+@dataclass(frozen=True, slots=True)
+class MonthlyLimit:
+    """The maximum of bytes, or of objects, that an account may read in a month; None for none."""
+
+    maximum: int | None = None
+
+
+def strictest(*limits: int | None) -> int | None:
+    """Return the smallest of the limits in bytes; None if there is none."""
+    return min((each for each in limits if each is not None), default=None)

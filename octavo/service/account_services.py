@@ -3,11 +3,12 @@
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.entropy import now
+from octavo.access.ports import Changed
 from octavo.control.serving import CommandWithArguments
+from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.administration.account_command import AccountCommand, AccountCommandResult
 from octavo.features.administration.account_commands import AccountCommands
-from octavo.features.administration.administration import AccountRemoval, Administration
-from octavo.features.members.members import Changed
+from octavo.features.administration.administration import Administration
 from octavo.service.components import Components
 from octavo.store import StoreError
 

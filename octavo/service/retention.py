@@ -4,6 +4,7 @@ from octavo.access.entropy import now
 from octavo.actors.jobs.retention import RetentionJob
 from octavo.features.accounts.rules.session import DAY, SessionLife
 from octavo.features.accounts.sql import password_resets, portal_tokens
+from octavo.features.accounts.sql.sessions import expire_sessions
 from octavo.features.files import sql as oauth_programs
 from octavo.features.history.rules.retention import Retention
 from octavo.features.history.sql import restorations
@@ -16,7 +17,7 @@ from octavo.model.usage import month_before, month_of
 from octavo.settings import Settings
 from octavo.store import Script, Store
 from octavo.store.queries import audit
-from octavo.store.queries.expiry import expire_marks, expire_receipts, expire_sessions
+from octavo.store.queries.expiry import expire_marks, expire_receipts
 
 RECEIPT_DAYS = 31
 """Days that a receipt, or the result of a restoration, is kept; the API promises 30."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from octavo.features.accounts.sql.accounts import had_any
 from octavo.settings import Settings
 from octavo.store import Store, StoreOutdated, StoreUnusable, Transaction
 from octavo.store import postgres as postgres_engine
@@ -17,6 +16,7 @@ from octavo.store.blobs.local import keys_in
 from octavo.store.data_folder import DataFolderError, holding
 from octavo.store.open_blobs import FOLDER
 from octavo.store.outages import Outages, ReportingStore
+from octavo.store.queries.accounts import had_any
 from octavo.store.sqlite import DATABASE, SqliteStore, open_sqlite
 
 if TYPE_CHECKING:

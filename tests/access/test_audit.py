@@ -9,21 +9,18 @@ from octavo_rules.identity import AccountId
 from trio.testing import MockClock
 
 from octavo.access.audit import Audit, RefusedAttempts, audit_log
-from octavo.features.accounts.rules.decisions import (
-    ControlsChange,
-    DecisionsChange,
-    StorageLimit,
-)
+from octavo.features.accounts.rules.decisions import ControlsChange, DecisionsChange
 from octavo.features.accounts.rules.refusal import (
     InvalidCredentials,
     LastAdministrator,
     NoSuchKey,
     NoSuchSession,
 )
-from octavo.features.accounts.rules.session import SessionId
 from octavo.model.access.account import Versions
 from octavo.model.access.address import Address
 from octavo.model.access.audit import AuditEntry, AuditId
+from octavo.model.access.credentials import SessionId
+from octavo.model.usage import StorageLimit
 from octavo.store import StoreUnavailable
 from tests.fakes.identity_fixture import PASSWORD, IdentityFixture
 

@@ -22,9 +22,10 @@ from octavo.features.accounts.own_credentials import OwnKeys, OwnSessions
 from octavo.features.accounts.password_reset import PasswordReset, create_reset_token
 from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.portal import Portal
+from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sign_in import SessionMaker, SignedIn, SignIn
-from octavo.features.administration.administration import AccountRemoval, Administration
+from octavo.features.administration.administration import Administration
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.features.members.invitations import invite
 from octavo.features.members.registration import Installation, Registration

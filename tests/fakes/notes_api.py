@@ -46,8 +46,6 @@ from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.workspaces import WorkspaceOperations
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members
-from octavo.features.oauth.rules.client import ClientId
-from octavo.features.oauth.rules.grant import GrantId
 from octavo.features.publishing.api.link_reports import LinkReportOperations
 from octavo.features.publishing.api.publications import PublicationOperations
 from octavo.features.publishing.api.published import PublishedOperations
@@ -65,6 +63,7 @@ from octavo.http.contract.problems import NotSignedIn
 from octavo.http.refusals import problem_of
 from octavo.model.access.access_limits import AccessLimits, parse_scopes
 from octavo.model.access.account import Role as AccountRole
+from octavo.model.access.credentials import ClientId, GrantId
 from octavo.model.usage import NO_LIMITS, InstallationLimits
 from octavo.store import Transaction, Value
 from octavo.store.sqlite import open_inline

@@ -10,10 +10,10 @@ from octavo.features.oauth.authorization import Authorization, Issuer
 from octavo.features.oauth.client_documents import ClientDocuments
 from octavo.features.oauth.clients import Clients
 from octavo.features.oauth.rules.authorization_request import challenge_of
-from octavo.features.oauth.rules.client import ClientId
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.tokens import AuthorizationServer, IssuedTokens, Tokens
 from octavo.model.access.access_limits import AccessLimits
+from octavo.model.access.credentials import ClientId
 from tests.fakes.identity_fixture import IdentityFixture
 
 URL = "https://notes.example"

@@ -38,7 +38,6 @@ from octavo.features.history.api.restorations import RestorationOperations
 from octavo.features.history.restorations import Restorations
 from octavo.features.history.undo import ProgramUndo
 from octavo.features.links.api import LinkOperations
-from octavo.features.oauth.rules.client import ClientId
 from octavo.features.publishing.api.link_reports import LinkReportOperations
 from octavo.features.publishing.api.publications import PublicationOperations
 from octavo.features.publishing.rules.report import Reason
@@ -47,6 +46,7 @@ from octavo.features.search.note_search import SearchedTexts
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
+from octavo.model.access.credentials import ClientId
 from octavo.model.files.changeset import ChangeOperation, Changeset, CreateFile
 from octavo.store import Transaction
 from octavo.store.blobs import open_staging

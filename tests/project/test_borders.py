@@ -11,8 +11,8 @@ CORE = "greenroom"
 KIT = "greenroom.testing"
 SERVER = "antechamber"
 CONTRACT = "octavo.http.contract"
-IMAGES = "octavo.images"
-ARCHIVES = "octavo.archives"
+IMAGES = "octavo.features.images.worker"
+ARCHIVES = "octavo.features.archives.worker"
 
 
 def check(imported: str, package: str = CORE) -> ContractCheck:

@@ -1,9 +1,11 @@
 """The tests mirror the package, and a class name has one meaning within a room or feature."""
 
 import ast
+import tomllib
 from collections import defaultdict
 from pathlib import Path
 
+from octavo.features import ORDER
 from tests.project.source import ROOT, modules, package_of, shipped
 from tools.size import room_of
 
@@ -52,3 +54,9 @@ def test_docstrings_are_imperative() -> None:
         and (ast.get_docstring(node) or "").startswith("Answer ")
     ]
     assert found == []
+
+
+def test_order_of_the_features_is_that_of_their_borders() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    [order] = [each["layers"] for each in settings["contracts"] if each["id"] == "features"]
+    assert tuple(reversed(order)) == ORDER

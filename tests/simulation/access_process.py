@@ -23,7 +23,7 @@ from octavo.actors.notice_hub import NoticeHub
 from octavo.actors.workspace.actor import workspaces
 from octavo.features.accounts.api.authentication import SessionOrKey
 from octavo.features.accounts.passwords import Passwords
-from octavo.features.administration.administration import AccountRemoval
+from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.legal.rules import NO_DOCUMENTS
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.members import Members

@@ -12,9 +12,10 @@ from octavo_rules.changes import SaveNote
 from octavo_rules.content import note_text
 from octavo_rules.identity import Epoch, FileId
 
-from octavo.actors.jobs.indexing import index_some, read_links
+from octavo.actors.jobs.indexing import index_some
 from octavo.actors.workspace.document_services import read_current
 from octavo.actors.workspace.messages import FollowTexts, MissingUpdate
+from octavo.features.links.reading import read_links
 from octavo.model.files.changeset import CreateFile, DeleteFile, RestoreFile, UpdateFile
 from octavo.model.files.receipt import Receipt
 from octavo.store.queries.files import WholeFile, revision, revisions_of, whole_file

@@ -26,7 +26,7 @@ from octavo.actors.jobs.sweeping import SweepingJob
 from octavo.actors.workspace.actor import workspaces as workspace_actors
 from octavo.actors.workspace.messages import ChangesetRefused, CommitFailed, Push
 from octavo.features.accounts.activity import Activity
-from octavo.features.accounts.rules.session import SessionId, SessionLife
+from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sql import account_removal, password_resets, portal_tokens, sessions
 from octavo.features.files import sql as oauth_programs
 from octavo.features.history.rules.retention import Retention
@@ -37,6 +37,7 @@ from octavo.features.members.sql import invitations
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.features.publishing.sql import publications
 from octavo.features.usage import sql as usage
+from octavo.model.access.credentials import SessionId
 from octavo.service import retention
 from octavo.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable, Transaction

@@ -7,13 +7,12 @@ import trio
 from octavo_rules.identity import AccountId
 
 from octavo.access.ports import milliseconds
-from octavo.features.accounts.rules.api_key import KeyId
-from octavo.features.accounts.rules.session import SessionId
 from octavo.features.accounts.sql import password_resets
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import REQUEST_DELAY_SECONDS
 from octavo.model.access.account import Versions
 from octavo.model.access.audit import AuditKind
+from octavo.model.access.credentials import KeyId, SessionId
 from octavo.model.access.rate import Rate
 from octavo.model.access.token import digest_of, opaque_token
 from tests.fakes.identity_fixture import START

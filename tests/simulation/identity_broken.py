@@ -14,7 +14,7 @@ from octavo.features.accounts.rules import decisions as administration
 from octavo.features.accounts.rules.decisions import Controls, ControlsChange, DecisionsChange
 from octavo.features.accounts.rules.device_token import KnownDevice
 from octavo.features.accounts.rules.portal import PortalTokenUnusable
-from octavo.features.accounts.rules.refusal import InvitationUnusable, TooManyAttempts
+from octavo.features.accounts.rules.refusal import InvitationUnusable
 from octavo.features.accounts.sign_in import SignedIn, SignIn
 from octavo.features.accounts.sql import account_removal, accounts, password_resets, portal_tokens
 from octavo.features.accounts.sql.accounts import (
@@ -34,6 +34,7 @@ from octavo.model.access.account import Account
 from octavo.model.access.address import Address
 from octavo.model.access.audit import Actor, AuditEntry
 from octavo.model.access.rate import AttemptVerdict, Rate, admit
+from octavo.model.access.refusal import TooManyAttempts
 from octavo.model.usage import month_of
 from octavo.model.workspace import HeirCandidate, Role, WorkspaceMember, heir_among
 from octavo.store import Script, StoreUnavailable, Transaction

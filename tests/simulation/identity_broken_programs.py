@@ -6,11 +6,11 @@ import pytest
 from octavo_rules.identity import AccountId
 
 from octavo.features.accounts.credentials import Credentials
-from octavo.features.oauth.rules.client import ClientId
-from octavo.features.oauth.rules.grant import Grant, GrantId
+from octavo.features.oauth.rules.grant import Grant
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.features.oauth.sql.oauth_grants import NewToken
 from octavo.features.oauth.tokens import IssuedTokens, Tokens
+from octavo.model.access.credentials import ClientId, GrantId
 from octavo.model.access.token import digest_of
 from octavo.store import Script, Transaction
 from tests.simulation.broken import Break

@@ -11,7 +11,8 @@ from typing import Literal, NamedTuple, TypeVar
 import trio
 from greenroom.testing import note
 
-from octavo.features.accounts.rules.refusal import InvalidCredentials, TooManyAttempts
+from octavo.features.accounts.rules.refusal import InvalidCredentials
+from octavo.model.access.refusal import TooManyAttempts
 from octavo.store import StoreUnavailable
 
 MOST = 10

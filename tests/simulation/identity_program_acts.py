@@ -2,11 +2,10 @@
 
 from random import Random
 
-from octavo.features.oauth.rules.client import ClientId
-from octavo.features.oauth.rules.grant import GrantId
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.tokens import IssuedTokens
 from octavo.model.access.audit import AuditKind
+from octavo.model.access.credentials import ClientId, GrantId
 from octavo.model.access.token import digest_of
 from tests.simulation.identity_account_acts import ready
 from tests.simulation.identity_deeds import Credential

@@ -6,9 +6,8 @@ from random import Random
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.features.oauth.rules.client import ClientId
-from octavo.features.oauth.rules.grant import GrantId
 from octavo.model.access.address import Address
+from octavo.model.access.credentials import ClientId, GrantId
 from octavo.model.workspace import Role
 from octavo.store.queries.workspaces import create
 from tests.fakes.oauth_rig import PROGRAM

@@ -14,14 +14,13 @@ import trio
 from octavo_rules.identity import WorkspaceId
 
 from octavo.actors.jobs.step_loop import StepLoop
-from octavo.features.links.sql.link_view import LinksOutdated
 from octavo.features.search.sql.fulltext_index import (
     remove_some_words,
     renew_words,
     words_are_left,
     words_are_worn_out,
 )
-from octavo.store import IndexDamaged, Script, Store, StoreError, StoreUnavailable
+from octavo.store import IndexDamaged, Store, StoreError
 from octavo.store.queries.index_backlog import (
     LINKS,
     SLICE_BYTES,
@@ -31,7 +30,6 @@ from octavo.store.queries.index_backlog import (
     next_step,
     workspaces_to_index,
 )
-from octavo.store.transaction import T
 
 K = TypeVar("K", bound=Hashable)
 
@@ -116,9 +114,10 @@ async def index_some(
     return StepDone([each for each in left if each not in overtaken], overtaken)
 
 
-async def _index_all(
+async def index_all(
     store: Store, index: FileIndex[E], workspace_ids: Sequence[WorkspaceId]
 ) -> None:
+    """Index the changes of workspaces. Raises `StoreUnavailable`."""
     while workspace_ids:
         done = await index_some(store, index, workspace_ids)
         workspace_ids = [*done.overtaken, *done.left]
@@ -131,7 +130,7 @@ async def catch_up(store: Store, index: FileIndex[E], workspace_ids: Sequence[Wo
     """
     with trio.move_on_after(CATCH_UP_SECONDS):
         waiting = await store.read(workspaces_to_index(index, workspace_ids))
-        await _index_all(store, index, waiting)
+        await index_all(store, index, waiting)
         return True
     return False
 
@@ -143,26 +142,6 @@ async def renew_damaged_words(store: Store, error: IndexDamaged) -> None:
     """
     _log.warning("%s; it is made anew", error)
     await store.write(renew_words)
-
-
-async def read_links(store: Store, workspace_id: WorkspaceId, query: Script[T]) -> T:
-    """Run a query that may raise `LinksOutdated`; update the link index first when it does.
-
-    The query sees all links at the position that it reads at. Raises `StoreUnavailable`, also when
-    the updates take longer than `CATCH_UP_SECONDS`. What was indexed until then remains.
-    """
-    deadline = trio.current_time() + CATCH_UP_SECONDS
-    while True:
-        try:
-            return await store.read_much(query)
-        except LinksOutdated:
-            pass
-        with trio.move_on_at(deadline) as updating:
-            await _index_all(store, LINKS, [workspace_id])
-        if updating.cancelled_caught:
-            raise StoreUnavailable(
-                "The links of the workspace are still being indexed; try again soon."
-            )
 
 
 LINKS_QUIET = 1.0

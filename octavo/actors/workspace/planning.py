@@ -24,10 +24,10 @@ from octavo_rules.identity import (
 )
 from octavo_rules.refusal import DocumentMalformed, DomainError
 
-from octavo.actors.jobs.indexing import read_links
 from octavo.actors.workspace.document_services import DocumentServices
 from octavo.actors.workspace.messages import ChangesetRefused, FollowTexts, MissingUpdate, Push
 from octavo.documents import DocumentBatch
+from octavo.features.links.reading import read_links
 from octavo.features.links.sql.link_rewrite import notes_to_rewrite
 from octavo.model.files.batch import Batch
 from octavo.model.files.changeset import MAX_OPERATIONS, AttachImage, Changeset, content_of, size_of

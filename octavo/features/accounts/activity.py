@@ -8,11 +8,9 @@ import logging
 
 import trio
 
-from octavo.features.accounts.rules.api_key import KeyId
-from octavo.features.accounts.rules.session import SessionId
 from octavo.features.accounts.sql.sessions import record_activity
-from octavo.features.oauth.rules.grant import GrantId
 from octavo.features.oauth.sql.oauth_grants import record_use
+from octavo.model.access.credentials import GrantId, KeyId, SessionId
 from octavo.store import Store, StoreError
 
 _log = logging.getLogger(__name__)

@@ -10,11 +10,7 @@ from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewId, milliseconds
 from octavo.features.accounts.credentials import Credentials
 from octavo.features.accounts.passwords import Passwords
-from octavo.features.accounts.rules.refusal import (
-    AccountGone,
-    InvalidCredentials,
-)
-from octavo.features.accounts.rules.session import SessionId
+from octavo.features.accounts.rules.refusal import InvalidCredentials
 from octavo.features.accounts.sql import accounts, password_resets, sessions
 from octavo.features.accounts.sql.accounts import AccountDetails
 from octavo.features.legal.rules import LegalDocuments
@@ -28,6 +24,8 @@ from octavo.model.access.account import (
     ThemeFamily,
     Versions,
 )
+from octavo.model.access.credentials import SessionId
+from octavo.model.access.refusal import AccountGone
 from octavo.model.usage import month_of
 from octavo.store import Store
 from octavo.store.queries import consents

@@ -14,7 +14,8 @@ from octavo.access.entropy import jitter, new_entropy, now
 from octavo.features.accounts.activity import Activity
 from octavo.features.accounts.credentials import Credentials
 from octavo.features.accounts.passwords import Passwords, hash_workers
-from octavo.features.accounts.rules.refusal import AccountMissing, LastAdministrator
+from octavo.features.accounts.removal import AccountRemoval
+from octavo.features.accounts.rules.refusal import LastAdministrator
 from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sql.accounts import AccountSummary
 from octavo.features.administration.account_command import (
@@ -24,9 +25,10 @@ from octavo.features.administration.account_command import (
     AccountCommandResult,
     AccountRecord,
 )
-from octavo.features.administration.administration import AccountRemoval, Administration
+from octavo.features.administration.administration import Administration
 from octavo.features.administration.rules import NotApplicable, change_of
 from octavo.model.access.address import parse_address
+from octavo.model.access.refusal import AccountMissing
 from octavo.settings import Settings
 from octavo.store import StoreError
 from octavo.store.engine import open_engine

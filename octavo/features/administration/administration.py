@@ -1,25 +1,20 @@
 """Administer the accounts of the installation, and remove accounts."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 
-import trio
-from octavo_rules.identity import AccountId, WorkspaceId
+from octavo_rules.identity import AccountId
 
-from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, milliseconds
 from octavo.features.accounts.credentials import Credentials
-from octavo.features.accounts.passwords import Passwords
 from octavo.features.accounts.rules.decisions import DecisionsChange
-from octavo.features.accounts.rules.refusal import AccountGone, AccountMissing, InvalidCredentials
-from octavo.features.accounts.sql import account_removal, accounts
-from octavo.features.accounts.sql.account_removal import Removal
+from octavo.features.accounts.sql import accounts
 from octavo.features.accounts.sql.accounts import AccountSummary
-from octavo.features.members.members import Changed
 from octavo.model.access.address import Address
 from octavo.model.access.audit import Actor, AuditEntry, AuditKind, account_of
+from octavo.model.access.refusal import AccountMissing
 from octavo.model.usage import Month, month_of
-from octavo.store import Script, Store
+from octavo.store import Store
 
 
 class Administration:
@@ -116,118 +111,3 @@ def _present(summary: AccountSummary | None) -> AccountSummary:
     if summary is None:
         raise AccountMissing
     return summary
-
-
-class AccountRemoval:
-    """Removes accounts with everything that is their own.
-
-    Args:
-        store: the store of accounts.
-        credentials: drops cached callers of a removed account.
-        passwords: verifies the password of an account that removes itself.
-        attempts: counts its attempts, on the route ``password``.
-        audit: records removals and refusals.
-        now: the clock.
-        gone: called with each workspace that was deleted; must not block.
-        changed: called with each membership that changed; must not block.
-        removed: called after each removal, also after one that may have failed: data is left to
-            erase; must not block.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        credentials: Credentials,
-        passwords: Passwords,
-        attempts: Attempts,
-        *,
-        audit: Audit,
-        now: Clock,
-        gone: Callable[[WorkspaceId], None],
-        changed: Changed,
-        removed: Callable[[], None],
-    ) -> None:
-        self._store = store
-        self._audit = audit
-        self._credentials = credentials
-        self._passwords = passwords
-        self._attempts = attempts
-        self._now = now
-        self._gone = gone
-        self._changed = changed
-        self._removed = removed
-
-    async def remove(self, account_id: AccountId, *, actor: Actor, client: str | None) -> None:
-        """Remove an account on behalf of an administrator or a command.
-
-        ``actor`` is the administrator, or the service of the command, ``client`` its address.
-        Raises `NotAdministrator`, `AccountMissing`, `LastAdministrator` and `StoreUnavailable`.
-
-        If cancelled, it may have been removed.
-        """
-        script = account_removal.remove(account_id, actor=account_of(actor))
-        await self._remove(script, account_id, actor, client)
-
-    async def remove_by_operator(self, account_id: AccountId, *, client: str | None) -> None:
-        """Remove an account, and store its id and the time.
-
-        ``client`` is the address of the operator's service. Raises and is cancelled as `remove`.
-        """
-        now = milliseconds(self._now())
-        script = account_removal.remove(account_id, tombstone=now)
-        await self._remove(script, account_id, "operator", client)
-
-    async def remove_own(self, account_id: AccountId, password: str, *, client: str | None) -> None:
-        """Remove an account on its own behalf, proven by its password.
-
-        ``client`` is its address, which is recorded of a refusal only. Raises `InvalidCredentials`,
-        `AccountGone`, `LastAdministrator`, `TooManyAttempts` and `StoreUnavailable`. If cancelled,
-        it may have been removed.
-        """
-        stored = await self._store.read(accounts.password_of(account_id))
-        if stored is None or not stored.account.open:
-            raise AccountGone
-        self._passwords.require_room()
-        self._attempts.admit_account("password", account_id)
-        if not await self._passwords.verify(password, stored.encoded):
-            self._audit.refused.note(
-                InvalidCredentials.code, "removeOwnAccount", subject=account_id, client=client
-            )
-            raise InvalidCredentials
-        try:
-            script = account_removal.remove(account_id, verified=stored.encoded)
-            await self._remove(script, account_id, account_id, None)
-        except AccountMissing:
-            raise AccountGone from None
-
-    async def _remove(
-        self, script: Script[Removal], account_id: AccountId, actor: Actor, client: str | None
-    ) -> None:
-        def entries(removal: Removal) -> Iterator[AuditEntry]:
-            yield self._audit.entry(
-                "account_removed",
-                actor=actor,
-                subject=account_id,
-                client=client,
-                detail={"deletedWorkspaces": len(removal.deleted)},
-            )
-            for workspace_id, heir in removal.inherited:
-                yield self._audit.entry(
-                    "member_changed",
-                    actor="system",
-                    subject=heir,
-                    detail={"workspaceId": workspace_id, "role": "owner"},
-                )
-
-        try:
-            # It may be committed after it was cancelled, and what is read until then would stay.
-            with trio.CancelScope(shield=True):
-                removal = await self._audit.write(script, entries)
-        finally:
-            # A write that failed may have been committed.
-            self._credentials.forget(account_id)
-            self._removed()
-        for workspace_id in removal.deleted:
-            self._gone(workspace_id)
-        for workspace_id, heir in removal.inherited:
-            self._changed(workspace_id, heir)

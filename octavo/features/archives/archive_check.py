@@ -18,7 +18,7 @@ from octavo.features.archives.rules import (
 )
 from octavo.features.archives.worker import refusal, tasks
 from octavo.features.archives.worker.listing import ImportFolder, SliceOfListing, entries_in
-from octavo.features.images.worker.facts import MAX_BYTES
+from octavo.model.image_limits import MAX_BYTES
 from octavo.render.limits import LIMITS
 from octavo.workers import WorkerFailed, WorkRefused, WorkTooLarge
 

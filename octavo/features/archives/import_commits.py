@@ -14,13 +14,7 @@ from octavo_rules.identity import Digest, FileId, MutationId, Position, Workspac
 
 from octavo.actors.workspace.messages import ChangesetRefused, Push, WorkspaceMessage
 from octavo.features.archives.other_writes import OtherWrites
-from octavo.features.archives.rules import (
-    ImportMissing,
-    UsedPaths,
-    archive_of,
-    derived_id,
-    free_path,
-)
+from octavo.features.archives.rules import ImportMissing, UsedPaths, archive_of, free_path
 from octavo.features.archives.sql import imports as rows
 from octavo.features.archives.worker.checked_files import CheckedImage, CheckedNote, take
 from octavo.features.images.blob_writer import BlobWriter
@@ -33,6 +27,7 @@ from octavo.model.files.changeset import (
     CreateFile,
     fingerprint,
 )
+from octavo.model.files.derived_id import derived_id
 from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.model.refusal import InvalidGraph, PathConflict
 from octavo.model.usage import StorageLimitReached

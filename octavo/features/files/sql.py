@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from octavo_rules.identity import AccountId, ProgramNumber, WorkspaceId
 
-from octavo.features.oauth.rules.client import ClientId, is_document_address
+from octavo.features.oauth.rules.client import is_document_address
+from octavo.model.access.credentials import ClientId
 from octavo.store.queries.expiry import MAX_ROWS
 from octavo.store.queries.revision_rows import WORKSPACE
 from octavo.store.queries.select_in import select_in

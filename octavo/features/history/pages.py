@@ -13,11 +13,11 @@ from octavo.features.history.api.client_changes import (
     UndoOutlookSchema,
     UndoResult,
 )
-from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 
 PERIODS: Mapping[int, str] = {
     10: "The last 10 minutes",

@@ -15,8 +15,6 @@ from octavo_rules.identity import AccountId, Digest, FileId, MutationId, Workspa
 from octavo_rules.refusal import DomainError
 
 from octavo.actors.workspace.messages import ChangesetRefused, NoWorkspace, Push, WorkspaceMessage
-from octavo.features.accounts.sql import accounts
-from octavo.features.archives.rules import derived_id
 from octavo.features.history.rules.restoration import Begun, LeftFile, Restoration, restoration
 from octavo.features.history.rules.restoration_order import MAX_BYTES, BatchSizes, batches
 from octavo.features.history.rules.restoration_pace import RestorationPace
@@ -25,9 +23,11 @@ from octavo.features.history.sql import past_states, restorations
 from octavo.features.history.sql.past_states import StatesSince
 from octavo.features.history.sql.restorations import RestorationKey, StoredRestoration
 from octavo.model.files.changeset import ChangeOperation, Changeset
+from octavo.model.files.derived_id import derived_id
 from octavo.model.files.revision import Revision
 from octavo.model.workspace import grants
 from octavo.store import Store
+from octavo.store.queries import accounts as account_rows
 from octavo.store.queries import files, workspaces
 from octavo.store.queries.changesets import committed_changes
 
@@ -261,7 +261,7 @@ class _Run:
         workspace = self._key.workspace_id
         found = await self._store.read(restorations.find(self._key))
         account = self._given.author if found is None else found.author
-        state = await self._store.read(accounts.state_of(account))
+        state = await self._store.read(account_rows.state_of(account))
         role = await self._store.read(workspaces.role_of(workspace, account))
         if state != "enabled" or role is None or not grants(role, "write"):
             raise _Stopped("forbidden", _FORBIDDEN)

@@ -8,7 +8,7 @@ from octavo_rules.identity import AccountId, Digest, WorkspaceId
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import ImageWork, InspectedImage, WrittenFile
 from octavo.features.images.sql import uploads
-from octavo.features.images.worker.facts import MAX_BYTES, media_type_of
+from octavo.features.images.worker.facts import media_type_of
 from octavo.features.usage.storage import StorageRoom
 from octavo.model.files.image import (
     IMAGE_NAMES,
@@ -20,6 +20,7 @@ from octavo.model.files.image import (
     endings_of,
     media_type_of_name,
 )
+from octavo.model.image_limits import MAX_BYTES
 from octavo.store import Store
 from octavo.store.blobs import StagedFile, Staging
 

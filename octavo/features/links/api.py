@@ -6,8 +6,8 @@ from octavo_rules.identity import WorkspaceId
 from octavo_rules.scopes import READ
 
 from octavo.access.workspaces import Access
-from octavo.actors.jobs.indexing import read_links
 from octavo.features.files.api.files import FilePath
+from octavo.features.links.reading import read_links
 from octavo.features.links.sql.link_queries import (
     FIRST,
     FileLinks,
@@ -17,13 +17,13 @@ from octavo.features.links.sql.link_queries import (
     links_of_file,
     unresolved_links,
 )
-from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import Cursor, ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import NotFound
 from octavo.http.contract.slices import converted
+from octavo.http.workspace_schemas import WorkspacePath
 from octavo.store import Script, Store, StoreFull, StoreUnavailable
 from octavo.store.transaction import T
 

@@ -7,11 +7,11 @@ number of the attempt identifies a claim: a process whose claim has ended change
 
 from __future__ import annotations
 
-from octavo.features.accounts.sql import accounts
 from octavo.features.mail.rules import QueuedMail
 from octavo.model.access.account import Account
 from octavo.model.access.address import Address
 from octavo.model.access.rate import Rate, admit
+from octavo.store.queries import accounts as account_rows
 from octavo.store.transaction import Script, Transaction
 
 _COLUMNS = "id, kind, address, created_at, expires_at, attempts"
@@ -134,7 +134,7 @@ def open_recipient(mail: QueuedMail) -> Script[Account | None]:
     async def find_recipient(transaction: Transaction) -> Account | None:
         if not await is_claimed(transaction, mail):
             return None
-        account = await accounts.at(transaction, mail.address)
+        account = await account_rows.at(transaction, mail.address)
         return account if account is not None and account.open else None
 
     return find_recipient

@@ -4,10 +4,7 @@ from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.attempts import GRANTS, Attempts
 from octavo.access.audit import Audit
-from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
-from octavo.features.accounts.rules.refusal import AccountGone
-from octavo.features.accounts.sql import accounts
-from octavo.features.members.members import Changed
+from octavo.access.ports import Changed, Clock, NewEntropy, NewId, milliseconds
 from octavo.features.members.rules.invitation import (
     INVITATION_SECONDS,
     Invitation,
@@ -20,8 +17,10 @@ from octavo.model import workspace
 from octavo.model.access.account import Role
 from octavo.model.access.address import Address
 from octavo.model.access.audit import AuditEntry
+from octavo.model.access.refusal import AccountGone
 from octavo.model.access.token import digest_of, opaque_token
 from octavo.store import Store
+from octavo.store.queries import accounts as account_rows
 
 FIRST_INVITATION_LASTS = 3600.0
 """Seconds for which the invitation of the first administrator is valid."""
@@ -81,7 +80,7 @@ async def has_accounts(store: Store) -> bool:
 
     Raises `StoreUnavailable`.
     """
-    return await store.read(accounts.has_any())
+    return await store.read(account_rows.has_any())
 
 
 class Invitations:
@@ -198,7 +197,7 @@ class Invitations:
         ``client`` is the address of the account. Raises `InvitationUnusable`, `AlreadyMember`,
         `AccountGone` and `StoreUnavailable`. If cancelled, the account may have joined.
         """
-        account = await self._store.read(accounts.by_id(account_id))
+        account = await self._store.read(account_rows.by_id(account_id))
         if account is None or not account.open:
             raise AccountGone
         now = milliseconds(self._now())

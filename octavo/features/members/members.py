@@ -1,17 +1,12 @@
 """The members of workspaces: who they are, and what they may do."""
 
-from collections.abc import Callable
-
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.access.audit import Audit
-from octavo.access.ports import Clock, milliseconds
+from octavo.access.ports import Changed, Clock, milliseconds
 from octavo.features.members.sql import members
 from octavo.model.workspace import Role, WorkspaceMember
 from octavo.store import Store
-
-Changed = Callable[[WorkspaceId, AccountId], None]
-"""Receives each membership that may have changed; must not block."""
 
 
 class Members:

@@ -17,11 +17,12 @@ from octavo.features.oauth.rules.authorization_request import (
     response_address,
 )
 from octavo.features.oauth.rules.client import is_document_address
-from octavo.features.oauth.rules.grant import CODE_SECONDS, Grant, GrantId
+from octavo.features.oauth.rules.grant import CODE_SECONDS, Grant
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.model.access.access_limits import AccessLimits
 from octavo.model.access.audit import AuditEntry
+from octavo.model.access.credentials import GrantId
 from octavo.model.access.token import digest_of, opaque_token
 from octavo.store import Store
 from octavo.store.transaction import Transaction

@@ -7,8 +7,9 @@ from typing import cast
 
 import trio
 
-from octavo.features.oauth.rules.client import ClientId, OAuthClient, read_document
+from octavo.features.oauth.rules.client import OAuthClient, read_document
 from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.model.access.credentials import ClientId
 
 KEPT_SECONDS = 3_600.0
 FAILED_SECONDS = 60.0

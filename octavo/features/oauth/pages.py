@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from quart import Response, request
 
-from octavo.features.members.api.workspaces import WorkspaceList, WorkspaceSchema
 from octavo.features.oauth.api.connections import (
     AccessDecision,
     AccessRequest,
@@ -20,6 +19,7 @@ from octavo.http.contract.security_headers import PAGE_HEADERS
 from octavo.http.pages.responses import redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.http.workspace_schemas import WorkspaceList, WorkspaceSchema
 
 _CONNECTIONS = "/account/connections"
 _REQUESTS = "/api/account/access-requests"

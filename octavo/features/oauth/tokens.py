@@ -12,12 +12,12 @@ from octavo.features.accounts.credentials import Credentials
 from octavo.features.oauth.authorization import Authorization, Issuer
 from octavo.features.oauth.clients import Clients
 from octavo.features.oauth.rules.authorization_request import check_resource, proves
-from octavo.features.oauth.rules.client import ClientId
-from octavo.features.oauth.rules.grant import Grant, GrantId, TokenKind, ends_at
+from octavo.features.oauth.rules.grant import Grant, TokenKind, ends_at
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.sql import oauth_grants
 from octavo.features.oauth.sql.oauth_grants import NewToken
 from octavo.model.access.access_limits import parse_scopes
+from octavo.model.access.credentials import ClientId, GrantId
 from octavo.model.access.token import access_token, digest_of, is_access_token, refresh_token
 from octavo.store import Store
 

@@ -10,7 +10,6 @@ from pydantic import Field
 
 from octavo.access.caller import Caller
 from octavo.access.workspaces import Access
-from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.search.note_search import FoundNotes, NoteSearch, SearchedTexts, Where
 from octavo.features.search.rules.hits import Finder, finders_of
 from octavo.features.search.rules.ranking import Ranked
@@ -28,6 +27,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import FolderPath, QueryText
+from octavo.http.workspace_schemas import WorkspacePath
 from octavo.model.search.query import HeadFilter, InvalidQuery, Query, parse_query
 from octavo.model.usage import Amount
 from octavo.store import Store

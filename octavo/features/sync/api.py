@@ -9,17 +9,18 @@ from octavo_rules.scopes import READ
 from pydantic import Field
 
 from octavo.access.workspaces import Access
-from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.sync.sql import folder_feed
 from octavo.features.usage.api import METERED, Metering, amount_of_texts
 from octavo.http.contract.call import Authenticator, Call
-from octavo.http.contract.contract_model import ContractModel, HeaderModel, Identifier
+from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS, Limit
 from octavo.http.contract.problems import InvalidRequest, NotFound, Problem
 from octavo.http.contract.reply import Stream
 from octavo.http.contract.slices import converted
 from octavo.http.file_schemas import FeedEntrySchema, feed_entry
+from octavo.http.sync_protocol import VERSIONS, SyncProtocol, UnsupportedProtocol, check_protocol
+from octavo.http.workspace_schemas import WorkspacePath
 from octavo.model.files.confinement import Confinement
 from octavo.model.usage import DownloadLimitReached
 from octavo.store import Store
@@ -27,33 +28,6 @@ from octavo.store.queries.changesets import WorkspaceGone
 from octavo.store.queries.feed import Since, feed, live_at, live_contents
 from octavo.store.queries.files import StoredFile
 from octavo.store.queries.marks import CursorUnknown, cursor_of
-
-VERSIONS = (1,)
-
-
-class UnsupportedProtocol(Problem):
-    """The request uses an unsupported version of the protocol."""
-
-    status, code = 400, "unsupported_protocol"
-    summary = "This version of the sync protocol is not supported."
-    remedy = "Get the supported versions from getSyncProtocol, and update the client."
-
-
-class SyncProtocol(HeaderModel):
-    """The version of the sync protocol that the client uses."""
-
-    sync_protocol: (
-        Annotated[str, Field(json_schema_extra={"enum": [str(each) for each in VERSIONS]})] | None
-    ) = None
-    """A number; 1 if omitted."""
-
-
-def check_protocol(headers: SyncProtocol) -> None:
-    """Raise `UnsupportedProtocol` for an unsupported version."""
-    given = headers.sync_protocol
-    if given is not None and given not in map(str, VERSIONS):
-        served = ", ".join(map(str, VERSIONS))
-        raise UnsupportedProtocol(f"The supported versions of the sync protocol are {served}.")
 
 
 class CursorIsUnknown(Problem):

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.features.accounts.rules.decisions import strictest
-from octavo.model.usage import Amount, DownloadLimits, Month
+from octavo.model.usage import AccountUsage, Amount, DownloadLimits, Month, strictest
 from octavo.store.queries.select_in import execute_each, select_in
 from octavo.store.transaction import Row, Script, Transaction, single_statement
 
@@ -82,21 +81,6 @@ class InstallationAmount(NamedTuple):
 
     downloads: Amount = Amount()
     writes: int = 0
-
-
-class AccountUsage(NamedTuple):
-    """What an account uses.
-
-    Attributes:
-        storage: the size in bytes of the files of the workspaces that it owns, and of the uploads
-            to them that are not attached yet.
-        downloads: what it has read in the month.
-        month: the month.
-    """
-
-    storage: int
-    downloads: Amount
-    month: Month
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable
 from quart.wrappers import Request
 from quart_trio.asgi import TrioASGIHTTPConnection
 
-from octavo.features.images.worker.facts import MAX_BYTES
 from octavo.http.contract.bodies import ClientLeft, MultipartStream, declared_size, multipart_body
 from octavo.http.contract.bodies.body_reader import Headers, body_head, whole_body
 from octavo.http.contract.bodies.form import MEDIA_TYPE, parse_form
@@ -27,6 +26,7 @@ from octavo.http.contract.memory_budget import COUNTED
 from octavo.http.contract.problems import BodyTooLarge, Forbidden, InvalidRequest
 from octavo.http.contract.renewed_time import RenewedTime
 from octavo.http.contract.reservation import Reservation
+from octavo.model.image_limits import MAX_BYTES
 
 MOST_FIELDS = 200
 """Fields of a form."""

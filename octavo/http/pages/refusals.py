@@ -11,8 +11,6 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
 
 from octavo.features.archives.api.archive_problems import OwnArchiveJobRunning
-from octavo.features.members.api.workspaces import WorkspaceSchema
-from octavo.features.members.pages.workspaces import LIST
 from octavo.features.oauth.api.oauth_problems import REQUEST_PROBLEMS
 from octavo.features.usage.api import DownloadLimit
 from octavo.http.contract.application import report_refusal
@@ -31,6 +29,8 @@ from octavo.http.pages.forms import FormUnreadable, OldForm
 from octavo.http.pages.preferences import prefers_document
 from octavo.http.pages.responses import HOME, page_of_form, show
 from octavo.http.pages.trouble import text_of
+from octavo.http.pages.workspace_paths import LIST
+from octavo.http.workspace_schemas import WorkspaceSchema
 
 _BY_STATUS: dict[int, type[Problem]] = {
     kind.status: kind

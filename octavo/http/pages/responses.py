@@ -6,9 +6,10 @@ from urllib.parse import quote, urlsplit
 
 from quart import Response, current_app, request
 
-from octavo.features.accounts.api.auth_protocol import is_external_redirect
 from octavo.http.contract.application import report_refusal
-from octavo.http.contract.problems import Header
+from octavo.http.contract.problems import (
+    Header,
+)
 from octavo.http.pages.long_texts import body_of
 from octavo.http.pages.messages import message_cookie
 from octavo.http.pages.trouble import Trouble
@@ -98,3 +99,20 @@ def page_of_form() -> str:
     if referrer.netloc != request.host or not referrer.path:
         return "/"
     return f"{referrer.path}?{referrer.query}" if referrer.query else referrer.path
+
+
+def is_external_redirect(url: str, origin: str) -> bool:
+    """Return whether the redirect target ``url`` is outside ``origin``.
+
+    Absolute paths and addresses that begin with the origin are inside, except those that browsers
+    interpret differently.
+    """
+    if not url.isascii() or not url.isprintable() or "\\" in url or " " in url:
+        return True
+    if url.startswith("/"):
+        return url.startswith("//")
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return True
+    return f"{parts.scheme}://{parts.netloc}" != origin

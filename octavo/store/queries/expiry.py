@@ -34,19 +34,3 @@ def _expire(select: str, delete: str, before: int) -> Script[bool]:
         return len(rows) == MAX_ROWS
 
     return delete_some
-
-
-def expire_sessions(active_before: int, created_before: int) -> Script[bool]:
-    """Delete some sessions that ended by either time; return whether there may be more."""
-
-    async def delete_sessions(transaction: Transaction) -> bool:
-        deleted = await transaction.execute(
-            "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions"
-            " WHERE created_at < $1 OR active_at < $2 LIMIT $3)",
-            created_before,
-            active_before,
-            MAX_ROWS,
-        )
-        return deleted == MAX_ROWS
-
-    return delete_sessions

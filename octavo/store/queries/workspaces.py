@@ -7,11 +7,11 @@ from typing import NamedTuple, cast
 
 from octavo_rules.identity import AccountId, Cursor, WorkspaceId
 
-from octavo.features.accounts.rules.refusal import AccountGone
-from octavo.features.accounts.sql import accounts
 from octavo.features.archives.sql import imports
 from octavo.features.images.sql import uploads
+from octavo.model.access.refusal import AccountGone
 from octavo.model.workspace import MAX_OWNED, Role, TooManyWorkspaces, Workspace
+from octavo.store.queries import accounts as account_rows
 from octavo.store.queries.marks import CURSOR, cursor_of_row
 from octavo.store.queries.process_notices import notify_deletion
 from octavo.store.queries.select_in import select_in, select_pairs
@@ -35,7 +35,7 @@ def create(workspace_id: WorkspaceId, name: str, owner: AccountId, now: int) -> 
     """
 
     async def create_workspace(transaction: Transaction) -> None:
-        if not await accounts.is_open(transaction, owner):
+        if not await account_rows.is_open(transaction, owner):
             raise AccountGone
         owned = await transaction.fetch_one(
             "SELECT COUNT(*) FROM members WHERE account_id = $1::uuid AND role = 'owner'", owner

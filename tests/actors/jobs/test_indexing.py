@@ -21,8 +21,8 @@ from octavo.actors.jobs.indexing import (
     StepDone,
     catch_up,
     index_some,
-    read_links,
 )
+from octavo.features.links.reading import read_links
 from octavo.features.links.sql import link_view
 from octavo.features.links.sql.link_queries import FIRST, back_links
 from octavo.store import Script, Store, StoreUnavailable, Transaction

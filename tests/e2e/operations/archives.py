@@ -9,7 +9,7 @@ import httpx
 from octavo.features.archives.archive_check import MAX_ENTRIES, MAX_TOTAL
 from octavo.features.archives.worker.entry_check import MAX_RATIO
 from octavo.features.archives.worker.zip_format import CENTRAL
-from octavo.features.images.worker.facts import MAX_BYTES
+from octavo.model.image_limits import MAX_BYTES
 from tests.e2e.operations.attachments import PNG
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.common import sent_in_part

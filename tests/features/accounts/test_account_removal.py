@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from octavo.features.accounts.rules.refusal import AccountGone
+from octavo.model.access.refusal import AccountGone
 from octavo.store import StoreUnavailable
 from tests.fakes.identity_fixture import PASSWORD, IdentityFixture
 

@@ -7,8 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from octavo.features.accounts.activity import Activity
-from octavo.features.accounts.rules.api_key import KeyId
-from octavo.features.accounts.rules.session import SessionId
+from octavo.model.access.credentials import KeyId, SessionId
 from tests.fakes.identity_fixture import START, IdentityFixture
 
 LATER = int(START + 120) * 1000

@@ -2,15 +2,10 @@
 
 import pytest
 
-from octavo.features.accounts.rules.decisions import (
-    Controls,
-    Decisions,
-    DecisionsChange,
-    StorageLimit,
-    changed,
-)
+from octavo.features.accounts.rules.decisions import Controls, Decisions, DecisionsChange, changed
 from octavo.features.administration.rules import DecisionCommand, NotApplicable, change_of
 from octavo.model.access.account import State
+from octavo.model.usage import StorageLimit
 
 CONTROLS = Controls(1, False, None, StorageLimit(None))
 

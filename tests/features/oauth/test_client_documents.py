@@ -11,8 +11,8 @@ from octavo.features.oauth.client_documents import (
     MAX_KEPT,
     ClientDocuments,
 )
-from octavo.features.oauth.rules.client import ClientId
 from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.model.access.credentials import ClientId
 
 ADDRESS = ClientId("https://client.example/metadata.json")
 DOCUMENT = {"client_id": ADDRESS, "redirect_uris": ["https://client.example/cb"]}

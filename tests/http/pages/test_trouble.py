@@ -2,10 +2,10 @@
 
 import pytest
 
-from octavo.features.accounts.rules.refusal import PasswordQueueFull
 from octavo.http.contract.problems import Forbidden, InvalidRequest, RateLimited
 from octavo.http.pages.trouble import trouble_of
 from octavo.http.refusals import problem_of
+from octavo.model.access.refusal import PasswordQueueFull
 
 
 def test_errors_belong_to_fields() -> None:

@@ -10,11 +10,11 @@ from octavo.features.accounts.api.device_cookie import device_cookie, device_tok
 from octavo.features.accounts.known_devices import KnownDevices
 from octavo.features.accounts.own_account import OwnAccount, OwnConsent
 from octavo.features.accounts.portal import Portal
+from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.accounts.rules.decisions import Controls
 from octavo.features.accounts.rules.portal import LONGEST_PAGE
 from octavo.features.accounts.rules.refusal import LastAdministrator
 from octavo.features.accounts.sql.accounts import AccountDetails
-from octavo.features.administration.administration import AccountRemoval
 from octavo.features.legal.api import (
     AccountConsent,
     ConsentInput,
@@ -24,7 +24,6 @@ from octavo.features.legal.api import (
     versions_of,
 )
 from octavo.features.legal.rules import ConsentDue, LegalDocuments
-from octavo.features.usage.sql import AccountUsage
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -44,6 +43,7 @@ from octavo.http.refusals import refused_with
 from octavo.http.session_cookie import SET_COOKIE, cleared_cookie
 from octavo.model.access import account as model
 from octavo.model.label import parse_label
+from octavo.model.usage import AccountUsage
 
 _LONGEST_BODY = 4_096
 StorageBytes = Annotated[int, Field(ge=0, le=2**53 - 1), WHOLE]

@@ -10,19 +10,19 @@ from octavo.features.accounts.api.auth_protocol import (
     AuthSessionDetails,
     AuthUser,
     details_of,
-    is_external_redirect,
     protocol_body,
     protocol_errors,
     user_of,
 )
-from octavo.features.accounts.api.authentication import refuse_other_origin, require_origin
 from octavo.features.accounts.api.device_cookie import device_cookie, device_tokens
+from octavo.features.accounts.api.fields import NewPassword
 from octavo.features.accounts.known_devices import KnownDevices
 from octavo.features.accounts.own_account import OwnPassword
 from octavo.features.accounts.rules.password import password_fault
 from octavo.features.accounts.rules.session import SessionLife
 from octavo.features.accounts.sign_in import SignIn
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
+from octavo.http.callers import refuse_other_origin, require_origin
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
@@ -34,7 +34,7 @@ from octavo.http.contract.problems import (
     NotSignedIn,
 )
 from octavo.http.contract.reply import Reply
-from octavo.http.fields import NewPassword
+from octavo.http.pages.responses import is_external_redirect
 from octavo.http.refusals import refused_with
 from octavo.http.session_cookie import SET_COOKIE, cleared_cookie, session_cookie, session_token
 from octavo.model.access.address import Address, parse_address

@@ -7,7 +7,6 @@ omitted from responses: only the cookie holds the token.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
-from urllib.parse import urlsplit
 
 from antechamber.asgi import Receive
 from pydantic import BaseModel, Field
@@ -135,20 +134,3 @@ def protocol_body(model: type[M], *, limit: int) -> ProtocolBody[M]:
     """Declare a JSON body of ``model``, of at most ``limit`` bytes, as `json_body` does."""
     check_closed(model)
     return ProtocolBody(model, limit, None)
-
-
-def is_external_redirect(url: str, origin: str) -> bool:
-    """Return whether the redirect target ``url`` is outside ``origin``.
-
-    Absolute paths and addresses that begin with the origin are inside, except those that browsers
-    interpret differently.
-    """
-    if not url.isascii() or not url.isprintable() or "\\" in url or " " in url:
-        return True
-    if url.startswith("/"):
-        return url.startswith("//")
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return True
-    return f"{parts.scheme}://{parts.netloc}" != origin

@@ -16,6 +16,7 @@ from octavo.access.caller import Caller, Operator
 from octavo.features.accounts.api.auth_protocol import is_protocol, protocol_errors
 from octavo.features.accounts.credentials import Credentials
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
+from octavo.http.callers import require_origin
 from octavo.http.contract.call import Call
 from octavo.http.contract.operation import Locked
 from octavo.http.contract.problems import (
@@ -24,7 +25,6 @@ from octavo.http.contract.problems import (
     KeyRefused,
     NotSignedIn,
     OperatorOff,
-    WrongOrigin,
 )
 from octavo.http.refusals import refusals_as_problems
 from octavo.http.session_cookie import session_token
@@ -125,36 +125,6 @@ class OperatorTokens:
             self._refused.note(CredentialRefused.code, call.operation.id, client=call.client)
             raise CredentialRefused("The operator token is not one of this installation.")
         return Operator()
-
-
-def origin_of(headers: Sequence[Header]) -> bytes | None:
-    """Return the ``origin`` of ``headers``; None when it is missing or repeated."""
-    found = [value for name, value in headers if name == b"origin"]
-    return found[0] if len(found) == 1 else None
-
-
-def require_origin(headers: Sequence[Header], origin: str) -> None:
-    """Raise `WrongOrigin` unless ``headers`` name ``origin``.
-
-    For operations before signing in, so that another site cannot sign a visitor in to its own
-    account. Programs other than browsers set the header themselves.
-    """
-    found = origin_of(headers)
-    if found != origin.encode():
-        came = "has no origin header" if found is None else "comes from another origin"
-        raise WrongOrigin(
-            f"This installation is used at {origin}, and the request {came}. Use that address.",
-            members={"publicUrl": origin},
-        )
-
-
-def refuse_other_origin(headers: Sequence[Header], origin: str) -> None:
-    """Raise `WrongOrigin` when ``headers`` name another origin; the header may be missing.
-
-    For reading: browsers omit the header in requests to the page's own origin.
-    """
-    if any(name == b"origin" for name, _ in headers):
-        require_origin(headers, origin)
 
 
 class AttemptLimiter:

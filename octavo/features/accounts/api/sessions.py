@@ -4,7 +4,7 @@ from typing import Annotated
 
 from octavo.access.caller import Caller
 from octavo.features.accounts.own_credentials import OwnSessions
-from octavo.features.accounts.rules.session import Session, SessionId, SessionLife
+from octavo.features.accounts.rules.session import Session, SessionLife
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
     IN_PATH,
@@ -18,6 +18,7 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import NotFound
+from octavo.model.access.credentials import SessionId
 
 
 class SessionPath(ContractModel):

@@ -12,13 +12,13 @@ from octavo.access.ports import Clock
 from octavo.features.accounts.api.keys import ApiKeyCreated, ApiKeyList, ApiKeySchema
 from octavo.features.accounts.api.sessions import SessionList, SessionsEnded
 from octavo.features.accounts.rules.api_key import MAX_CHOSEN, MAX_KEYS
-from octavo.features.members.api.workspaces import WorkspaceList
-from octavo.features.members.pages.workspaces import LIST
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Problem
 from octavo.http.pages.responses import redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.http.pages.workspace_paths import LIST
+from octavo.http.workspace_schemas import WorkspaceList
 
 _SESSIONS = "/account/sessions"
 _KEYS = "/account/keys"

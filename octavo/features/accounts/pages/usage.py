@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from octavo.features.accounts.api.account import ControlsSchema, LimitSchema, UsageSchema
-from octavo.features.accounts.rules.decisions import strictest
 from octavo.model.usage import (
     NO_LIMITS,
     NOTHING,
     InstallationUsage,
     Month,
     month_end,
+    strictest,
 )
 from octavo.store import StoreUnavailable
 

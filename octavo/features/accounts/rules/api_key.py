@@ -1,13 +1,11 @@
 """API keys: credentials of programs."""
 
 from dataclasses import dataclass
-from typing import NewType
 
 from octavo_rules.identity import AccountId
 
 from octavo.model.access.access_limits import AccessLimits
-
-KeyId = NewType("KeyId", str)
+from octavo.model.access.credentials import KeyId
 
 MAX_KEYS = 25
 """Keys of one account, including expired ones (specification, "Limits")."""

@@ -4,24 +4,16 @@ from dataclasses import dataclass, replace
 
 from octavo.features.accounts.rules.refusal import ControlsChanged
 from octavo.model.access.account import Role, State
-from octavo.model.usage import UNLIMITED, DownloadLimits
+from octavo.model.usage import (
+    NO_STORAGE_LIMIT,
+    UNLIMITED,
+    DownloadLimits,
+    MonthlyLimit,
+    StorageLimit,
+)
 
 LONGEST_REASON = 500
 """Characters of the reason of a lock."""
-
-
-@dataclass(frozen=True, slots=True)
-class StorageLimit:
-    """The maximum size in bytes of the files of an account; None for no limit."""
-
-    maximum: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MonthlyLimit:
-    """The maximum of bytes, or of objects, that an account may read in a month; None for none."""
-
-    maximum: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +32,7 @@ class Controls:
     revision: int = 1
     locked: bool = False
     lock_reason: str | None = None
-    storage: StorageLimit = StorageLimit()
+    storage: StorageLimit = NO_STORAGE_LIMIT
     downloads: DownloadLimits = UNLIMITED
     publishing: bool = True
 
@@ -103,11 +95,6 @@ class DecisionsChange:
     lock_reason: str | None = None
     storage: StorageLimit | None = None
     controls: ControlsChange | None = None
-
-
-def strictest(*limits: int | None) -> int | None:
-    """Return the smallest of the limits in bytes; None if there is none."""
-    return min((each for each in limits if each is not None), default=None)
 
 
 def changed_controls(controls: Controls, change: ControlsChange) -> Controls:

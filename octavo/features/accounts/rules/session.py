@@ -1,11 +1,10 @@
 """Sessions of browsers, and their lifetimes."""
 
 from dataclasses import dataclass
-from typing import NewType
 
 from octavo_rules.identity import AccountId
 
-SessionId = NewType("SessionId", str)
+from octavo.model.access.credentials import SessionId
 
 DAY = 86_400.0
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.features.accounts.rules.refusal import AccountMissing
 from octavo.features.accounts.sql.accounts import (
     require_administrator,
     require_administrator_besides,
@@ -17,6 +16,7 @@ from octavo.features.archives.sql import imports
 from octavo.features.images.sql import uploads
 from octavo.features.mail import sql as outbox
 from octavo.features.publishing.sql import publications
+from octavo.model.access.refusal import AccountMissing
 from octavo.model.workspace import HeirCandidate, heir_among
 from octavo.store.queries import workspaces
 from octavo.store.queries.audit import forget_clients

@@ -4,43 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from octavo_rules.identity import AccountId
 
-from octavo.features.accounts.rules.decisions import (
-    Controls,
-    Decisions,
-    DecisionsChange,
-    StorageLimit,
-    changed,
-)
-from octavo.features.accounts.rules.refusal import (
-    AccountGone,
-    AccountMissing,
-    LastAdministrator,
-    NotAdministrator,
-)
-from octavo.features.usage.sql import USAGE_COUNT, AccountUsage, usage_columns, usage_of
-from octavo.model.access.account import Account, Appearance, Preferences, State, ThemeFamily
+from octavo.features.accounts.rules.decisions import Controls, Decisions, DecisionsChange, changed
+from octavo.features.accounts.rules.refusal import LastAdministrator, NotAdministrator
+from octavo.features.usage.sql import USAGE_COUNT, usage_columns, usage_of
+from octavo.model.access.account import Account, Appearance, Preferences, ThemeFamily
 from octavo.model.access.address import Address
-from octavo.model.usage import DownloadLimits, Month, month_of
+from octavo.model.access.refusal import AccountGone, AccountMissing
+from octavo.model.usage import AccountUsage, DownloadLimits, Month, StorageLimit, month_of
 from octavo.store.queries import consents
+from octavo.store.queries.accounts import _PREFERENCES, COLUMNS, COUNT, _preferences, account_of
 from octavo.store.queries.process_notices import notify_access
 from octavo.store.queries.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction
 
-_EFFECTIVE_STATE = (
-    "CASE WHEN accounts.state = 'enabled' AND accounts.controls_locked = 1 "
-    "THEN 'locked' ELSE accounts.state END"
-)
-COLUMNS = (
-    "accounts.id, accounts.address, accounts.display_name, accounts.role, "
-    f"{_EFFECTIVE_STATE}, accounts.created_at, accounts.updated_at, "
-    f"{consents.COLUMNS}"
-)
-"""In the order of the fields of `Account`; the state is the effective one."""
-COUNT = 7 + consents.COUNT
 _DECISIONS = (
     "accounts.role, accounts.state, accounts.lock_reason, accounts.storage_limit, "
     "accounts.controls_revision, accounts.controls_locked, accounts.controls_lock_reason, "
@@ -59,7 +39,6 @@ _SUMMARY = f"SELECT {COLUMNS}, {_DECISIONS}, {usage_columns('$1')}, {_ACTIVE} FR
 _ENDED_WITH_ACCESS = ("sessions", "password_resets", "portal_tokens")
 """Tables whose rows of an account are deleted when it is disabled. Its keys are refused, and valid
 again when it is enabled."""
-_PREFERENCES = "accounts.theme_family, accounts.appearance, accounts.spell_check"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +70,6 @@ class AccountSummary:
     decisions: Decisions
     usage: AccountUsage
     active_at: int | None
-
-
-def by_id(account_id: AccountId) -> Script[Account | None]:
-    """Return the account, or None."""
-
-    async def find_account(transaction: Transaction) -> Account | None:
-        row = await transaction.fetch_one(
-            f"SELECT {COLUMNS} FROM accounts WHERE id = $1::uuid", account_id
-        )
-        return None if row is None else account_of(row)
-
-    return find_account
-
-
-async def at(transaction: Transaction, address: Address) -> Account | None:
-    """Return the account with the address, or None."""
-    row = await transaction.fetch_one(f"SELECT {COLUMNS} FROM accounts WHERE address = $1", address)
-    return None if row is None else account_of(row)
 
 
 def details_of(account_id: AccountId, month: Month) -> Script[AccountDetails | None]:
@@ -386,50 +347,6 @@ def password_at(address: Address) -> Script[StoredPassword | None]:
     return find_password
 
 
-def has_any() -> Script[bool]:
-    """Return whether there is an account in any state."""
-
-    async def find_any(transaction: Transaction) -> bool:
-        return await transaction.fetch_one("SELECT 1 FROM accounts LIMIT 1") is not None
-
-    return find_any
-
-
-def had_any() -> Script[bool]:
-    """Return whether there is an account, or was one: a start alone makes an invitation."""
-
-    async def look(transaction: Transaction) -> bool:
-        return (
-            await has_any()(transaction)
-            or await transaction.fetch_one(
-                "SELECT 1 FROM audit WHERE kind <> 'invitation_created' LIMIT 1"
-            )
-            is not None
-        )
-
-    return look
-
-
-def state_of(account_id: AccountId) -> Script[State | None]:
-    """Return the effective state of an account; None without it."""
-
-    async def read_state(transaction: Transaction) -> State | None:
-        row = await transaction.fetch_one(
-            f"SELECT {_EFFECTIVE_STATE} FROM accounts WHERE id = $1::uuid", account_id
-        )
-        return None if row is None else row[0]
-
-    return read_state
-
-
-async def is_open(transaction: Transaction, account_id: AccountId) -> bool:
-    """Return whether the account exists and is not disabled."""
-    row = await transaction.fetch_one(
-        "SELECT 1 FROM accounts WHERE id = $1::uuid AND state <> 'disabled'", account_id
-    )
-    return row is not None
-
-
 async def insert(transaction: Transaction, account: Account, encoded: str, *, proven: bool) -> bool:
     """Insert an account; return False, and do nothing, when its address is taken.
 
@@ -452,19 +369,6 @@ async def insert(transaction: Transaction, account: Account, encoded: str, *, pr
         *consents.columns_of(account.consent),
     )
     return inserted == 1
-
-
-def account_of(row: Row) -> Account:
-    """Return the account that a row begins with."""
-    stored = COUNT - consents.COUNT
-    account = Account(*row[:stored])
-    consent = consents.consent_of(row[stored:COUNT])
-    return account if consent is None else replace(account, consent=consent)
-
-
-def _preferences(row: Row) -> Preferences:
-    theme_family, appearance, spell_check = row
-    return Preferences(theme_family, appearance, bool(spell_check))
 
 
 def _decisions(row: Row) -> Decisions:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.features.accounts.rules.api_key import MAX_KEYS, ApiKey, KeyId
-from octavo.features.accounts.rules.refusal import AccountGone, TooManyKeys
-from octavo.features.accounts.sql import accounts
+from octavo.features.accounts.rules.api_key import MAX_KEYS, ApiKey
+from octavo.features.accounts.rules.refusal import TooManyKeys
 from octavo.model.access.access_limits import AccessLimits, parse_scopes
 from octavo.model.access.account import Account
+from octavo.model.access.credentials import KeyId
+from octavo.model.access.refusal import AccountGone
+from octavo.store.queries import accounts as account_rows
 from octavo.store.queries.process_notices import notify_access
 from octavo.store.queries.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction, Value, single_statement
@@ -23,7 +25,7 @@ _COLUMNS = (
 _COUNT = 9
 # The first digest twice, as the scope and among the names.
 _BY_DIGEST = f"""
-    SELECT {_COLUMNS}, {accounts.COLUMNS}, api_keys.digest FROM api_keys
+    SELECT {_COLUMNS}, {account_rows.COLUMNS}, api_keys.digest FROM api_keys
     JOIN accounts ON accounts.id = api_keys.account_id WHERE api_keys.digest IN ($1, $names)
 """
 _LIMITS = 6
@@ -44,7 +46,7 @@ def create(key: ApiKey, digest: bytes) -> Script[None]:
     """
 
     async def create_key(transaction: Transaction) -> None:
-        if not await accounts.is_open(transaction, key.account_id):
+        if not await account_rows.is_open(transaction, key.account_id):
             raise AccountGone
         row = await transaction.fetch_one(
             "SELECT COUNT(*) FROM api_keys WHERE account_id = $1::uuid", key.account_id
@@ -75,7 +77,7 @@ def by_digests(digests: Sequence[bytes]) -> Script[Mapping[bytes, KeyOfAccount]]
     async def find_keys(transaction: Transaction) -> Mapping[bytes, KeyOfAccount]:
         rows = await select_in(transaction, _BY_DIGEST, digests[0], digests)
         return {
-            bytes(row[-1]): KeyOfAccount(_key(row), accounts.account_of(row[_COUNT:-1]))
+            bytes(row[-1]): KeyOfAccount(_key(row), account_rows.account_of(row[_COUNT:-1]))
             for row in rows
         }
 

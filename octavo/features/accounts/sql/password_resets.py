@@ -5,13 +5,14 @@ from __future__ import annotations
 from octavo_rules.identity import AccountId
 
 from octavo.features.accounts.rules.refusal import InvalidResetToken
-from octavo.features.accounts.sql import accounts, api_keys, sessions
+from octavo.features.accounts.sql import api_keys, sessions
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import QueuedMail
 from octavo.features.oauth.sql import oauth_grants
 from octavo.model.access.account import Account
 from octavo.model.access.address import Address
 from octavo.model.access.rate import Rate
+from octavo.store.queries import accounts as account_rows
 from octavo.store.transaction import Script, Transaction
 
 MAX_ROWS = 500
@@ -26,7 +27,7 @@ def create_at(address: Address, digest: bytes, expires_at: int) -> Script[Accoun
     """
 
     async def create_token(transaction: Transaction) -> Account | None:
-        account = await accounts.at(transaction, address)
+        account = await account_rows.at(transaction, address)
         if account is not None and account.open:
             await _insert(transaction, digest, account.account_id, expires_at)
         return account
@@ -46,7 +47,7 @@ def create_for_mail(
     async def create_token(transaction: Transaction) -> Account | None:
         if not await outbox.is_claimed(transaction, mail):
             return None
-        account = await accounts.at(transaction, mail.address)
+        account = await account_rows.at(transaction, mail.address)
         if account is None or not account.open:
             return None
         if mail.attempts == 1 and not await outbox.spend(transaction, mail.address, now, budget):
@@ -79,14 +80,14 @@ def account_of(digest: bytes, now: int) -> Script[Account | None]:
 
 async def _account_of(transaction: Transaction, digest: bytes, now: int) -> Account | None:
     row = await transaction.fetch_one(
-        f"SELECT {accounts.COLUMNS} FROM accounts"
+        f"SELECT {account_rows.COLUMNS} FROM accounts"
         " JOIN password_resets ON password_resets.account_id = accounts.id"
         " WHERE password_resets.digest = $1 AND password_resets.expires_at > $2"
         " AND accounts.state <> 'disabled'",
         digest,
         now,
     )
-    return None if row is None else accounts.account_of(row)
+    return None if row is None else account_rows.account_of(row)
 
 
 def use(digest: bytes, encoded: str, notice: QueuedMail, now: int) -> Script[bool]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from octavo_rules.identity import AccountId
 
-from octavo.features.accounts.rules.api_key import KeyId
 from octavo.features.accounts.rules.refusal import InvalidCredentials
-from octavo.features.accounts.rules.session import Session, SessionId
-from octavo.features.accounts.sql import accounts
+from octavo.features.accounts.rules.session import Session
 from octavo.model.access.account import Account
+from octavo.model.access.credentials import KeyId, SessionId
 from octavo.store.identifiers import LAST
+from octavo.store.queries import accounts as account_rows
+from octavo.store.queries.expiry import MAX_ROWS
 from octavo.store.queries.process_notices import notify_access
 from octavo.store.queries.select_in import select_in
 from octavo.store.transaction import Row, Script, Transaction, single_statement
@@ -24,7 +25,7 @@ _COLUMNS = (
 _COUNT = 6
 # The first digest twice, as the scope and among the names.
 _BY_DIGEST = f"""
-    SELECT {_COLUMNS}, {accounts.COLUMNS}, sessions.digest FROM sessions
+    SELECT {_COLUMNS}, {account_rows.COLUMNS}, sessions.digest FROM sessions
     JOIN accounts ON accounts.id = sessions.account_id WHERE sessions.digest IN ($1, $names)
 """
 
@@ -49,11 +50,11 @@ def begin(
 
     async def begin_session(transaction: Transaction) -> Account:
         row = await transaction.fetch_one(
-            f"SELECT {accounts.COLUMNS} FROM accounts WHERE id = $1::uuid AND password = $2",
+            f"SELECT {account_rows.COLUMNS} FROM accounts WHERE id = $1::uuid AND password = $2",
             session.account_id,
             verified,
         )
-        if row is None or not accounts.account_of(row).open:
+        if row is None or not account_rows.account_of(row).open:
             raise InvalidCredentials
         if rehashed is not None:
             await transaction.execute(
@@ -70,7 +71,7 @@ def begin(
             created_after,
         )
         await insert(transaction, session, digest)
-        return accounts.account_of(row)
+        return account_rows.account_of(row)
 
     return begin_session
 
@@ -96,13 +97,13 @@ def by_digest(digest: bytes) -> Script[OpenSession | None]:
     @single_statement
     async def find_session(transaction: Transaction) -> OpenSession | None:
         row = await transaction.fetch_one(
-            f"SELECT {_COLUMNS}, {accounts.COLUMNS} FROM sessions "
+            f"SELECT {_COLUMNS}, {account_rows.COLUMNS} FROM sessions "
             "JOIN accounts ON accounts.id = sessions.account_id WHERE sessions.digest = $1",
             digest,
         )
         if row is None:
             return None
-        return OpenSession(_session(row), accounts.account_of(row[_COUNT:]))
+        return OpenSession(_session(row), account_rows.account_of(row[_COUNT:]))
 
     return find_session
 
@@ -114,7 +115,7 @@ def by_digests(digests: Sequence[bytes]) -> Script[Mapping[bytes, OpenSession]]:
     async def find_sessions(transaction: Transaction) -> Mapping[bytes, OpenSession]:
         rows = await select_in(transaction, _BY_DIGEST, digests[0], digests)
         return {
-            bytes(row[-1]): OpenSession(_session(row), accounts.account_of(row[_COUNT:-1]))
+            bytes(row[-1]): OpenSession(_session(row), account_rows.account_of(row[_COUNT:-1]))
             for row in rows
         }
 
@@ -195,3 +196,19 @@ def record_activity(sessions: Mapping[SessionId, int], keys: Mapping[KeyId, int]
 
 def _session(row: Row) -> Session:
     return Session(*row[:_COUNT])
+
+
+def expire_sessions(active_before: int, created_before: int) -> Script[bool]:
+    """Delete some sessions that ended by either time; return whether there may be more."""
+
+    async def delete_sessions(transaction: Transaction) -> bool:
+        deleted = await transaction.execute(
+            "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions"
+            " WHERE created_at < $1 OR active_at < $2 LIMIT $3)",
+            created_before,
+            active_before,
+            MAX_ROWS,
+        )
+        return deleted == MAX_ROWS
+
+    return delete_sessions

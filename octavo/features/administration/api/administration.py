@@ -6,7 +6,6 @@ from octavo_rules.identity import AccountId
 from pydantic import Field
 from pydantic_core import MISSING
 
-from octavo.access.caller import Caller
 from octavo.features.accounts.api.account import (
     ControlsSchema,
     LimitSchema,
@@ -16,16 +15,12 @@ from octavo.features.accounts.api.account import (
     controls_schema,
     usage_schema,
 )
-from octavo.features.accounts.rules.decisions import (
-    LONGEST_REASON,
-    ControlsChange,
-    DecisionsChange,
-    MonthlyLimit,
-    StorageLimit,
-)
+from octavo.features.accounts.removal import AccountRemoval
+from octavo.features.accounts.rules.decisions import LONGEST_REASON, ControlsChange, DecisionsChange
 from octavo.features.accounts.rules.refusal import ControlsChanged, LastAdministrator
 from octavo.features.accounts.sql.accounts import AccountSummary
-from octavo.features.administration.administration import AccountRemoval, Administration
+from octavo.features.administration.administration import Administration
+from octavo.http.callers import require_administrator
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -40,10 +35,11 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
-from octavo.http.contract.problems import Forbidden, InvalidRequest, NotFound
+from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.refusals import refused_with
 from octavo.model.access.account import Role, State
 from octavo.model.label import parse_label
+from octavo.model.usage import MonthlyLimit, StorageLimit
 
 _LONGEST_BODY = 8_192
 
@@ -247,14 +243,6 @@ def _reason(given: str | MISSING | None, below: str) -> str | None:
         return "" if given is None else parse_label(given, LONGEST_REASON)
     except ValueError as error:
         raise InvalidRequest(errors=[(f"{below}/lockReason", str(error))]) from None
-
-
-def require_administrator(call: Call) -> Caller:
-    """Return the caller. Raises `Forbidden` unless that is an administrator."""
-    caller = call.principal_as(Caller)
-    if caller.role != "administrator":
-        raise Forbidden("This requires an administrator of the installation.")
-    return caller
 
 
 def _schema(summary: AccountSummary) -> AccountSummarySchema:

@@ -3,7 +3,7 @@
 from octavo_rules.identity import AccountId
 
 from octavo.access.audit import Audit
-from octavo.features.administration.api.administration import require_administrator
+from octavo.http.callers import require_administrator
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel, Identifier, Timestamp, timestamp
 from octavo.http.contract.operation import Security, operation

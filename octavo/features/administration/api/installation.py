@@ -2,13 +2,13 @@
 
 from typing import Literal
 
-from octavo.features.administration.api.administration import require_administrator
 from octavo.features.members.registration import Installation, InstallationState
 from octavo.features.members.rules.registration_policy import (
     RegistrationPolicy,
     SettingLocked,
     SettingRequired,
 )
+from octavo.http.callers import require_administrator
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel

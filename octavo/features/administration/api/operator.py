@@ -10,10 +10,11 @@ from octavo.features.accounts.api.account import (
     usage_schema,
 )
 from octavo.features.accounts.portal import Portal
+from octavo.features.accounts.removal import AccountRemoval
 from octavo.features.accounts.rules.decisions import DecisionsChange
 from octavo.features.accounts.rules.refusal import ControlsChanged, LastAdministrator
 from octavo.features.accounts.sql.accounts import AccountSummary
-from octavo.features.administration.administration import AccountRemoval, Administration
+from octavo.features.administration.administration import Administration
 from octavo.features.administration.api.administration import (
     AccountControlsInput,
     AccountPath,

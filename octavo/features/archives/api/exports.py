@@ -13,7 +13,6 @@ from octavo.access.workspaces import Access
 from octavo.features.archives.api.archive_problems import ARCHIVE_JOB_PROBLEMS
 from octavo.features.archives.exports import ExportFormat, Exports
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
-from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.usage.api import METERED, Metering
 from octavo.http.contract.call import Authenticator, Call
 from octavo.http.contract.content_disposition import content_disposition
@@ -21,6 +20,7 @@ from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.problems import AccountLocked, NotFound
 from octavo.http.contract.reply import NoBytes, Stream
+from octavo.http.workspace_schemas import WorkspacePath
 from octavo.store.queries.changesets import WorkspaceGone
 
 ZIP = "application/zip"

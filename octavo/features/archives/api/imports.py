@@ -20,7 +20,6 @@ from octavo.features.archives.rules import (
     TooManyImports,
 )
 from octavo.features.archives.sql.imports import StoredImport
-from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.usage.api import StorageBusy
 from octavo.http.contract.bodies import BodyStream, json_body, raw_body
 from octavo.http.contract.call import Call
@@ -35,6 +34,7 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import NotFound, StorageFull
 from octavo.http.refusals import refused_with
+from octavo.http.workspace_schemas import WorkspacePath
 from octavo.model.usage import ImportWithoutRoom, StorageLimitReached
 from octavo.store.blobs.blob_store import digest_of_key
 

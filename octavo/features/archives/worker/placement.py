@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from itertools import count, islice
 
-from octavo.features.notes.rules.naming import numbered_paths
+from octavo.model.files.naming import numbered_paths
 from octavo.model.files.path import (
     ATTACHMENTS,
     LONGEST_PATH,

@@ -22,8 +22,6 @@ from octavo.features.files.api.note_texts import RevisionTexts
 from octavo.features.files.api.uploaded_images import UploadedImages, unknown_image
 from octavo.features.images.sql.uploads import UploaderGone
 from octavo.features.images.uploading import ImageUploads
-from octavo.features.images.worker.facts import MAX_BYTES
-from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.usage.api import StorageBusy
 from octavo.http.contract.bodies import MultipartStream, Part, json_body, multipart_body
 from octavo.http.contract.bodies.raw_body import BYTES
@@ -42,8 +40,10 @@ from octavo.http.contract.reply import Reply
 from octavo.http.fields import PathText
 from octavo.http.file_schemas import FileChangeSchema
 from octavo.http.refusals import refused_with
+from octavo.http.workspace_schemas import WorkspacePath
 from octavo.model.files.changeset import AttachImage
 from octavo.model.files.image import ObjectId, UnacceptableImage, UploadMissing
+from octavo.model.image_limits import MAX_BYTES
 from octavo.model.refusal import MutationReused
 from octavo.model.usage import StorageLimitReached
 

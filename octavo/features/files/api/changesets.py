@@ -21,8 +21,6 @@ from octavo.features.files.api.note_texts import (
     text_of,
 )
 from octavo.features.files.api.uploaded_images import UploadedImages, unknown_image
-from octavo.features.members.api.workspaces import WorkspacePath
-from octavo.features.sync.api import SyncProtocol, UnsupportedProtocol, check_protocol
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -38,6 +36,8 @@ from octavo.http.contract.slices import converted
 from octavo.http.fields import MarkdownText, PathText
 from octavo.http.file_schemas import ChangesetResultSchema, changeset_result
 from octavo.http.refusals import CHANGE_PROBLEMS, refused_with
+from octavo.http.sync_protocol import SyncProtocol, UnsupportedProtocol, check_protocol
+from octavo.http.workspace_schemas import WorkspacePath
 from octavo.model.files.changeset import (
     MAX_OPERATIONS,
     AttachImage,

@@ -11,7 +11,6 @@ from pydantic_core import MISSING
 
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, expected_heads
 from octavo.features.files.api.note_texts import NoteTexts, RevisionTexts
-from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -28,6 +27,7 @@ from octavo.http.fields import ExpectedHead, MarkdownText, PathText
 from octavo.http.file_schemas import FileChangeSchema, file_change
 from octavo.http.refusals import NOTE_TOO_LARGE, IfMatchRequired, refused_with
 from octavo.http.store_problems import WorkspaceBusy
+from octavo.http.workspace_schemas import WorkspacePath
 from octavo.model.etag import entity_tag
 from octavo.model.files.changeset import (
     ChangeOperation,

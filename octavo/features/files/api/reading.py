@@ -17,7 +17,6 @@ from octavo.features.accounts.sql import accounts
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, Workspaces
 from octavo.features.files.api.files import ETAG, FilePath
 from octavo.features.files.sql import RecordedProgram, programs_of
-from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.usage.api import (
     METERED,
     Metering,
@@ -47,6 +46,7 @@ from octavo.http.file_schemas import (
 )
 from octavo.http.refusals import refused_with
 from octavo.http.store_problems import WorkspaceBusy
+from octavo.http.workspace_schemas import WorkspacePath
 from octavo.model.etag import entity_tag
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision

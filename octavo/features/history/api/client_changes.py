@@ -33,7 +33,6 @@ from octavo.features.history.undo import (
     ProgramUndo,
     UndoOutlook,
 )
-from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.usage.api import memory_of
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -50,6 +49,7 @@ from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.file_schemas import ChangesetResultSchema, FileChangeSchema, changeset_result
 from octavo.http.refusals import refused_with
 from octavo.http.store_problems import WorkspaceBusy
+from octavo.http.workspace_schemas import WorkspacePath
 from octavo.model.files.receipt import Receipt
 from octavo.model.refusal import MutationReused, TooManyFiles, UnrenderableNote
 from octavo.model.usage import StorageLimitReached

@@ -15,7 +15,6 @@ from octavo.features.history.rules.restoration import LeftFile, LeftReason
 from octavo.features.history.rules.reversion import Action, Reversion
 from octavo.features.history.sql.restorations import MAX_LEFT, StoredRestoration
 from octavo.features.history.undo import HistoryPruned
-from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -33,6 +32,7 @@ from octavo.http.contract.paging import IN_DIGITS, ListPage, PageQuery, read_cur
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import FolderPath
 from octavo.http.refusals import refused_with
+from octavo.http.workspace_schemas import WorkspacePath
 from octavo.model.refusal import MutationReused
 from octavo.store.queries.changesets import WorkspaceGone
 

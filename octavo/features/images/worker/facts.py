@@ -5,8 +5,6 @@ This module does not import Pillow.
 
 from dataclasses import dataclass
 
-MAX_BYTES = 32 * 1024 * 1024
-"""The largest file that is read, in bytes."""
 MAX_SIDE = 16_384
 """The largest width and height, in pixels."""
 MAX_PIXELS = 50_000_000

@@ -16,7 +16,6 @@ from PIL import (
 
 from octavo.features.images.worker.container import ImageContainer
 from octavo.features.images.worker.facts import (
-    MAX_BYTES,
     ImageFacts,
     InvalidImage,
     check_bounds,
@@ -26,6 +25,7 @@ from octavo.features.images.worker.gif import read_gif
 from octavo.features.images.worker.jpeg import read_jpeg
 from octavo.features.images.worker.png import read_png
 from octavo.features.images.worker.webp import read_webp
+from octavo.model.image_limits import MAX_BYTES
 
 # Importing a plugin registers it; Pillow would import all of its 40 to find one that is missing.
 _READERS: dict[str, tuple[str, Callable[[bytes], ImageContainer]]] = {

@@ -14,8 +14,8 @@ from octavo_rules.scopes import READ, WRITE
 from pydantic import ConfigDict, RootModel
 
 from octavo.access.caller import Caller
-from octavo.features.accounts.api.authentication import refuse_other_origin
 from octavo.features.usage.api import METERED
+from octavo.http.callers import refuse_other_origin
 from octavo.http.contract.bodies import JsonBody
 from octavo.http.contract.bodies.body_reader import Headers
 from octavo.http.contract.call import Authenticator, Call, Principal

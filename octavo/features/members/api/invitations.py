@@ -11,12 +11,6 @@ from octavo.access.caller import Caller
 from octavo.access.ports import Clock
 from octavo.access.workspaces import Access
 from octavo.features.accounts.rules.refusal import TooManyInvitations
-from octavo.features.administration.api.administration import require_administrator
-from octavo.features.members.api.workspaces import (
-    WorkspacePath,
-    WorkspaceSchema,
-    workspace_document,
-)
 from octavo.features.members.invitations import Invitations
 from octavo.features.members.rules.invitation import (
     LONGEST_SECONDS,
@@ -24,6 +18,7 @@ from octavo.features.members.rules.invitation import (
     InvitationId,
     InvitationState,
 )
+from octavo.http.callers import require_administrator
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -42,6 +37,7 @@ from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import EmailAddress
 from octavo.http.refusals import refused_with
+from octavo.http.workspace_schemas import WorkspacePath, WorkspaceSchema, workspace_document
 from octavo.model import workspace
 from octavo.model.access.account import Role
 from octavo.model.access.address import Address, parse_address

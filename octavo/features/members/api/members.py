@@ -6,7 +6,6 @@ from octavo_rules.identity import AccountId
 from pydantic_core import MISSING
 
 from octavo.access.workspaces import Access
-from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.members.members import Members
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -23,6 +22,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import NotFound
 from octavo.http.refusals import refused_with
+from octavo.http.workspace_schemas import WorkspacePath
 from octavo.model.workspace import LastOwner, Role, WorkspaceMember, grants
 
 _LONGEST_BODY = 4_096

@@ -7,10 +7,10 @@ from pydantic import Field
 
 from octavo.features.accounts.api.account import AccountSchema, account_schema
 from octavo.features.accounts.api.auth_protocol import AUTH_PROBLEMS
-from octavo.features.accounts.api.authentication import require_origin
 from octavo.features.accounts.api.device_cookie import device_cookie, device_tokens
+from octavo.features.accounts.api.fields import NewPassword
 from octavo.features.accounts.known_devices import KnownDevices
-from octavo.features.accounts.rules.decisions import Controls, Decisions, StorageLimit
+from octavo.features.accounts.rules.decisions import Controls, Decisions
 from octavo.features.accounts.rules.password import password_fault
 from octavo.features.accounts.rules.refusal import AddressTaken
 from octavo.features.accounts.rules.session import SessionLife
@@ -19,20 +19,20 @@ from octavo.features.accounts.sql.accounts import AccountDetails
 from octavo.features.legal.api import ConsentInput, versions_of
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.features.members.registration import Registration
-from octavo.features.usage.sql import AccountUsage
+from octavo.http.callers import require_origin
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import STORE_PROBLEMS, Header, InvalidRequest
 from octavo.http.contract.reply import Reply
-from octavo.http.fields import EmailAddress, NewPassword, label
+from octavo.http.fields import EmailAddress, label
 from octavo.http.refusals import refusals_as_problems, refused_with
 from octavo.http.session_cookie import SET_COOKIE, session_cookie
 from octavo.model.access.account import LONGEST_NAME, Preferences
 from octavo.model.access.address import Address, parse_address
 from octavo.model.label import device_of, parse_label
-from octavo.model.usage import NOTHING, month_of
+from octavo.model.usage import NOTHING, AccountUsage, StorageLimit, month_of
 
 _LONGEST_BODY = 16_384
 _CONSENT_FIELDS = frozenset({"termsVersion", "privacyVersion"})

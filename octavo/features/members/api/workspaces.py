@@ -13,30 +13,26 @@ from octavo.access.workspaces import Access
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
-    IN_PATH,
     REMOVED,
     ContractModel,
-    Identifier,
     Removed,
-    Timestamp,
-    timestamp,
 )
 from octavo.http.contract.operation import Locked, Security, operation
-from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
+from octavo.http.contract.paging import PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import label
+from octavo.http.workspace_schemas import (
+    WorkspaceList,
+    WorkspacePath,
+    WorkspaceSchema,
+    workspace_document,
+)
 from octavo.model.label import parse_label
-from octavo.model.workspace import LONGEST_NAME, Role, Workspace
+from octavo.model.workspace import LONGEST_NAME, Workspace
 from octavo.store import Store
 from octavo.store.queries import workspaces
 
 _LONGEST_BODY = 4_096
-
-
-class WorkspacePath(ContractModel):
-    """One workspace."""
-
-    workspace_id: Annotated[WorkspaceId, IN_PATH]
 
 
 class WorkspaceNameInput(ContractModel):
@@ -44,20 +40,6 @@ class WorkspaceNameInput(ContractModel):
 
     name: Annotated[str, Field(json_schema_extra=label(LONGEST_NAME))]
     """1 to 200 characters on one line."""
-
-
-class WorkspaceSchema(ContractModel):
-    """A workspace as the account sees it."""
-
-    id: Identifier
-    name: str
-    role: Role
-    """The role of the account in it."""
-    created_at: Timestamp
-
-
-class WorkspaceList(ListPage[WorkspaceSchema]):
-    """A page of workspaces, oldest first."""
 
 
 class WorkspaceOperations:
@@ -203,13 +185,3 @@ def _name(body: WorkspaceNameInput) -> str:
         return parse_label(body.name, LONGEST_NAME)
     except ValueError as error:
         raise InvalidRequest(errors=[("/name", str(error))]) from None
-
-
-def workspace_document(workspace: Workspace) -> WorkspaceSchema:
-    """Return a workspace in its API form."""
-    return WorkspaceSchema(
-        id=workspace.workspace_id,
-        name=workspace.name,
-        role=workspace.role,
-        created_at=timestamp(workspace.created_at),
-    )

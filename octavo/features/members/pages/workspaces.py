@@ -2,38 +2,14 @@
 
 from quart import Response
 
-from octavo.features.members.api.workspaces import WorkspaceList, WorkspaceSchema
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Forbidden, NotFound, Problem, TemporaryProblem
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.http.pages.workspace_paths import LIST, _listed, path_of, workspace_of
+from octavo.http.workspace_schemas import WorkspaceList, WorkspaceSchema
 from octavo.model.workspace import grants
-
-LIST = "/api/workspaces"
-
-
-def path_of(workspace_id: str) -> str:
-    """Return the path of the pages of a workspace."""
-    return f"{HOME}/{workspace_id}"
-
-
-async def workspace_of(visitor: Visitor, workspace_id: str) -> WorkspaceSchema:
-    """Return a workspace of the visitor. Raises `NotFound`."""
-    return await visitor.api.get(WorkspaceSchema, f"{LIST}/{workspace_id}")
-
-
-async def _listed(visitor: Visitor, workspace_id: str) -> WorkspaceSchema:
-    """Return a workspace of the visitor from the list, which a locked account can read, too."""
-    after: str | None = None
-    while True:
-        page = await visitor.api.get(WorkspaceList, LIST, limit="500", after=after)
-        for each in page.items:
-            if each.id == workspace_id:
-                return each
-        if page.next is None:
-            raise NotFound
-        after = page.next
 
 
 def add_workspace_pages(site: Site) -> None:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from octavo_rules.identity import AccountId, WorkspaceId
 
 from octavo.features.accounts.rules.refusal import (
-    AccountGone,
     AddressTaken,
     InvitationMissing,
     InvitationUnusable,
@@ -25,6 +24,7 @@ from octavo.features.members.rules.invitation import (
 from octavo.features.members.sql import members
 from octavo.model.access.account import Account
 from octavo.model.access.address import Address
+from octavo.model.access.refusal import AccountGone
 from octavo.model.workspace import AlreadyMember, Role
 from octavo.store.identifiers import LAST
 from octavo.store.queries.expiry import MAX_ROWS

@@ -7,17 +7,17 @@ from typing import TypeVar
 
 from octavo.features.files.api.attachments import AttachmentUploadResult
 from octavo.features.files.api.reading import FileList
-from octavo.features.images.worker.facts import MAX_BYTES
-from octavo.features.members.pages.workspaces import LIST
 from octavo.features.notes.pages.frame import NotePages
-from octavo.features.notes.rules.naming import name_from_text, numbered_paths
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import BodyTooLarge, Problem
 from octavo.http.file_schemas import FileChangeSchema
 from octavo.http.pages.forms import SentFile
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.http.pages.workspace_paths import LIST
+from octavo.model.files.naming import name_from_text, numbered_paths
 from octavo.model.files.path import ATTACHMENTS
+from octavo.model.image_limits import MAX_BYTES
 
 IMAGE = "image"
 """The field with an image."""

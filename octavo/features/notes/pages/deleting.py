@@ -7,7 +7,6 @@ from quart import Response
 
 from octavo.features.files.api.reading import FileList, ListedRevision, without_new_round
 from octavo.features.links.api import FileLinksSchema
-from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
 from octavo.features.notes.pages.frame import (
     NOUNS,
     NotePages,
@@ -19,14 +18,15 @@ from octavo.features.notes.pages.frame import (
     writable,
 )
 from octavo.features.notes.pages.reading import live_file, newest
-from octavo.features.notes.rules.naming import written_path
 from octavo.features.publishing.composition import name_of
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import FileChangeSchema
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 from octavo.model.etag import entity_tag
+from octavo.model.files.naming import written_path
 
 _NOTE = f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>"
 _ROWS = "30"

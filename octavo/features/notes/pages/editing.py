@@ -10,8 +10,6 @@ from urllib.parse import quote
 from octavo_rules.identity import RevisionId
 from quart import Response
 
-from octavo.features.members.api.workspaces import WorkspaceList, WorkspaceSchema
-from octavo.features.members.pages.workspaces import LIST, path_of
 from octavo.features.notes.member_notes import NoteBody
 from octavo.features.notes.pages.adding import add_image, at_free_path, chosen_image
 from octavo.features.notes.pages.differences import meanwhile
@@ -33,7 +31,6 @@ from octavo.features.notes.pages.note_form import (
     relative_link,
 )
 from octavo.features.notes.pages.reading import live_file, newest
-from octavo.features.notes.rules.naming import written_path
 from octavo.features.publishing.composition import name_of
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import NotFound, Problem
@@ -46,8 +43,11 @@ from octavo.http.pages.long_texts import reservation
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.http.pages.workspace_paths import LIST, path_of
 from octavo.http.refusals import NOTE_TOO_LARGE, refusals_as_problems
+from octavo.http.workspace_schemas import WorkspaceList, WorkspaceSchema
 from octavo.model.etag import entity_tag
+from octavo.model.files.naming import written_path
 from octavo.model.files.path import NOTE_SUFFIX, check_path
 from octavo.store.fair_turns import FairThreads
 

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from quart import Response
 
 from octavo.features.links.api import LinkList
-from octavo.features.members.pages.workspaces import LIST, workspace_of
 from octavo.features.notes.member_notes import missing_path
 from octavo.features.notes.pages.frame import NotePages, names_of
 from octavo.features.publishing.composition import name_of
@@ -16,6 +15,7 @@ from octavo.http.contract.problems import Problem
 from octavo.http.pages.responses import HOME
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import trouble_of
+from octavo.http.pages.workspace_paths import LIST, workspace_of
 
 _RESULTS = "30"
 _DAY = 86_400

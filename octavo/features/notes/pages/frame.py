@@ -10,8 +10,6 @@ from quart import Response
 from octavo.access.ports import Clock, NewEntropy, milliseconds
 from octavo.features.files.api.note_texts import NoteTexts
 from octavo.features.members.api.members import MemberList
-from octavo.features.members.api.workspaces import WorkspaceSchema
-from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
 from octavo.features.notes.member_notes import Level, MemberNotes, NoteBody, OpenNote
 from octavo.features.publishing.composition import name_of
 from octavo.http.contract.problems import Forbidden, Problem
@@ -19,7 +17,9 @@ from octavo.http.file_schemas import WorkspaceFile
 from octavo.http.pages.responses import report, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble
+from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 from octavo.http.refusals import REFUSALS, refusals_as_problems
+from octavo.http.workspace_schemas import WorkspaceSchema
 from octavo.model.files.path import Kind
 from octavo.model.refusal import FilePurged
 from octavo.model.workspace import grants

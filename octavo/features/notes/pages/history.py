@@ -10,7 +10,6 @@ from quart import Response
 from octavo.features.files.api.reading import ListedRevision, RevisionList
 from octavo.features.history.api.history import DiffHunkSchema, RevisionDiff
 from octavo.features.history.rules.revision_diff import ChangedPiece
-from octavo.features.members.pages.workspaces import path_of, workspace_of
 from octavo.features.notes.pages.differences import (
     MOST_LINES,
     MOST_PIECES,
@@ -34,6 +33,7 @@ from octavo.http.file_schemas import WorkspaceFile
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import trouble_of
+from octavo.http.pages.workspace_paths import path_of, workspace_of
 from octavo.model.etag import entity_tag
 
 VIEWS: Mapping[str, str] = {"words": "By words", "lines": "By lines", "sides": "Side by side"}

@@ -4,7 +4,6 @@ from quart import Response
 
 from octavo.features.files.api.reading import FileList
 from octavo.features.links.api import FileLinksSchema
-from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
 from octavo.features.notes.pages.adding import add_image
 from octavo.features.notes.pages.frame import NotePages, file_path, writable
 from octavo.features.notes.pages.reading import linking_notes, live_file, newest
@@ -12,6 +11,7 @@ from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble
+from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 from octavo.model.files.path import ATTACHMENTS
 
 _ROWS = "48"

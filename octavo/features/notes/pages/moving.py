@@ -3,7 +3,6 @@
 from octavo_rules.identity import RevisionId
 from quart import Response
 
-from octavo.features.members.pages.workspaces import path_of
 from octavo.features.notes.pages.frame import (
     NOUNS,
     NotePages,
@@ -13,7 +12,6 @@ from octavo.features.notes.pages.frame import (
     writable,
 )
 from octavo.features.notes.pages.reading import live_file
-from octavo.features.notes.rules.naming import written_path
 from octavo.features.publishing.composition import name_of
 from octavo.http.contract.in_process import typed
 from octavo.http.contract.problems import Problem
@@ -21,7 +19,9 @@ from octavo.http.file_schemas import FileChangeSchema
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.http.pages.workspace_paths import path_of
 from octavo.model.etag import entity_tag
+from octavo.model.files.naming import written_path
 
 _RULE = f"{HOME}/<uuid:workspace_id>/notes/<uuid:file_id>/move"
 _OF_PATH = frozenset({"invalid_path", "path_conflict", "invalid_graph"})

@@ -6,8 +6,6 @@ from quart import Response
 
 from octavo.features.files.api.reading import ListedRevision, RevisionList
 from octavo.features.links.api import FileLinksSchema, FoundLinkDocument, OutgoingLinkDocument
-from octavo.features.members.api.workspaces import WorkspaceSchema
-from octavo.features.members.pages.workspaces import path_of, workspace_of
 from octavo.features.notes.pages.frame import (
     ERASED,
     NotePages,
@@ -22,6 +20,8 @@ from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.file_schemas import WorkspaceFile
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
+from octavo.http.pages.workspace_paths import path_of, workspace_of
+from octavo.http.workspace_schemas import WorkspaceSchema
 from octavo.model.files.path import kind_of
 
 _BACK_LINKS = "50"

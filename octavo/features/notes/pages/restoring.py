@@ -16,12 +16,12 @@ from octavo.features.history.api.restorations import (
     RestorationSchema,
 )
 from octavo.features.history.rules.restoration import RestorationSpan, undoes
-from octavo.features.members.pages.workspaces import LIST, path_of
 from octavo.features.notes.pages.frame import NotePages, crumbs_of, names_of, writable
 from octavo.http.contract.problems import NotFound, Problem
 from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.http.pages.workspace_paths import LIST, path_of
 
 REFRESH_SECONDS = 3
 """Seconds after which the page of a restoration that runs is loaded again."""

@@ -14,7 +14,6 @@ from octavo.features.archives.api.imports import (
     ImportWorkspaceResult,
     StartedImportSchema,
 )
-from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
 from octavo.features.notes.pages.frame import NotePages, writable
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Problem
@@ -22,6 +21,7 @@ from octavo.http.pages.responses import HOME, redirect
 from octavo.http.pages.site import Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.uploads import Slices, UploadForm
+from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 
 PATIENCE = 2.0
 """Seconds for which a person waits for the result; a longer import has a page that shows it."""

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field
 from octavo.access.attempts import GRANTS
 from octavo.access.caller import Caller
 from octavo.features.oauth.api.oauth_problems import REQUEST_PROBLEMS, request_refusals
-from octavo.features.oauth.rules.grant import Grant, GrantId
+from octavo.features.oauth.rules.grant import Grant
 from octavo.features.oauth.rules.redirect_uri import host_of, leads_to_this_device
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
@@ -30,6 +30,7 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.access.access_limits import AccessLimits
+from octavo.model.access.credentials import GrantId
 from octavo.store import Store
 from octavo.store.queries.workspaces import chosen_of
 

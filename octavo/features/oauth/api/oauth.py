@@ -20,7 +20,7 @@ from octavo.features.oauth.api.oauth_problems import (
     UnsupportedGrantType,
     oauth_refusals,
 )
-from octavo.features.oauth.rules.client import AUTH_METHODS, GRANT_TYPES, ClientId, OAuthClient
+from octavo.features.oauth.rules.client import AUTH_METHODS, GRANT_TYPES, OAuthClient
 from octavo.http.contract.bodies import form_body, json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
@@ -28,6 +28,7 @@ from octavo.http.contract.error_format import OAUTH_ERROR
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import STORE_PROBLEMS, NotFound
 from octavo.http.contract.reply import Reply
+from octavo.model.access.credentials import ClientId
 
 if TYPE_CHECKING:
     from octavo.features.oauth.clients import ClientRegistration

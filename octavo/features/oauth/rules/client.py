@@ -3,15 +3,13 @@
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, NewType, TypeGuard
+from typing import Final, Literal, TypeGuard
 from urllib.parse import urlsplit
 
 from octavo.features.oauth.rules.redirect_uri import check_redirect_uri, host_of
 from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.model.access.credentials import ClientId
 from octavo.model.hidden_characters import is_visible, without_hidden
-
-ClientId = NewType("ClientId", str)
-"""An identifier that was issued at registration, or the address of a metadata document."""
 
 AuthMethod = Literal["none", "client_secret_basic", "client_secret_post"]
 

@@ -1,14 +1,12 @@
 """Grants: what people allowed clients, and the tokens by which clients use it."""
 
 from dataclasses import dataclass
-from typing import Literal, NewType
+from typing import Literal
 
 from octavo_rules.identity import AccountId, ProgramNumber
 
-from octavo.features.oauth.rules.client import ClientId
 from octavo.model.access.access_limits import AccessLimits
-
-GrantId = NewType("GrantId", str)
+from octavo.model.access.credentials import ClientId, GrantId
 
 CODE_SECONDS = 60
 """Seconds for which a code is valid (RFC 6749 section 4.1.2: ten minutes at most)."""

@@ -6,8 +6,8 @@ import json
 
 from octavo_rules.identity import AccountId
 
-from octavo.features.oauth.rules.client import ClientId, ClientMetadata, OAuthClient
-from octavo.features.oauth.rules.grant import GrantId
+from octavo.features.oauth.rules.client import ClientMetadata, OAuthClient
+from octavo.model.access.credentials import ClientId, GrantId
 from octavo.store.queries.expiry import MAX_ROWS
 from octavo.store.queries.process_notices import notify_access
 from octavo.store.transaction import Row, Script, Transaction

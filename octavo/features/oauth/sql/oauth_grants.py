@@ -9,13 +9,13 @@ from typing import NamedTuple
 from octavo_rules.identity import AccountId, ProgramNumber, WorkspaceId
 from octavo_rules.scopes import Scope
 
-from octavo.features.accounts.rules.refusal import AccountGone
-from octavo.features.accounts.sql import accounts
 from octavo.features.files import sql as oauth_programs
-from octavo.features.oauth.rules.client import ClientId
-from octavo.features.oauth.rules.grant import MAX_GRANTS, MAX_TOKENS, Grant, GrantId, TokenKind
+from octavo.features.oauth.rules.grant import MAX_GRANTS, MAX_TOKENS, Grant, TokenKind
 from octavo.model.access.access_limits import AccessLimits, parse_scopes
 from octavo.model.access.account import Account
+from octavo.model.access.credentials import ClientId, GrantId
+from octavo.model.access.refusal import AccountGone
+from octavo.store.queries import accounts as account_rows
 from octavo.store.queries.expiry import MAX_ROWS
 from octavo.store.queries.process_notices import notify_access
 from octavo.store.transaction import Row, Script, Transaction
@@ -114,7 +114,7 @@ def create(grant: Grant, code: NewCode) -> Script[tuple[GrantId, ...]]:
     """
 
     async def insert_grant(transaction: Transaction) -> tuple[GrantId, ...]:
-        if not await accounts.is_open(transaction, grant.account_id):
+        if not await account_rows.is_open(transaction, grant.account_id):
             raise AccountGone
         limits = grant.limits
         await transaction.execute(
@@ -222,7 +222,7 @@ def token_of(digest: bytes, kind: TokenKind) -> Script[StoredToken | None]:
     async def find_token(transaction: Transaction) -> StoredToken | None:
         row = await transaction.fetch_one(
             f"SELECT {_COLUMNS}, oauth_tokens.scopes, oauth_tokens.expires_at,"
-            f" oauth_tokens.used_at, {accounts.COLUMNS} FROM oauth_tokens"
+            f" oauth_tokens.used_at, {account_rows.COLUMNS} FROM oauth_tokens"
             f" JOIN oauth_grants ON oauth_grants.id = oauth_tokens.grant_id {_WITH_PROGRAM}"
             " JOIN accounts ON accounts.id = oauth_grants.account_id"
             " WHERE oauth_tokens.digest = $1 AND oauth_tokens.kind = $2",
@@ -232,7 +232,7 @@ def token_of(digest: bytes, kind: TokenKind) -> Script[StoredToken | None]:
         if row is None:
             return None
         scopes, expires_at, used_at = row[_COUNT : _COUNT + 3]
-        account = accounts.account_of(row[_COUNT + 3 :])
+        account = account_rows.account_of(row[_COUNT + 3 :])
         return StoredToken(
             _grant(row), parse_scopes(scopes.split()), expires_at, used_at is not None, account
         )

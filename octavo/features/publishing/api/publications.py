@@ -11,7 +11,6 @@ from octavo.access.caller import Caller
 from octavo.access.ports import Clock, milliseconds
 from octavo.access.workspaces import Access
 from octavo.features.accounts.rules.password import LONGEST as LONGEST_PASSWORD
-from octavo.features.members.api.workspaces import WorkspacePath
 from octavo.features.publishing.links import PublishedLinks
 from octavo.features.publishing.rules.link import (
     LONGEST_LABEL,
@@ -45,6 +44,7 @@ from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import FolderPath
 from octavo.http.refusals import refused_with
+from octavo.http.workspace_schemas import WorkspacePath
 from octavo.model.files.path import check_path
 from octavo.model.label import parse_label
 from octavo.model.refusal import InvalidPath

@@ -13,8 +13,6 @@ from quart import Response
 from octavo.access.ports import Clock
 from octavo.features.files.api.reading import FileList
 from octavo.features.members.api.members import MemberList
-from octavo.features.members.api.workspaces import WorkspaceSchema
-from octavo.features.members.pages.workspaces import LIST, path_of, workspace_of
 from octavo.features.publishing.api.publications import (
     PublishedLinkCreated,
     PublishedLinkList,
@@ -27,6 +25,8 @@ from octavo.http.contract.problems import Forbidden, Problem
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
+from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
+from octavo.http.workspace_schemas import WorkspaceSchema
 from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.workspace import grants
 

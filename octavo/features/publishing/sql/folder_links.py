@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.features.publishing.rules.link import holds_only_moved, is_below, moved_folder
-from octavo.model.files.changeset import MAX_OPERATIONS, AttachImage, RestoreFile, UpdateFile
+from octavo.model.files.changeset import MAX_OPERATIONS
+from octavo.model.files.moving import may_move
 from octavo.model.files.path import range_below
 from octavo.model.files.plan import Plan
 from octavo.model.files.revision import Revision
@@ -28,7 +29,6 @@ _FILES_BELOW = """
     WHERE workspace = $1 AND state = 'live' AND path >= $2 AND path < $3 LIMIT $4
 """
 
-_MOVING = (UpdateFile, AttachImage, RestoreFile)
 _Places = Mapping[FileId, str | None]
 """The paths of changed files; None for those that are not live."""
 
@@ -66,15 +66,6 @@ async def follow_folders(
         before.update(after)
     followed = [(link, folder) for link, folder in folders.items() if folder != links[link]]
     await execute_each(transaction, _FOLLOW, followed)
-
-
-def may_move(plan: Plan) -> bool:
-    """Return whether a plan moves a file, as far as its operations tell."""
-    for each in plan.changeset.operations:
-        # An earlier text of a live note can be restored at another path.
-        if isinstance(each, _MOVING) and each.path is not None:
-            return True
-    return False
 
 
 def _above(path: str) -> Iterator[str]:

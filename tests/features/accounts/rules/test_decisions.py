@@ -11,12 +11,11 @@ from octavo.features.accounts.rules.decisions import (
     ControlsChange,
     Decisions,
     DecisionsChange,
-    StorageLimit,
     changed,
-    strictest,
 )
 from octavo.features.accounts.rules.refusal import ControlsChanged
 from octavo.model.access.account import ROLES, State
+from octavo.model.usage import StorageLimit, strictest
 
 STATES: tuple[State, ...] = ("enabled", "locked", "disabled")
 limits = st.builds(StorageLimit, st.none() | st.integers(0, 1 << 40))

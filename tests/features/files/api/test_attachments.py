@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from octavo.features.images.uploading import LIFETIME_SECONDS
-from octavo.features.images.worker.facts import MAX_BYTES
+from octavo.model.image_limits import MAX_BYTES
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import NOBODYS, NotesApi, form, refusal, tag_of

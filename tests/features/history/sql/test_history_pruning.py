@@ -16,6 +16,7 @@ from trio.testing import MockClock
 from octavo.actors.jobs.indexing import index_some
 from octavo.actors.jobs.retention import PERIOD_SECONDS, RetentionJob
 from octavo.documents import merged
+from octavo.features.accounts.sql.sessions import expire_sessions
 from octavo.features.history.rules.retention import DAY, HOUR, Retention
 from octavo.features.history.sql import history_pruning
 from octavo.features.search.sql.fulltext_index import erase_removed_words, remove_some_words
@@ -34,7 +35,7 @@ from octavo.model.files.tree import Tree
 from octavo.store import Store
 from octavo.store.postgres import open_postgres
 from octavo.store.queries.changesets import commit_changesets, receipts, store_documents
-from octavo.store.queries.expiry import expire_receipts, expire_sessions
+from octavo.store.queries.expiry import expire_receipts
 from octavo.store.queries.files import revision, revisions_of, whole_file
 from octavo.store.queries.index_backlog import WORDS
 from octavo.store.queries.sweeping import sweep

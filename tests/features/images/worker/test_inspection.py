@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageOps
 
-from octavo.features.images.worker.facts import MAX_BYTES
 from octavo.features.images.worker.tasks import ImageFacts, InvalidImage, inspect_image
+from octavo.model.image_limits import MAX_BYTES
 from tests.fakes.image_files import (
     Sample,
     animation,

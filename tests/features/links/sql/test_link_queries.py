@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from octavo_rules.identity import FileId, WorkspaceId
 
-from octavo.actors.jobs.indexing import read_links
+from octavo.features.links.reading import read_links
 from octavo.features.links.sql import link_queries, link_view
 from octavo.features.links.sql.link_index import hashed, links_in, sources_of, targets_of, unpacked
 from octavo.features.links.sql.link_queries import FIRST, OutgoingLink

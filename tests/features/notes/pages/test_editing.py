@@ -10,11 +10,11 @@ import pytest
 from antechamber.asgi import Application, Receive, Scope, Send
 from octavo_rules.identity import WorkspaceId
 
-from octavo.features.images.worker.facts import MAX_BYTES
 from octavo.features.notes.member_notes import MemberNotes
 from octavo.features.publishing.renderings import RenderingPostponed, Renderings
 from octavo.http.contract.memory_budget import MemoryBudget
 from octavo.http.contract.reservation import Reservation, with_reservation
+from octavo.model.image_limits import MAX_BYTES
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.image_files import encoded, picture

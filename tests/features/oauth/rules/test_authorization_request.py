@@ -14,8 +14,9 @@ from octavo.features.oauth.rules.authorization_request import (
     read_request,
     response_address,
 )
-from octavo.features.oauth.rules.client import ClientId, ClientMetadata, OAuthClient
+from octavo.features.oauth.rules.client import ClientMetadata, OAuthClient
 from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.model.access.credentials import ClientId
 
 ISSUER = "https://notes.example"
 RESOURCE = "https://notes.example/mcp"

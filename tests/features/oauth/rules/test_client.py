@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from octavo.features.oauth.rules.client import (
     LONGEST_NAME,
-    ClientId,
     is_document_address,
     read_document,
     read_metadata,
 )
 from octavo.features.oauth.rules.refusal import OAuthRefusal
+from octavo.model.access.credentials import ClientId
 
 URI = "https://client.example/cb"
 ADDRESS = ClientId("https://client.example/oauth/metadata.json")

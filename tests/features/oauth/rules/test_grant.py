@@ -4,9 +4,9 @@ import pytest
 from octavo_rules.identity import AccountId
 from octavo_rules.scopes import READ, Scope
 
-from octavo.features.oauth.rules.client import ClientId
-from octavo.features.oauth.rules.grant import Grant, GrantId, ends_at
+from octavo.features.oauth.rules.grant import Grant, ends_at
 from octavo.model.access.access_limits import AccessLimits
+from octavo.model.access.credentials import ClientId, GrantId
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 import trio
 
 from octavo.access.attempts import RATES
-from octavo.features.accounts.rules.refusal import TooManyAttempts
 from octavo.features.images.worker.facts import InvalidImage
 from octavo.features.publishing.signing import TICKET_SECONDS
+from octavo.model.access.refusal import TooManyAttempts
 from octavo.model.usage import DownloadLimits, InstallationLimits
 from tests.fakes.asgi_client import ask
 from tests.fakes.image_files import SRGB, animation, encoded, personal_exif, picture, pixels

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.features.notes.rules.naming import name_from_text, numbered_paths, written_path
+from octavo.model.files.naming import name_from_text, numbered_paths, written_path
 from octavo.model.files.path import check_path
 
 

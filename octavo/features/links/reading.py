@@ -1,0 +1,32 @@
+"""Read links at a position, and index what is behind it."""
+
+import trio
+from octavo_rules.identity import WorkspaceId
+
+from octavo.actors.jobs.indexing import CATCH_UP_SECONDS, index_all
+from octavo.features.links.sql.link_view import LinksOutdated
+from octavo.store import Script, Store, StoreUnavailable
+from octavo.store.queries.index_backlog import (
+    LINKS,
+)
+from octavo.store.transaction import T
+
+
+async def read_links(store: Store, workspace_id: WorkspaceId, query: Script[T]) -> T:
+    """Run a query that may raise `LinksOutdated`; update the link index first when it does.
+
+    The query sees all links at the position that it reads at. Raises `StoreUnavailable`, also when
+    the updates take longer than `CATCH_UP_SECONDS`. What was indexed until then remains.
+    """
+    deadline = trio.current_time() + CATCH_UP_SECONDS
+    while True:
+        try:
+            return await store.read_much(query)
+        except LinksOutdated:
+            pass
+        with trio.move_on_at(deadline) as updating:
+            await index_all(store, LINKS, [workspace_id])
+        if updating.cancelled_caught:
+            raise StoreUnavailable(
+                "The links of the workspace are still being indexed; try again soon."
+            )

@@ -1,0 +1,31 @@
+"""The paths of workspaces, and the one that a page is about."""
+
+from octavo.http.contract.problems import NotFound
+from octavo.http.pages.responses import HOME
+from octavo.http.pages.site import Visitor
+from octavo.http.workspace_schemas import WorkspaceList, WorkspaceSchema
+
+LIST = "/api/workspaces"
+
+
+def path_of(workspace_id: str) -> str:
+    """Return the path of the pages of a workspace."""
+    return f"{HOME}/{workspace_id}"
+
+
+async def workspace_of(visitor: Visitor, workspace_id: str) -> WorkspaceSchema:
+    """Return a workspace of the visitor. Raises `NotFound`."""
+    return await visitor.api.get(WorkspaceSchema, f"{LIST}/{workspace_id}")
+
+
+async def _listed(visitor: Visitor, workspace_id: str) -> WorkspaceSchema:
+    """Return a workspace of the visitor from the list, which a locked account can read, too."""
+    after: str | None = None
+    while True:
+        page = await visitor.api.get(WorkspaceList, LIST, limit="500", after=after)
+        for each in page.items:
+            if each.id == workspace_id:
+                return each
+        if page.next is None:
+            raise NotFound
+        after = page.next
