@@ -11,9 +11,29 @@ import pytest
 
 from tests.fakes import compiled_once, readable_ids
 from tests.fakes.memory_folder import use_memory_folder
-from tests.fixtures import ann, api, bob, house, identity, reader, users
+from tests.fixtures import (
+    ann,
+    api,
+    bob,
+    house,
+    identity,
+    postgres_server,
+    postgres_url,
+    reader,
+    users,
+)
 
-__all__ = ["ann", "api", "bob", "house", "identity", "reader", "users"]
+__all__ = [
+    "ann",
+    "api",
+    "bob",
+    "house",
+    "identity",
+    "postgres_server",
+    "postgres_url",
+    "reader",
+    "users",
+]
 
 LONGEST = Path(__file__).parent / "simulation"
 

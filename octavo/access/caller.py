@@ -2,14 +2,12 @@
 
 from dataclasses import dataclass, field
 
-from octavo_rules.identity import AccountId, ProgramNumber
-from octavo_rules.scopes import Scope
+from octavo_rules.identity import AccountId, ProgramNumber, Scope
 
 from octavo.features.legal.rules import LegalDocuments
 from octavo.features.oauth.rules.grant import Grant
 from octavo.model.access.access_limits import AccessLimits
-from octavo.model.access.account import Account, Role
-from octavo.model.access.credentials import GrantId, KeyId, SessionId
+from octavo.model.access.account import Account, GrantId, KeyId, Role, SessionId
 from octavo.model.files.confinement import Confinement
 
 

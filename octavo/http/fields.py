@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from octavo.model.access.address import LONGEST as LONGEST_ADDRESS
+from octavo.model.access.account import LONGEST as LONGEST_ADDRESS
 from octavo.model.files.path import LONGEST_PATH
 from octavo.model.search.query import LONGEST_QUERY
 from octavo.render.limits import LIMITS

@@ -1,12 +1,13 @@
 """The API form of files, revisions, changes and feed entries."""
 
-from typing import Literal, cast
+from typing import Annotated, Literal, cast
 
 from octavo_rules.documents.document import DocumentUpdate, StoredDocument
 from octavo_rules.identity import FileId, MutationId, WorkspaceId
 from pydantic_core import MISSING
 
 from octavo.http.contract.contract_model import (
+    IN_PATH,
     Base64,
     ContractModel,
     Identifier,
@@ -14,12 +15,44 @@ from octavo.http.contract.contract_model import (
     base64_of,
     timestamp,
 )
+from octavo.http.contract.paging import ListPage
 from octavo.http.contract.slices import converted
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.path import Kind
 from octavo.model.files.receipt import FileOutcome, Receipt
 from octavo.model.files.revision import Origin, Revision, State
+from octavo.model.workspace import Role, Workspace
 from octavo.store.queries.files import StoredFile
+
+
+class WorkspacePath(ContractModel):
+    """One workspace."""
+
+    workspace_id: Annotated[WorkspaceId, IN_PATH]
+
+
+class WorkspaceSchema(ContractModel):
+    """A workspace as the account sees it."""
+
+    id: Identifier
+    name: str
+    role: Role
+    """The role of the account in it."""
+    created_at: Timestamp
+
+
+class WorkspaceList(ListPage[WorkspaceSchema]):
+    """A page of workspaces, oldest first."""
+
+
+def workspace_document(workspace: Workspace) -> WorkspaceSchema:
+    """Return a workspace in its API form."""
+    return WorkspaceSchema(
+        id=workspace.workspace_id,
+        name=workspace.name,
+        role=workspace.role,
+        created_at=timestamp(workspace.created_at),
+    )
 
 
 class RevisionDocument(ContractModel):

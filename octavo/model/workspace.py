@@ -7,8 +7,7 @@ from typing import Literal, NamedTuple, get_args
 from octavo_rules.identity import AccountId, WorkspaceId
 from octavo_rules.refusal import DomainError
 
-from octavo.model.access.account import State
-from octavo.model.access.address import Address
+from octavo.model.access.account import Address, State
 
 Role = Literal["owner", "administrator", "editor", "reader"]
 Right = Literal["read", "write", "manage", "own"]

@@ -41,7 +41,7 @@ from octavo.features.images.feature import Attachments, BlobFolders, add_attachm
 from octavo.features.legal.feature import Legal
 from octavo.features.mail.delivery import MailDelivery
 from octavo.features.mail.feature import mail_delivery
-from octavo.features.members.rules.registration_policy import Prerequisites, RegistrationPolicy
+from octavo.features.members.rules import Prerequisites, RegistrationPolicy
 from octavo.features.publishing.feature import Publishing, add_publishing
 from octavo.features.search.note_search import MAX_BYTES as MAX_SEARCHED_BYTES
 from octavo.features.search.note_search import SearchedTexts

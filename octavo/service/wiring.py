@@ -27,7 +27,7 @@ from octavo.features.administration.api.installation import InstallationOperatio
 from octavo.features.administration.api.operator import OperatorOperations
 from octavo.features.archives.api.exports import ExportOperations
 from octavo.features.archives.api.imports import ImportOperations
-from octavo.features.files.api.attachments import AttachmentOperations
+from octavo.features.files.api.attachments import AttachmentOperations, UploadedImages
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
 from octavo.features.files.api.changesets import ChangesetOperations
 from octavo.features.files.api.contents import ContentOperations
@@ -35,7 +35,6 @@ from octavo.features.files.api.files import FileOperations
 from octavo.features.files.api.note_texts import RevisionTexts
 from octavo.features.files.api.reading import ReadingOperations
 from octavo.features.files.api.saves import SaveOperations
-from octavo.features.files.api.uploaded_images import UploadedImages
 from octavo.features.history.api.client_changes import ClientChangeOperations
 from octavo.features.history.api.history import HistoryOperations
 from octavo.features.history.api.restorations import RestorationOperations
@@ -43,8 +42,8 @@ from octavo.features.legal.api import LegalDocumentPage, LegalOperations
 from octavo.features.legal.feature import Legal
 from octavo.features.legal.rules import DocumentName, LegalDocuments
 from octavo.features.links.api import LinkOperations
+from octavo.features.mcp.api.access_tokens import AccessTokens
 from octavo.features.mcp.api.mcp import OFF, Exchange, McpOperations, OwnOriginOnly
-from octavo.features.mcp.api.mcp_exchange import AccessTokens
 from octavo.features.members.api.invitations import InvitationOperations
 from octavo.features.members.api.members import MemberOperations
 from octavo.features.members.api.registrations import RegistrationOperations

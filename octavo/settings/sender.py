@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from octavo.model.access.address import Address, parse_address
+from octavo.model.access.account import Address, parse_address
 from octavo.model.label import parse_label
 
 SmtpSecurity = Literal["starttls", "tls", "none"]

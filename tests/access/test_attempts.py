@@ -10,7 +10,7 @@ from trio.testing import MockClock
 
 from octavo.access.attempts import Attempts, RouteRates
 from octavo.features.accounts.rules.device_token import KnownDevice
-from octavo.model.access.address import Address
+from octavo.model.access.account import Address
 from octavo.model.access.rate import Rate
 from octavo.model.access.refusal import TooManyAttempts
 

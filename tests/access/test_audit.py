@@ -16,10 +16,8 @@ from octavo.features.accounts.rules.refusal import (
     NoSuchKey,
     NoSuchSession,
 )
-from octavo.model.access.account import Versions
-from octavo.model.access.address import Address
+from octavo.model.access.account import Address, SessionId, Versions
 from octavo.model.access.audit import AuditEntry, AuditId
-from octavo.model.access.credentials import SessionId
 from octavo.model.usage import StorageLimit
 from octavo.store import StoreUnavailable
 from tests.fakes.identity_fixture import PASSWORD, IdentityFixture

@@ -15,15 +15,13 @@ from octavo import service
 from octavo.access.audit import command_audit
 from octavo.access.entropy import jitter, new_entropy, new_id, now
 from octavo.features.accounts.argon2id import Argon2, encoded_hash
-from octavo.features.accounts.rules.api_key import ApiKey
 from octavo.features.accounts.rules.password import hashed_form
+from octavo.features.accounts.rules.session import ApiKey
 from octavo.features.accounts.sign_in import SessionMaker
 from octavo.features.accounts.sql import api_keys
 from octavo.features.members.invitations import invite as new_invitation
 from octavo.features.members.sql import invitations
-from octavo.model.access.account import Account, Consent, Versions
-from octavo.model.access.address import Address
-from octavo.model.access.credentials import KeyId
+from octavo.model.access.account import Account, Address, Consent, KeyId, Versions
 from octavo.model.access.token import api_key, digest_of
 from octavo.settings import Settings
 from octavo.settings.addresses import DatabaseUrl

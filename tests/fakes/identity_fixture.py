@@ -29,9 +29,8 @@ from octavo.features.administration.administration import Administration
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
 from octavo.features.members.invitations import invite
 from octavo.features.members.registration import Installation, Registration
-from octavo.features.members.rules.registration_policy import Prerequisites
-from octavo.model.access.account import Role, State
-from octavo.model.access.address import Address
+from octavo.features.members.rules import Prerequisites
+from octavo.model.access.account import Address, Role, State
 from octavo.model.access.audit import AuditEntry
 from octavo.store import Store
 from octavo.store.sqlite import open_inline

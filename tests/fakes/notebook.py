@@ -17,11 +17,10 @@ from octavo_rules.identity import (
 )
 
 from octavo.actors.jobs.indexing import index_some
-from octavo.features.search.rules.hits import finders_of
-from octavo.features.search.rules.ranking import ranked
+from octavo.features.search.rules import finders_of, ranked
 from octavo.features.search.sql.fulltext_index import unindex_files
 from octavo.features.search.sql.searching import candidates
-from octavo.features.sync.sql import record_purges
+from octavo.features.sync.purges import record_purges
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.path import kind_of

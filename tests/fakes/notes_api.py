@@ -10,8 +10,7 @@ from urllib.parse import urlencode
 
 from antechamber.client_network import client_network
 from greenroom import Directory, Supervisor
-from octavo_rules.identity import AccountId, Cursor, ProgramNumber, WorkspaceId
-from octavo_rules.scopes import READ, WRITE
+from octavo_rules.identity import READ, WRITE, AccountId, Cursor, ProgramNumber, WorkspaceId
 
 from octavo.access.attempts import Attempts
 from octavo.access.audit import Audit
@@ -23,7 +22,7 @@ from octavo.features.accounts.api.authentication import AttemptLimiter
 from octavo.features.archives.api.exports import ExportOperations
 from octavo.features.archives.api.imports import ImportOperations
 from octavo.features.archives.other_writes import OtherWrites
-from octavo.features.files.api.attachments import AttachmentOperations
+from octavo.features.files.api.attachments import AttachmentOperations, UploadedImages
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
 from octavo.features.files.api.changesets import ChangesetOperations
 from octavo.features.files.api.contents import ContentOperations
@@ -31,7 +30,6 @@ from octavo.features.files.api.files import FileOperations
 from octavo.features.files.api.note_texts import RevisionTexts
 from octavo.features.files.api.reading import CurrentTexts, ReadingOperations, current_texts
 from octavo.features.files.api.saves import SaveOperations
-from octavo.features.files.api.uploaded_images import UploadedImages
 from octavo.features.files.sql import number_of
 from octavo.features.history.api.client_changes import ClientChangeOperations
 from octavo.features.history.api.history import HistoryOperations
@@ -62,8 +60,8 @@ from octavo.http.contract.operation import Security
 from octavo.http.contract.problems import NotSignedIn
 from octavo.http.refusals import problem_of
 from octavo.model.access.access_limits import AccessLimits, parse_scopes
+from octavo.model.access.account import ClientId, GrantId
 from octavo.model.access.account import Role as AccountRole
-from octavo.model.access.credentials import ClientId, GrantId
 from octavo.model.usage import NO_LIMITS, InstallationLimits
 from octavo.store import Transaction, Value
 from octavo.store.sqlite import open_inline

@@ -3,8 +3,7 @@
 from collections.abc import Awaitable, Callable
 from urllib.parse import parse_qs, urlsplit
 
-from octavo_rules.identity import AccountId
-from octavo_rules.scopes import READ, WRITE, Scope
+from octavo_rules.identity import READ, WRITE, AccountId, Scope
 
 from octavo.features.oauth.authorization import Authorization, Issuer
 from octavo.features.oauth.client_documents import ClientDocuments
@@ -13,7 +12,7 @@ from octavo.features.oauth.rules.authorization_request import challenge_of
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.tokens import AuthorizationServer, IssuedTokens, Tokens
 from octavo.model.access.access_limits import AccessLimits
-from octavo.model.access.credentials import ClientId
+from octavo.model.access.account import ClientId
 from tests.fakes.identity_fixture import IdentityFixture
 
 URL = "https://notes.example"

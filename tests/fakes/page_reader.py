@@ -16,7 +16,7 @@ from quart_trio import QuartTrio
 
 from octavo.access.ports import Clock
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
-from octavo.features.members.rules.registration_policy import Prerequisites
+from octavo.features.members.rules import Prerequisites
 from octavo.http.contract.openapi import document
 from octavo.http.contract.problems import NotSignedIn
 from octavo.http.pages.form_stamps import FormStamps

@@ -24,13 +24,12 @@ from octavo.features.accounts.api.authentication import SessionOrKey
 from octavo.features.archives.api.exports import ExportOperations
 from octavo.features.archives.api.imports import ImportOperations
 from octavo.features.archives.other_writes import OtherWrites
-from octavo.features.files.api.attachments import AttachmentOperations
+from octavo.features.files.api.attachments import AttachmentOperations, UploadedImages
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter
 from octavo.features.files.api.changesets import ChangesetOperations
 from octavo.features.files.api.files import FileOperations
 from octavo.features.files.api.note_texts import RevisionTexts
 from octavo.features.files.api.reading import ReadingOperations, current_texts
-from octavo.features.files.api.uploaded_images import UploadedImages
 from octavo.features.files.sql import number_of
 from octavo.features.history.api.client_changes import ClientChangeOperations
 from octavo.features.history.api.history import HistoryOperations
@@ -40,13 +39,13 @@ from octavo.features.history.undo import ProgramUndo
 from octavo.features.links.api import LinkOperations
 from octavo.features.publishing.api.link_reports import LinkReportOperations
 from octavo.features.publishing.api.publications import PublicationOperations
-from octavo.features.publishing.rules.report import Reason
+from octavo.features.publishing.rules import Reason
 from octavo.features.search.api import SearchOperations
 from octavo.features.search.note_search import SearchedTexts
 from octavo.features.usage.api import Metering
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom
-from octavo.model.access.credentials import ClientId
+from octavo.model.access.account import ClientId
 from octavo.model.files.changeset import ChangeOperation, Changeset, CreateFile
 from octavo.store import Transaction
 from octavo.store.blobs import open_staging

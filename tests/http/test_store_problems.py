@@ -9,15 +9,14 @@ import trio
 from greenroom import ActorCrashed, ActorQuarantined, ActorStopped, MailboxFull
 
 from octavo.http.contract.problems import Problem
-from octavo.http.refusals import refusals_as_problems
-from octavo.http.store_problems import store_failure
+from octavo.http.refusals import refusals_as_problems, store_failure
 from octavo.store import StoreError, StoreFull, StoreUnavailable
 from octavo.store.blobs import BlobKey, BlobsFull, BlobsUnavailable
 from octavo.store.queries.blobs import BlobCollected
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import Json, NotesApi, opened, refusal
-from tests.features.archives.sql.test_imports import collected
+from tests.features.archives.test_sql import collected
 
 MUTATION = "01900000-0000-7000-8000-eeeeeeeeeeee"
 PNG = encoded(picture((20, 10)), "PNG")

@@ -11,21 +11,20 @@ from octavo.access.audit import RefusedAttempts
 from octavo.features.accounts import argon2id, passwords
 from octavo.features.accounts.argon2id import Argon2
 from octavo.features.accounts.passwords import HASH_SECONDS, KNOWN_OF_ONE, Passwords
-from octavo.features.accounts.rules.api_key import MAX_KEYS
 from octavo.features.accounts.rules.device_token import DEVICE_TOKEN_SECONDS
 from octavo.features.accounts.rules.password import LONGEST, RESET_SECONDS, SHORTEST
 from octavo.features.accounts.rules.portal import TOKEN_SECONDS
-from octavo.features.accounts.rules.session import DAY, SessionLife
+from octavo.features.accounts.rules.session import DAY, MAX_KEYS, SessionLife
 from octavo.features.images import image_work
 from octavo.features.legal.feature import LARGEST
 from octavo.features.mail.rules import BUDGET_SECONDS, REQUEST_DELAY_SECONDS
 from octavo.features.mail.smtp import SEND_SECONDS, STEP_SECONDS
 from octavo.features.members.invitations import FIRST_INVITATION_LASTS
-from octavo.features.members.rules.invitation import INVITATION_SECONDS, LONGEST_SECONDS
+from octavo.features.members.rules import INVITATION_SECONDS, LONGEST_SECONDS
 from octavo.features.oauth.api.oauth import REGISTRATIONS
 from octavo.features.oauth.public_fetch import MAX_BYTES
 from octavo.features.oauth.public_fetch import SECONDS as DOCUMENT_SECONDS
-from octavo.features.publishing.rules.link import TOKEN_BYTES
+from octavo.features.publishing.rules import TOKEN_BYTES
 from octavo.features.publishing.signing import TICKET_SECONDS
 from octavo.features.publishing.sql.link_reports import MAX_OPEN
 from octavo.http.contract.endpoint import AUTHENTICATED_SECONDS

@@ -24,8 +24,7 @@ from octavo.features.publishing.reading import PublishedReading
 from octavo.features.publishing.renderings import Renderings
 from octavo.features.publishing.sites import Sites
 from octavo.features.search.note_search import SearchedTexts
-from octavo.features.search.rules.hits import finders_of
-from octavo.features.search.rules.ranking import ranked
+from octavo.features.search.rules import finders_of, ranked
 from octavo.features.search.sql.searching import candidates
 from octavo.model.files.changeset import (
     ChangeOperation,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.model.access.address import Address
+from octavo.model.access.account import Address
 from octavo.settings.sender import Sender
 
 

@@ -15,7 +15,7 @@ from octavo.actors.workspace.messages import ChangesetRefused, NoWorkspace, Push
 from octavo.features.accounts.rules.decisions import DecisionsChange
 from octavo.features.accounts.rules.session import Session
 from octavo.features.accounts.sql import sessions
-from octavo.model.access.credentials import KeyId, SessionId
+from octavo.model.access.account import KeyId, SessionId
 from octavo.model.access.token import digest_of, opaque_token
 from octavo.model.files.changeset import Changeset, CreateFile, fingerprint
 from octavo.model.workspace import ROLES

@@ -16,7 +16,7 @@ from octavo_rules.identity import Cursor, WorkspaceId
 from octavo.actors.jobs import indexing
 from octavo.actors.workspace import actor
 from octavo.actors.workspace.planning import PendingPush
-from octavo.features.images.sql import uploads
+from octavo.features.images import sql as uploads
 from octavo.features.links.sql import link_queries
 from octavo.store import Script, Transaction
 from octavo.store.queries import changesets, documents

@@ -22,7 +22,7 @@ from octavo.features.history.rules.retention import prunable
 from octavo.features.history.sql import history_pruning
 from octavo.features.links.sql import link_index
 from octavo.features.search.note_search import SearchedTexts
-from octavo.features.search.rules.ranking import Ranked
+from octavo.features.search.rules import Ranked
 from octavo.features.search.sql import fulltext_index
 from octavo.model.files import plan
 from octavo.model.files.batch import Batch

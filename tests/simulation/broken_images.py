@@ -7,10 +7,10 @@ from octavo_rules.identity import AccountId, Digest, WorkspaceId
 
 from octavo.actors.jobs.blob_collection import BlobCollectionJob
 from octavo.features.images import blob_writer
+from octavo.features.images import sql as uploads
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import WrittenFile
-from octavo.features.images.sql import uploads
-from octavo.features.images.sql.uploads import Upload
+from octavo.features.images.sql import Upload
 from octavo.features.images.uploading import ImageUploads, IncomingImage
 from octavo.store import Script, Transaction
 from octavo.store.blobs import BlobKey, StagedFile, blob_key

@@ -9,11 +9,11 @@ from octavo_rules.identity import AccountId, Position, WorkspaceId
 
 from octavo.features.archives import import_commits
 from octavo.features.archives import job as archive_jobs
+from octavo.features.archives import sql as rows
+from octavo.features.archives import sql as slots
 from octavo.features.archives.import_commits import ImportCommits, Permit
 from octavo.features.archives.import_run import ImportResult, ImportRunner
 from octavo.features.archives.imports import Imports
-from octavo.features.archives.sql import archive_jobs as slots
-from octavo.features.archives.sql import imports as rows
 from octavo.store import Script, Transaction
 from octavo.store.queries import changesets
 from tests.simulation import import_service

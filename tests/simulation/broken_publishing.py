@@ -14,8 +14,12 @@ from octavo.features.publishing import composed_pages, links, signing
 from octavo.features.publishing.composed_pages import ComposedPages
 from octavo.features.publishing.link_access import LinkAccess
 from octavo.features.publishing.reading import PublishedReading
-from octavo.features.publishing.rules.link import PublicationId, PublishedLink, moved_folder
-from octavo.features.publishing.rules.report import ReportId
+from octavo.features.publishing.rules import (
+    PublicationId,
+    PublishedLink,
+    ReportId,
+    moved_folder,
+)
 from octavo.features.publishing.signing import Tickets
 from octavo.features.publishing.site_map import SiteMap
 from octavo.features.publishing.sql import folder_links, link_reports, publications

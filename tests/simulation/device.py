@@ -15,7 +15,7 @@ from octavo.actors.jobs.indexing import catch_up
 from octavo.actors.workspace.current_files import CurrentFiles
 from octavo.actors.workspace.messages import ChangesetRefused, HeadOf
 from octavo.features.search.note_search import FoundNotes
-from octavo.features.search.rules.ranking import Ranked
+from octavo.features.search.rules import Ranked
 from octavo.features.search.sql.fulltext_index import erase_removed_words
 from octavo.model.files.changeset import Changeset
 from octavo.model.files.receipt import Receipt

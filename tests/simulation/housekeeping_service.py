@@ -37,7 +37,7 @@ from octavo.features.members.sql import invitations
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.features.publishing.sql import publications
 from octavo.features.usage import sql as usage
-from octavo.model.access.credentials import SessionId
+from octavo.model.access.account import SessionId
 from octavo.service import retention
 from octavo.settings import Settings
 from octavo.store import Script, Store, StoreUnavailable, Transaction

@@ -10,9 +10,8 @@ from octavo.access.ports import milliseconds
 from octavo.features.accounts.sql import password_resets
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import REQUEST_DELAY_SECONDS
-from octavo.model.access.account import Versions
+from octavo.model.access.account import KeyId, SessionId, Versions
 from octavo.model.access.audit import AuditKind
-from octavo.model.access.credentials import KeyId, SessionId
 from octavo.model.access.rate import Rate
 from octavo.model.access.token import digest_of, opaque_token
 from tests.fakes.identity_fixture import START

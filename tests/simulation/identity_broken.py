@@ -26,12 +26,10 @@ from octavo.features.administration.administration import Administration
 from octavo.features.mail import sql as outbox
 from octavo.features.members.members import Members
 from octavo.features.members.registration import Installation
-from octavo.features.members.rules.invitation import Invitation
-from octavo.features.members.rules.registration_policy import RegistrationPolicy
+from octavo.features.members.rules import Invitation, RegistrationPolicy
 from octavo.features.members.sql import invitations, members
 from octavo.features.members.sql import registration_policy as installation
-from octavo.model.access.account import Account
-from octavo.model.access.address import Address
+from octavo.model.access.account import Account, Address
 from octavo.model.access.audit import Actor, AuditEntry
 from octavo.model.access.rate import AttemptVerdict, Rate, admit
 from octavo.model.access.refusal import TooManyAttempts

@@ -10,7 +10,7 @@ from octavo.features.oauth.rules.grant import Grant
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.features.oauth.sql.oauth_grants import NewToken
 from octavo.features.oauth.tokens import IssuedTokens, Tokens
-from octavo.model.access.credentials import ClientId, GrantId
+from octavo.model.access.account import ClientId, GrantId
 from octavo.model.access.token import digest_of
 from octavo.store import Script, Transaction
 from tests.simulation.broken import Break

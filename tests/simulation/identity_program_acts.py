@@ -4,8 +4,8 @@ from random import Random
 
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.tokens import IssuedTokens
+from octavo.model.access.account import ClientId, GrantId
 from octavo.model.access.audit import AuditKind
-from octavo.model.access.credentials import ClientId, GrantId
 from octavo.model.access.token import digest_of
 from tests.simulation.identity_account_acts import ready
 from tests.simulation.identity_deeds import Credential

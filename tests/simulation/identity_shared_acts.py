@@ -5,7 +5,7 @@ from random import Random
 import trio
 
 from octavo.features.accounts.rules.decisions import ControlsChange, DecisionsChange
-from octavo.features.members.rules.invitation import InvitationId
+from octavo.features.members.rules import InvitationId
 from octavo.model.workspace import ROLES
 from tests.simulation.identity_account_acts import new_password, of_kind, ready
 from tests.simulation.identity_process import IdentityProcess

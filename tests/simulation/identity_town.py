@@ -6,8 +6,7 @@ from random import Random
 
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.model.access.address import Address
-from octavo.model.access.credentials import ClientId, GrantId
+from octavo.model.access.account import Address, ClientId, GrantId
 from octavo.model.workspace import Role
 from octavo.store.queries.workspaces import create
 from tests.fakes.oauth_rig import PROGRAM

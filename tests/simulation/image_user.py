@@ -12,9 +12,9 @@ from octavo_rules.changes import PurgeFile
 from octavo_rules.content import note_text
 from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 
+from octavo.features.images import sql as uploads
 from octavo.features.images.blob_writer import GRACE_SECONDS
-from octavo.features.images.sql import uploads
-from octavo.features.images.sql.images import StoredContent, content_of
+from octavo.features.images.sql import StoredContent, content_of
 from octavo.features.images.uploading import LIFETIME_SECONDS
 from octavo.model.files.changeset import (
     AttachImage,

@@ -12,14 +12,15 @@ from octavo_rules.identity import AccountId, FileId, WorkspaceId
 
 from octavo.actors.workspace.messages import ChangesetRefused, Push
 from octavo.features.publishing.renderings import RenderingPostponed
-from octavo.features.publishing.rules.link import (
+from octavo.features.publishing.rules import (
     LinkMissing,
+    LinkReport,
     LinkTarget,
     PublicationId,
     PublishedTargetMissing,
+    ReportMissing,
     TooManyLinks,
 )
-from octavo.features.publishing.rules.report import LinkReport, ReportMissing
 from octavo.model.files.changeset import Changeset
 from octavo.store import StoreUnavailable, Transaction
 from tests.simulation.asking import Asking, NothingDone, Unsettled

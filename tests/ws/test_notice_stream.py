@@ -11,8 +11,7 @@ import pytest
 import trio
 from antechamber.websocket import Frame, ServerWebSocket
 from antechamber.websocket.shared_timer import SharedTimer
-from octavo_rules.identity import START, AccountId, WorkspaceId
-from octavo_rules.scopes import READ
+from octavo_rules.identity import READ, START, AccountId, WorkspaceId
 from trio.testing import wait_all_tasks_blocked
 
 from octavo.actors.notice_hub import NoticeHub

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from octavo.actors.jobs.step_loop import StepLoop
-from octavo.features.archives.sql import imports
-from octavo.features.images.sql import uploads
+from octavo.features.archives import sql as imports
+from octavo.features.images import sql as uploads
 from octavo.store import Store
 from octavo.store.blobs import BlobStore, BlobsUnavailable
 from octavo.store.queries import blobs

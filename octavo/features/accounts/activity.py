@@ -10,7 +10,7 @@ import trio
 
 from octavo.features.accounts.sql.sessions import record_activity
 from octavo.features.oauth.sql.oauth_grants import record_use
-from octavo.model.access.credentials import GrantId, KeyId, SessionId
+from octavo.model.access.account import GrantId, KeyId, SessionId
 from octavo.store import Store, StoreError
 
 _log = logging.getLogger(__name__)

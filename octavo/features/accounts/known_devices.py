@@ -12,7 +12,7 @@ from octavo.features.accounts.rules.device_token import (
 )
 from octavo.features.accounts.sign_in import SignedIn
 from octavo.features.accounts.sql import accounts
-from octavo.model.access.address import Address
+from octavo.model.access.account import Address
 from octavo.store import Store
 from octavo.store.queries.signing_keys import only_secret
 

@@ -21,10 +21,10 @@ from octavo.model.access.account import (
     Appearance,
     Consent,
     Preferences,
+    SessionId,
     ThemeFamily,
     Versions,
 )
-from octavo.model.access.credentials import SessionId
 from octavo.model.access.refusal import AccountGone
 from octavo.model.usage import month_of
 from octavo.store import Store

@@ -6,13 +6,12 @@ from octavo.access.attempts import GRANTS, Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.features.accounts.credentials import Credentials
-from octavo.features.accounts.rules.api_key import ApiKey
 from octavo.features.accounts.rules.refusal import NoSuchKey, NoSuchSession
-from octavo.features.accounts.rules.session import Session, SessionLife
+from octavo.features.accounts.rules.session import ApiKey, Session, SessionLife
 from octavo.features.accounts.sql import api_keys, sessions
 from octavo.model.access.access_limits import AccessLimits
+from octavo.model.access.account import KeyId, SessionId
 from octavo.model.access.audit import AuditEntry
-from octavo.model.access.credentials import KeyId, SessionId
 from octavo.model.access.token import api_key, digest_of
 from octavo.store import Store
 from octavo.store.queries import workspaces

@@ -24,10 +24,11 @@ from octavo.features.administration.account_command import (
     AccountCommand,
     AccountCommandResult,
     AccountRecord,
+    NotApplicable,
+    change_of,
 )
 from octavo.features.administration.administration import Administration
-from octavo.features.administration.rules import NotApplicable, change_of
-from octavo.model.access.address import parse_address
+from octavo.model.access.account import parse_address
 from octavo.model.access.refusal import AccountMissing
 from octavo.settings import Settings
 from octavo.store import StoreError

@@ -20,7 +20,7 @@ from octavo.features.archives.job import ArchiveJobs
 from octavo.features.archives.other_writes import OtherWrites
 from octavo.features.archives.worker.export_layout import ExportLayout
 from octavo.features.archives.worker.zip_writer import ZipWriter
-from octavo.features.images.sql.images import StoredImage, blobs_of
+from octavo.features.images.sql import StoredImage, blobs_of
 from octavo.model.files.confinement import Confinement
 from octavo.model.usage import Amount
 from octavo.store import Store

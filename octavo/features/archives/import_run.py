@@ -18,6 +18,7 @@ from octavo_rules.identity import WorkspaceId
 from octavo_rules.refusal import DomainError
 
 from octavo.actors.workspace.messages import CommitFailed, NoWorkspace
+from octavo.features.archives import sql as rows
 from octavo.features.archives.archive_check import (
     CheckedArchive,
     SurveyedArchive,
@@ -32,7 +33,6 @@ from octavo.features.archives.import_commits import (
     Permit,
 )
 from octavo.features.archives.rules import ImportMissing, PathsTaken, taken_paths
-from octavo.features.archives.sql import imports as rows
 from octavo.features.archives.worker.checked_files import checked_images, checked_notes
 from octavo.model.usage import ImportWithoutRoom, StorageLimitReached, WriteLimitReached
 from octavo.store import StoreUnavailable

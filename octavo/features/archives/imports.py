@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from octavo_rules.identity import AccountId, Digest, WorkspaceId
 
+from octavo.features.archives import sql as rows
 from octavo.features.archives.import_commits import Permit
 from octavo.features.archives.import_run import ImportResult, ImportRunner, read_result
 from octavo.features.archives.job import ArchiveJobs, JobStopped
@@ -18,7 +19,6 @@ from octavo.features.archives.rules import (
     ImportNotOpen,
     TooManyImports,
 )
-from octavo.features.archives.sql import imports as rows
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import WrittenFile
 from octavo.features.usage.sql import room_for_part

@@ -14,7 +14,7 @@ import outcome
 import trio
 from octavo_rules.identity import AccountId
 
-from octavo.features.archives.sql.archive_jobs import (
+from octavo.features.archives.sql import (
     Taken,
     free_all_slots,
     free_slot,

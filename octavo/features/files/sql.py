@@ -12,7 +12,7 @@ from typing import NamedTuple
 from octavo_rules.identity import AccountId, ProgramNumber, WorkspaceId
 
 from octavo.features.oauth.rules.client import is_document_address
-from octavo.model.access.credentials import ClientId
+from octavo.model.access.account import ClientId
 from octavo.store.queries.expiry import MAX_ROWS
 from octavo.store.queries.revision_rows import WORKSPACE
 from octavo.store.queries.select_in import select_in

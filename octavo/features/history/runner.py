@@ -15,9 +15,14 @@ from octavo_rules.identity import AccountId, Digest, FileId, MutationId, Workspa
 from octavo_rules.refusal import DomainError
 
 from octavo.actors.workspace.messages import ChangesetRefused, NoWorkspace, Push, WorkspaceMessage
-from octavo.features.history.rules.restoration import Begun, LeftFile, Restoration, restoration
+from octavo.features.history.rules.restoration import (
+    Begun,
+    LeftFile,
+    Restoration,
+    RestorationPace,
+    restoration,
+)
 from octavo.features.history.rules.restoration_order import MAX_BYTES, BatchSizes, batches
-from octavo.features.history.rules.restoration_pace import RestorationPace
 from octavo.features.history.rules.reversion import OUTDATED_BY, Reversion, operation_of
 from octavo.features.history.sql import past_states, restorations
 from octavo.features.history.sql.past_states import StatesSince

@@ -10,7 +10,7 @@ import trio
 
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import ImageWork
-from octavo.features.images.sql.images import CLEANED, add_thumbnail, forget_thumbnail, thumbnail_of
+from octavo.features.images.sql import CLEANED, add_thumbnail, forget_thumbnail, thumbnail_of
 from octavo.model.files.image import UnacceptableImage
 from octavo.store import Store
 from octavo.store.blobs import BlobKey, BlobMissing, BlobsFull, BlobStore, Staging

@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 
 from octavo_rules.identity import AccountId, Digest, WorkspaceId
 
+from octavo.features.images import sql as uploads
 from octavo.features.images.blob_writer import BlobWriter
 from octavo.features.images.image_work import ImageWork, InspectedImage, WrittenFile
-from octavo.features.images.sql import uploads
 from octavo.features.images.worker.facts import media_type_of
 from octavo.features.usage.storage import StorageRoom
 from octavo.model.files.image import (

@@ -2,8 +2,7 @@
 
 from typing import Literal
 
-from octavo_rules.identity import WorkspaceId
-from octavo_rules.scopes import READ
+from octavo_rules.identity import READ, WorkspaceId
 
 from octavo.access.workspaces import Access
 from octavo.features.files.api.files import FilePath
@@ -23,7 +22,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import Cursor, ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import NotFound
 from octavo.http.contract.slices import converted
-from octavo.http.workspace_schemas import WorkspacePath
+from octavo.http.file_schemas import WorkspacePath
 from octavo.store import Script, Store, StoreFull, StoreUnavailable
 from octavo.store.transaction import T
 

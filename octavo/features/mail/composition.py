@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from octavo.features.accounts.rules.password import RESET_SECONDS, reset_link
-from octavo.model.access.account import Account
-from octavo.model.access.address import Address
+from octavo.model.access.account import Account, Address
 from octavo.settings.sender import Sender
 from octavo.templates import FOLDER
 

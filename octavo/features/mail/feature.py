@@ -8,7 +8,7 @@ from octavo.access.entropy import jitter, new_entropy, new_id, now
 from octavo.features.accounts.password_reset import create_reset_token
 from octavo.features.mail.delivery import MailDelivery
 from octavo.features.mail.rules import BUDGET_SECONDS
-from octavo.model.access.address import Address, parse_address
+from octavo.model.access.account import Address, parse_address
 from octavo.model.access.rate import Rate
 from octavo.model.access.refusal import AccountMissing
 from octavo.settings import Settings

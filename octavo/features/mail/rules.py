@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, NewType
 
-from octavo.model.access.address import Address
+from octavo.model.access.account import Address
 
 MailId = NewType("MailId", str)
 

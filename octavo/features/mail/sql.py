@@ -8,8 +8,7 @@ number of the attempt identifies a claim: a process whose claim has ended change
 from __future__ import annotations
 
 from octavo.features.mail.rules import QueuedMail
-from octavo.model.access.account import Account
-from octavo.model.access.address import Address
+from octavo.model.access.account import Account, Address
 from octavo.model.access.rate import Rate, admit
 from octavo.store.queries import accounts as account_rows
 from octavo.store.transaction import Script, Transaction

@@ -5,7 +5,7 @@ from octavo_rules.identity import AccountId, WorkspaceId
 from octavo.access.attempts import GRANTS, Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Changed, Clock, NewEntropy, NewId, milliseconds
-from octavo.features.members.rules.invitation import (
+from octavo.features.members.rules import (
     INVITATION_SECONDS,
     Invitation,
     InvitationId,
@@ -14,8 +14,7 @@ from octavo.features.members.rules.invitation import (
 from octavo.features.members.sql import invitations
 from octavo.features.members.sql.invitations import Joined
 from octavo.model import workspace
-from octavo.model.access.account import Role
-from octavo.model.access.address import Address
+from octavo.model.access.account import Address, Role
 from octavo.model.access.audit import AuditEntry
 from octavo.model.access.refusal import AccountGone
 from octavo.model.access.token import digest_of, opaque_token

@@ -3,8 +3,8 @@
 from octavo.access.audit import Audit, command_audit
 from octavo.access.entropy import jitter, new_entropy, new_id, now
 from octavo.features.members import invitations
-from octavo.features.members.rules.invitation import INVITATION_SECONDS
-from octavo.model.access.address import parse_address
+from octavo.features.members.rules import INVITATION_SECONDS
+from octavo.model.access.account import parse_address
 from octavo.settings import Settings
 from octavo.store import Store, StoreError
 from octavo.store.engine import open_engine

@@ -13,12 +13,15 @@ from octavo.features.accounts.sign_in import SessionMaker, SignedIn
 from octavo.features.accounts.sql import accounts
 from octavo.features.legal.rules import LegalDocuments
 from octavo.features.members.invitations import granted
-from octavo.features.members.rules.invitation import Invitation, InvitedInto
-from octavo.features.members.rules.registration_policy import Prerequisites, RegistrationPolicy
+from octavo.features.members.rules import (
+    Invitation,
+    InvitedInto,
+    Prerequisites,
+    RegistrationPolicy,
+)
 from octavo.features.members.sql import invitations
 from octavo.features.members.sql import registration_policy as installation
-from octavo.model.access.account import Account, Consent, Role, Versions
-from octavo.model.access.address import Address
+from octavo.model.access.account import Account, Address, Consent, Role, Versions
 from octavo.model.access.token import digest_of
 from octavo.store import Store
 from octavo.store.queries import workspaces

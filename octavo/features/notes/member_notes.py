@@ -13,7 +13,7 @@ from octavo_rules.identity import FileId, WorkspaceId
 
 from octavo.features.publishing.composition import body_of, fragment_of
 from octavo.features.publishing.renderings import RenderingPostponed, Renderings, TextGone
-from octavo.features.publishing.rules.link import LinkTarget
+from octavo.features.publishing.rules import LinkTarget
 from octavo.features.publishing.site_map import FolderContents, SiteMap
 from octavo.features.publishing.sites import Sites
 from octavo.features.publishing.sql.rendered_notes import TextSource

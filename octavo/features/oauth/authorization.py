@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from octavo_rules.identity import AccountId
-from octavo_rules.scopes import READ, SCOPES, Scope
+from octavo_rules.identity import READ, SCOPES, AccountId, Scope
 
 from octavo.access.attempts import GRANTS, Attempts
 from octavo.access.audit import Audit
@@ -21,8 +20,8 @@ from octavo.features.oauth.rules.grant import CODE_SECONDS, Grant
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
 from octavo.model.access.access_limits import AccessLimits
+from octavo.model.access.account import GrantId
 from octavo.model.access.audit import AuditEntry
-from octavo.model.access.credentials import GrantId
 from octavo.model.access.token import digest_of, opaque_token
 from octavo.store import Store
 from octavo.store.transaction import Transaction

@@ -9,7 +9,7 @@ import trio
 
 from octavo.features.oauth.rules.client import OAuthClient, read_document
 from octavo.features.oauth.rules.refusal import OAuthRefusal
-from octavo.model.access.credentials import ClientId
+from octavo.model.access.account import ClientId
 
 KEPT_SECONDS = 3_600.0
 FAILED_SECONDS = 60.0

@@ -12,8 +12,8 @@ from octavo.features.oauth.client_documents import ClientDocuments
 from octavo.features.oauth.rules.client import OAuthClient, is_document_address, read_metadata
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.sql import oauth_clients
+from octavo.model.access.account import ClientId, GrantId
 from octavo.model.access.audit import AuditEntry
-from octavo.model.access.credentials import ClientId, GrantId
 from octavo.model.access.token import digest_of, opaque_token
 from octavo.store import Store
 

@@ -16,10 +16,10 @@ from octavo.features.oauth.rules.redirect_uri import form_action_of
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import InvalidRequest
 from octavo.http.contract.security_headers import PAGE_HEADERS
+from octavo.http.file_schemas import WorkspaceList, WorkspaceSchema
 from octavo.http.pages.responses import redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
-from octavo.http.workspace_schemas import WorkspaceList, WorkspaceSchema
 
 _CONNECTIONS = "/account/connections"
 _REQUESTS = "/api/account/access-requests"

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from octavo_rules.identity import AccountId
-from octavo_rules.scopes import Scope
+from octavo_rules.identity import AccountId, Scope
 
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, milliseconds
@@ -17,7 +16,7 @@ from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.sql import oauth_grants
 from octavo.features.oauth.sql.oauth_grants import NewToken
 from octavo.model.access.access_limits import parse_scopes
-from octavo.model.access.credentials import ClientId, GrantId
+from octavo.model.access.account import ClientId, GrantId
 from octavo.model.access.token import access_token, digest_of, is_access_token, refresh_token
 from octavo.store import Store
 

@@ -10,7 +10,7 @@ from octavo_rules.identity import FileId, RevisionId
 from octavo.features.publishing.composition import ViewComposer, body_of
 from octavo.features.publishing.link_access import LinkAccess
 from octavo.features.publishing.renderings import RenderingPostponed, Renderings, TextGone
-from octavo.features.publishing.rules.link import PublicationId, PublishedLink
+from octavo.features.publishing.rules import PublicationId, PublishedLink
 from octavo.features.publishing.site_map import SiteMap
 from octavo.features.publishing.sql import rendered_notes
 from octavo.features.publishing.sql.publications import ReadableLink

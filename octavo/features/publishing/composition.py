@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from octavo_rules.identity import FileId
 
-from octavo.features.publishing.rules.link import PublishedLink
+from octavo.features.publishing.rules import PublishedLink
 from octavo.features.publishing.site_map import SiteMap
 from octavo.features.publishing.sql.site_changes import ChangedFile
 from octavo.features.publishing.views import (

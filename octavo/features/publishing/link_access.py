@@ -3,7 +3,7 @@
 from octavo_rules.identity import WorkspaceId
 
 from octavo.access.ports import Clock, milliseconds
-from octavo.features.publishing.rules.link import LinkTarget, PublicationId, PublishedLink
+from octavo.features.publishing.rules import LinkTarget, PublicationId, PublishedLink
 from octavo.features.publishing.signing import Tickets
 from octavo.features.publishing.site_map import SiteMap
 from octavo.features.publishing.sites import Sites

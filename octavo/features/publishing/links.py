@@ -8,7 +8,7 @@ from octavo.access.attempts import GRANTS, Attempts
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewEntropy, NewId, milliseconds
 from octavo.features.accounts.passwords import Passwords
-from octavo.features.publishing.rules.link import (
+from octavo.features.publishing.rules import (
     TOKEN_BYTES,
     LinkTarget,
     ListedLink,

@@ -15,7 +15,7 @@ from octavo_rules.identity import FileId, RevisionId
 from octavo.access.attempts import Attempts
 from octavo.access.ports import Clock, milliseconds
 from octavo.features.accounts.passwords import Passwords
-from octavo.features.images.sql.images import content_of
+from octavo.features.images.sql import content_of
 from octavo.features.images.thumbnails import ImageVariant
 from octavo.features.links.sql.link_queries import FIRST, back_links
 from octavo.features.links.sql.link_view import LinksOutdated

@@ -6,7 +6,7 @@ from octavo_rules.identity import AccountId
 
 from octavo.access.audit import Audit
 from octavo.access.ports import Clock, NewId, milliseconds
-from octavo.features.publishing.rules.report import LinkReport, Reason, ReportId
+from octavo.features.publishing.rules import LinkReport, Reason, ReportId
 from octavo.features.publishing.signing import ReportAddresses
 from octavo.features.publishing.sql import link_reports
 from octavo.features.publishing.sql.link_reports import TakenDown

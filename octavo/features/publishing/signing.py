@@ -8,8 +8,7 @@ from typing import NamedTuple
 import trio
 
 from octavo.access.ports import Clock, NewEntropy, milliseconds
-from octavo.features.publishing.rules.link import TOKEN_BYTES, PublishedLink
-from octavo.features.publishing.rules.report import ReportId
+from octavo.features.publishing.rules import TOKEN_BYTES, PublishedLink, ReportId
 from octavo.store import Store
 from octavo.store.queries.signing_keys import SigningKey, keys_of, newest_key, only_secret
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from octavo_rules.identity import START, FileId
 
-from octavo.features.publishing.rules.link import LinkTarget, is_below
+from octavo.features.publishing.rules import LinkTarget, is_below
 from octavo.features.publishing.sql.site_changes import ChangedFile
 from octavo.model.links import keys_of_link, keys_of_path, place_rank
 from octavo.model.links.extraction import LinkKind

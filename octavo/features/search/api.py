@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
-from octavo_rules.identity import AccountId, WorkspaceId
-from octavo_rules.scopes import READ
+from octavo_rules.identity import READ, AccountId, WorkspaceId
 from pydantic import Field
 
 from octavo.access.caller import Caller
 from octavo.access.workspaces import Access
 from octavo.features.search.note_search import FoundNotes, NoteSearch, SearchedTexts, Where
-from octavo.features.search.rules.hits import Finder, finders_of
-from octavo.features.search.rules.ranking import Ranked
-from octavo.features.search.rules.snippets import snippets_of
+from octavo.features.search.rules import Finder, Ranked, finders_of, snippets_of
 from octavo.features.search.sql.searching import workspaces_of
 from octavo.features.usage.api import METERED, Metering
 from octavo.http.contract.call import Call
@@ -27,7 +24,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import FolderPath, QueryText
-from octavo.http.workspace_schemas import WorkspacePath
+from octavo.http.file_schemas import WorkspacePath
 from octavo.model.search.query import HeadFilter, InvalidQuery, Query, parse_query
 from octavo.model.usage import Amount
 from octavo.store import Store

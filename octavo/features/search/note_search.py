@@ -10,8 +10,7 @@ import trio
 from octavo_rules.identity import RevisionId, WorkspaceId
 
 from octavo.actors.jobs.indexing import catch_up, renew_damaged_words
-from octavo.features.search.rules.hits import finders_of
-from octavo.features.search.rules.ranking import Ranked, ranked
+from octavo.features.search.rules import Ranked, finders_of, ranked
 from octavo.features.search.sql.searching import candidates
 from octavo.model.files.confinement import Confinement
 from octavo.model.search.query import ANY_HEAD, HeadFilter, Query

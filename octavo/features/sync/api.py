@@ -4,8 +4,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Annotated, Literal
 
-from octavo_rules.identity import Cursor, FileId, Position, RevisionId, WorkspaceId
-from octavo_rules.scopes import READ
+from octavo_rules.identity import READ, Cursor, FileId, Position, RevisionId, WorkspaceId
 from pydantic import Field
 
 from octavo.access.workspaces import Access
@@ -18,9 +17,8 @@ from octavo.http.contract.paging import IN_DIGITS, Limit
 from octavo.http.contract.problems import InvalidRequest, NotFound, Problem
 from octavo.http.contract.reply import Stream
 from octavo.http.contract.slices import converted
-from octavo.http.file_schemas import FeedEntrySchema, feed_entry
+from octavo.http.file_schemas import FeedEntrySchema, WorkspacePath, feed_entry
 from octavo.http.sync_protocol import VERSIONS, SyncProtocol, UnsupportedProtocol, check_protocol
-from octavo.http.workspace_schemas import WorkspacePath
 from octavo.model.files.confinement import Confinement
 from octavo.model.usage import DownloadLimitReached
 from octavo.store import Store

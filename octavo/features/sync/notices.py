@@ -10,8 +10,7 @@ from antechamber.client_network import client_network
 from antechamber.request_id import RULE
 from antechamber.websocket import Frame, ServerWebSocket, WebSockets
 from antechamber.websocket.shared_timer import SharedTimer
-from octavo_rules.identity import WorkspaceId
-from octavo_rules.scopes import READ
+from octavo_rules.identity import READ, WorkspaceId
 
 from octavo.access.caller import Caller
 from octavo.actors.notice_hub import NoticeHub
@@ -31,7 +30,7 @@ from octavo.http.contract.problems import (
 )
 from octavo.http.contract.request_context import RequestContext
 from octavo.http.contract.request_log import RequestLog, RequestRecord
-from octavo.http.store_problems import store_problem
+from octavo.http.refusals import store_problem
 from octavo.store import Store, StoreUnavailable
 from octavo.store.fair_turns import working_for
 from octavo.store.queries.workspaces import WorkspaceAccess, access_to

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import NamedTuple, cast
 
 from antechamber import SERVER_PROBLEMS, ServerProblem
-from antechamber.problem_details import MEDIA_TYPE
+from antechamber.rejection import MEDIA_TYPE
 
 from octavo.http.contract.assembly import contract_of, operations_of
 from octavo.http.contract.bodies import BodyKind

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple
 
 from antechamber.asgi import Event, Extension, Send
-from antechamber.problem_details import MEDIA_TYPE, problem_document
+from antechamber.rejection import MEDIA_TYPE, problem_document
 from antechamber.response import FixedHeaders
 from pydantic_core import to_json
 

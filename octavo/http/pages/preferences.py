@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from antechamber.problem_details import MEDIA_TYPE
+from antechamber.rejection import MEDIA_TYPE
 from babel import Locale
 from werkzeug.datastructures import LanguageAccept, MIMEAccept
 from werkzeug.http import parse_accept_header

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import NamedTuple, cast
 
-from antechamber.problem_details import MEDIA_TYPE
+from antechamber.rejection import MEDIA_TYPE
 
 from octavo.http.pages.schema_text import (
     Member,

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import cast
 
 from antechamber.asgi import Scope
-from antechamber.problem_details import MEDIA_TYPE, problem_document
+from antechamber.rejection import MEDIA_TYPE, problem_document
 from quart import Response, g, request
 from werkzeug.exceptions import HTTPException
 from werkzeug.exceptions import MethodNotAllowed as NotOfThisMethod
@@ -25,12 +25,12 @@ from octavo.http.contract.problems import (
     Problem,
     UnsupportedMediaType,
 )
+from octavo.http.file_schemas import WorkspaceSchema
 from octavo.http.pages.forms import FormUnreadable, OldForm
 from octavo.http.pages.preferences import prefers_document
 from octavo.http.pages.responses import HOME, page_of_form, show
 from octavo.http.pages.trouble import text_of
 from octavo.http.pages.workspace_paths import LIST
-from octavo.http.workspace_schemas import WorkspaceSchema
 
 _BY_STATUS: dict[int, type[Problem]] = {
     kind.status: kind

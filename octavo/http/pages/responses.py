@@ -12,6 +12,7 @@ from octavo.http.contract.problems import (
 )
 from octavo.http.pages.long_texts import body_of
 from octavo.http.pages.messages import message_cookie
+from octavo.http.pages.redirects import is_external_redirect
 from octavo.http.pages.trouble import Trouble
 
 if TYPE_CHECKING:
@@ -99,20 +100,3 @@ def page_of_form() -> str:
     if referrer.netloc != request.host or not referrer.path:
         return "/"
     return f"{referrer.path}?{referrer.query}" if referrer.query else referrer.path
-
-
-def is_external_redirect(url: str, origin: str) -> bool:
-    """Return whether the redirect target ``url`` is outside ``origin``.
-
-    Absolute paths and addresses that begin with the origin are inside, except those that browsers
-    interpret differently.
-    """
-    if not url.isascii() or not url.isprintable() or "\\" in url or " " in url:
-        return True
-    if url.startswith("/"):
-        return url.startswith("//")
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return True
-    return f"{parts.scheme}://{parts.netloc}" != origin

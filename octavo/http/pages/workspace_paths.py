@@ -1,9 +1,9 @@
 """The paths of workspaces, and the one that a page is about."""
 
 from octavo.http.contract.problems import NotFound
+from octavo.http.file_schemas import WorkspaceList, WorkspaceSchema
 from octavo.http.pages.responses import HOME
 from octavo.http.pages.site import Visitor
-from octavo.http.workspace_schemas import WorkspaceList, WorkspaceSchema
 
 LIST = "/api/workspaces"
 

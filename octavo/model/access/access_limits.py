@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
-from octavo_rules.identity import WorkspaceId
-from octavo_rules.scopes import READ, SCOPES, Scope
+from octavo_rules.identity import READ, SCOPES, Scope, WorkspaceId
 
 from octavo.model.files.confinement import Confinement
 

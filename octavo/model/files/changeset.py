@@ -1,5 +1,7 @@
 """Changesets: operations on files that are accepted or refused together."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
 """Plan a changeset: determine the new revisions, or why it can't be accepted."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -472,3 +474,15 @@ def _purged(head: Revision) -> Revision:
         size=0,
         media_type="",
     )
+
+
+_MOVING = (UpdateFile, AttachImage, RestoreFile)
+
+
+def may_move(plan: Plan) -> bool:
+    """Return whether a plan moves a file, as far as its operations tell."""
+    for each in plan.changeset.operations:
+        # An earlier text of a live note can be restored at another path.
+        if isinstance(each, _MOVING) and each.path is not None:
+            return True
+    return False

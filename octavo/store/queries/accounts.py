@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from octavo_rules.identity import AccountId
 
-from octavo.model.access.account import Account, Preferences, State
-from octavo.model.access.address import Address
+from octavo.model.access.account import Account, Address, Preferences, State
 from octavo.store.queries import consents
 from octavo.store.transaction import Row, Script, Transaction
 

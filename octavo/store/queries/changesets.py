@@ -20,11 +20,10 @@ from octavo_rules.identity import (
 
 from octavo.features.publishing.sql.folder_links import follow_folders
 from octavo.features.search.sql.fulltext_index import keep_indexed_paths, unindex_files
-from octavo.features.sync.sql import record_purges
+from octavo.features.sync.purges import record_purges
 from octavo.model.files.changeset import Outcome
 from octavo.model.files.image import UploadedImage
-from octavo.model.files.moving import may_move
-from octavo.model.files.plan import Change, Plan
+from octavo.model.files.plan import Change, Plan, may_move
 from octavo.model.files.receipt import FileOutcome, Receipt
 from octavo.store import identifiers
 from octavo.store.compression import compressed

@@ -7,8 +7,8 @@ from typing import NamedTuple, cast
 
 from octavo_rules.identity import AccountId, Cursor, WorkspaceId
 
-from octavo.features.archives.sql import imports
-from octavo.features.images.sql import uploads
+from octavo.features.archives import sql as imports
+from octavo.features.images import sql as uploads
 from octavo.model.access.refusal import AccountGone
 from octavo.model.workspace import MAX_OWNED, Role, TooManyWorkspaces, Workspace
 from octavo.store.queries import accounts as account_rows

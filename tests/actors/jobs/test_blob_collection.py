@@ -10,8 +10,8 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from octavo.actors.jobs.blob_collection import ATTACHING_SECONDS, BlobCollectionJob
 from octavo.actors.jobs.step_loop import POLL_SECONDS
-from octavo.features.archives.sql import imports
-from octavo.features.images.sql import uploads
+from octavo.features.archives import sql as imports
+from octavo.features.images import sql as uploads
 from octavo.model.files.image import ObjectId, UploadedImage
 from octavo.store.blobs import BlobKey, BlobsUnavailable, blob_key
 from octavo.store.queries import blobs

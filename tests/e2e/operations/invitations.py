@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import httpx
 
-from octavo.features.members.rules.invitation import MAX_OPEN_OF_WORKSPACE
+from octavo.features.members.rules import MAX_OPEN_OF_WORKSPACE
 from tests.e2e.octavo_process import PUBLIC
 from tests.e2e.operations.cases import produces
 from tests.e2e.operations.identity import hasty, limited, newcomer, registration

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 from uuid import uuid4
 
-from octavo_rules.scopes import READ
+from octavo_rules.identity import READ
 
 from octavo.service.registry import contract_document
 from tests.e2e.operations.common import Documented, operations

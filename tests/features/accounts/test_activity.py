@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from octavo.features.accounts.activity import Activity
-from octavo.model.access.credentials import KeyId, SessionId
+from octavo.model.access.account import KeyId, SessionId
 from tests.fakes.identity_fixture import START, IdentityFixture
 
 LATER = int(START + 120) * 1000

@@ -2,8 +2,7 @@
 
 import pytest
 import trio
-from octavo_rules.identity import AccountId, WorkspaceId
-from octavo_rules.scopes import READ, WRITE
+from octavo_rules.identity import READ, WRITE, AccountId, WorkspaceId
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from octavo.access.caller import Caller

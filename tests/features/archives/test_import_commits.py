@@ -9,7 +9,7 @@ from octavo.store.queries import blobs
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import NotesApi, opened
 from tests.features.archives.api.test_imports import archive, contents, start
-from tests.features.archives.sql.test_imports import collected
+from tests.features.archives.test_sql import collected
 
 STORED, STORED_TOO, NEW = (encoded(picture((20, 10 + seed), seed=seed), "PNG") for seed in range(3))
 

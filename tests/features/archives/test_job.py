@@ -16,7 +16,7 @@ from octavo.features.archives.job import (
     JobStopped,
     free_slots_left,
 )
-from octavo.features.archives.sql.archive_jobs import take_slot
+from octavo.features.archives.sql import take_slot
 from octavo.store.sqlite import open_inline
 from tests.fakes.faulty_store import FaultyStore
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from octavo.features.images.sql.uploads import Upload
+from octavo.features.images.sql import Upload
 from octavo.features.images.uploading import ImageUploads
 from octavo.features.usage.meter import UsageMeter
 from octavo.features.usage.storage import StorageRoom

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from octavo_rules.identity import AccountId
 
 from octavo.features.mail.composition import Composer
-from octavo.model.access.account import LONGEST_NAME, Account
-from octavo.model.access.address import Address
+from octavo.model.access.account import LONGEST_NAME, Account, Address
 from octavo.model.label import parse_label
 from octavo.settings.sender import Sender
 

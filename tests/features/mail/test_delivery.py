@@ -23,7 +23,7 @@ from octavo.features.mail.delivery import (
 from octavo.features.mail.rules import BUDGET_SECONDS, LIFETIME_SECONDS, MailKind, queued
 from octavo.features.mail.smtp import CANCEL_SECONDS, QUIT_SECONDS, SEND_SECONDS
 from octavo.features.mail.transport import SendFailure
-from octavo.model.access.address import Address
+from octavo.model.access.account import Address
 from octavo.model.access.rate import Rate
 from octavo.settings.sender import Sender
 from tests.fakes.identity_fixture import START, IdentityFixture, identity_fixture

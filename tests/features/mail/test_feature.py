@@ -11,7 +11,7 @@ from octavo import service
 from octavo.access.entropy import jitter
 from octavo.features.accounts.password_reset import PasswordReset
 from octavo.features.mail.feature import mail_transport
-from octavo.model.access.address import Address
+from octavo.model.access.account import Address
 from octavo.settings import Settings
 from octavo.settings.sender import Sender, SmtpSecurity
 from octavo.store.engine import open_engine

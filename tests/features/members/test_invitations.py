@@ -4,7 +4,7 @@ import pytest
 
 from octavo.features.accounts.rules.refusal import InvitationUnusable
 from octavo.features.members.invitations import FIRST_INVITATION_LASTS, has_accounts, invite
-from octavo.model.access.address import Address
+from octavo.model.access.account import Address
 from tests.fakes.identity_fixture import PASSWORD, START, IdentityFixture
 
 

@@ -12,7 +12,7 @@ from octavo.features.oauth.client_documents import (
     ClientDocuments,
 )
 from octavo.features.oauth.rules.refusal import OAuthRefusal
-from octavo.model.access.credentials import ClientId
+from octavo.model.access.account import ClientId
 
 ADDRESS = ClientId("https://client.example/metadata.json")
 DOCUMENT = {"client_id": ADDRESS, "redirect_uris": ["https://client.example/cb"]}

@@ -8,7 +8,7 @@ import pytest
 from octavo.features.oauth.rules.authorization_request import challenge_of
 from octavo.features.oauth.rules.client import ClientMetadata, OAuthClient
 from octavo.features.oauth.sql import oauth_clients
-from octavo.model.access.credentials import ClientId
+from octavo.model.access.account import ClientId
 from tests.fakes.oauth_rig import CALLBACK, VERIFIER
 from tests.fakes.page_reader import Installation, PageReader
 from tests.features.publishing.pages.test_publications import NOTE, create_workspace

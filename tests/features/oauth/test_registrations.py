@@ -5,7 +5,7 @@ import pytest
 from octavo.features.files import sql as oauth_programs
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.features.oauth.sql import oauth_clients, oauth_grants
-from octavo.model.access.credentials import ClientId
+from octavo.model.access.account import ClientId
 from octavo.service.retention import ENDED_PROGRAM_DAYS, UNUSED_PROGRAM_DAYS
 from tests.fakes.identity_fixture import START, IdentityFixture
 from tests.fakes.oauth_rig import CALLBACK, OAuthRig

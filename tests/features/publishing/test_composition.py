@@ -6,10 +6,10 @@ import pytest
 from octavo_rules.identity import FileId
 
 from octavo.features.publishing.composition import ViewComposer, body_of, placeholders
-from octavo.features.publishing.rules.link import LinkTarget
+from octavo.features.publishing.rules import LinkTarget
 from octavo.features.publishing.site_map import SiteMap
 from octavo.render.note import render_note
-from tests.features.publishing.rules.test_ticket import LINK
+from tests.features.publishing.test_rules_ticket import LINK
 from tests.features.publishing.test_site_map import head, site_of
 
 PLACES = placeholders(bytes(32))

@@ -7,13 +7,13 @@ from itertools import count
 import pytest
 import trio
 
-from octavo.features.publishing.rules.report import ReportId
+from octavo.features.publishing.rules import ReportId
 from octavo.features.publishing.signing import ROTATION_SECONDS, ReportAddresses, Tickets
 from octavo.store import Store
 from octavo.store.queries.signing_keys import keys_of
 from octavo.store.sqlite import open_inline
 from tests.fakes.faulty_store import FaultyStore
-from tests.features.publishing.rules.test_ticket import LINK
+from tests.features.publishing.test_rules_ticket import LINK
 
 _secrets = count(1)
 

@@ -4,7 +4,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from octavo_rules.identity import FileId, RevisionId
 
-from octavo.features.publishing.rules.link import LinkTarget, is_below
+from octavo.features.publishing.rules import LinkTarget, is_below
 from octavo.features.publishing.site_map import SiteMap
 from octavo.features.publishing.sql.site_changes import ChangedFile
 from octavo.model.files.path import Kind

@@ -2,7 +2,7 @@
 
 from octavo_rules.identity import Cursor, WorkspaceId
 
-from octavo.features.publishing.rules.link import LinkTarget
+from octavo.features.publishing.rules import LinkTarget
 from octavo.features.publishing.sites import Sites
 from octavo.features.publishing.sql.site_changes import place_of
 from octavo.store.queries.workspaces import delete

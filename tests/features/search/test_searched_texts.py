@@ -3,7 +3,7 @@
 from octavo_rules.identity import FileId, RevisionId, WorkspaceId
 
 from octavo.features.search.note_search import SearchedTexts
-from octavo.features.search.rules.ranking import Candidate, Ranked
+from octavo.features.search.rules import Candidate, Ranked
 from octavo.model.search.searched_text import SearchedText
 
 

@@ -4,15 +4,14 @@ import random
 from collections.abc import AsyncIterator
 
 import pytest
-from octavo_rules.identity import START, AccountId, FileId, Position, RevisionId, WorkspaceId
-from octavo_rules.scopes import READ
+from octavo_rules.identity import READ, START, AccountId, FileId, Position, RevisionId, WorkspaceId
 
 from octavo.documents import merged
-from octavo.features.accounts.rules.api_key import ApiKey
+from octavo.features.accounts.rules.session import ApiKey
 from octavo.features.accounts.sql import api_keys
 from octavo.features.sync import sql as folder_feed
 from octavo.model.access.access_limits import AccessLimits, parse_scopes
-from octavo.model.access.credentials import KeyId
+from octavo.model.access.account import KeyId
 from octavo.model.files.confinement import Confinement
 from octavo.store.postgres import open_postgres
 from octavo.store.queries import files

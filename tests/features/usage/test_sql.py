@@ -9,7 +9,7 @@ from octavo_rules.identity import Digest
 
 from octavo.features.accounts.sql import accounts
 from octavo.features.accounts.sql.account_removal import remove
-from octavo.features.images.sql import uploads
+from octavo.features.images import sql as uploads
 from octavo.features.usage import sql as usage
 from octavo.features.usage.sql import AccountTotal, InstallationAmount, OwnerStorage, UsageBatch
 from octavo.model.files.image import ObjectId, UploadedImage

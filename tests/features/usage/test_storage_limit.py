@@ -14,7 +14,7 @@ from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import Note, NotesApi, account_id, refusal
 from tests.fakes.yjs_device import Device
 from tests.features.archives.api.test_imports import archive, start
-from tests.features.archives.sql.test_imports import collected
+from tests.features.archives.test_sql import collected
 
 OWNER = account_id("owner")
 PNG = encoded(picture((30, 20)), "PNG")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.http.contract.byte_range import ByteRange, RangeNotSatisfiable, requested_range
+from octavo.http.blob_stream import ByteRange, RangeNotSatisfiable, requested_range
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.http import parse_options_header
 
-from octavo.http.contract.content_disposition import content_disposition
+from octavo.http.blob_stream import content_disposition
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
 """The limits of keys and tokens."""
 
 import pytest
-from octavo_rules.identity import WorkspaceId
-from octavo_rules.scopes import READ, WRITE, Scope
+from octavo_rules.identity import READ, WRITE, Scope, WorkspaceId
 
 from octavo.model.access.access_limits import AccessLimits, parse_scopes
 

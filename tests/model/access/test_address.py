@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.model.access.address import LONGEST, local_part, parse_address
+from octavo.model.access.account import LONGEST, local_part, parse_address
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.features.publishing.rules.link import is_below
+from octavo.features.publishing.rules import is_below
 from octavo.model.files.path import (
     LONGEST_PATH,
     LONGEST_SEGMENT,

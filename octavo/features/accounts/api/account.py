@@ -6,7 +6,7 @@ from pydantic import Field
 from pydantic_core import MISSING
 
 from octavo.access.caller import Caller
-from octavo.features.accounts.api.device_cookie import device_cookie, device_tokens
+from octavo.features.accounts.api.authentication import device_cookie, device_tokens
 from octavo.features.accounts.known_devices import KnownDevices
 from octavo.features.accounts.own_account import OwnAccount, OwnConsent
 from octavo.features.accounts.portal import Portal

@@ -14,8 +14,7 @@ from octavo.features.accounts.api.auth_protocol import (
     protocol_errors,
     user_of,
 )
-from octavo.features.accounts.api.device_cookie import device_cookie, device_tokens
-from octavo.features.accounts.api.fields import NewPassword
+from octavo.features.accounts.api.authentication import NewPassword, device_cookie, device_tokens
 from octavo.features.accounts.known_devices import KnownDevices
 from octavo.features.accounts.own_account import OwnPassword
 from octavo.features.accounts.rules.password import password_fault
@@ -34,10 +33,10 @@ from octavo.http.contract.problems import (
     NotSignedIn,
 )
 from octavo.http.contract.reply import Reply
-from octavo.http.pages.responses import is_external_redirect
+from octavo.http.pages.redirects import is_external_redirect
 from octavo.http.refusals import refused_with
 from octavo.http.session_cookie import SET_COOKIE, cleared_cookie, session_cookie, session_token
-from octavo.model.access.address import Address, parse_address
+from octavo.model.access.account import Address, parse_address
 from octavo.model.label import device_of
 
 _LONGEST_BODY = 16_384

@@ -7,14 +7,19 @@ browsers set and pages cannot change (Fetch, section 3.2).
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from antechamber.client_network import client_network
+from pydantic import Field
 
 from octavo.access.attempts import Attempts
 from octavo.access.audit import RefusedAttempts
 from octavo.access.caller import Caller, Operator
 from octavo.features.accounts.api.auth_protocol import is_protocol, protocol_errors
 from octavo.features.accounts.credentials import Credentials
+from octavo.features.accounts.rules.device_token import DEVICE_TOKEN_SECONDS
+from octavo.features.accounts.rules.password import LONGEST as LONGEST_PASSWORD
+from octavo.features.accounts.rules.password import SHORTEST as SHORTEST_PASSWORD
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.http.callers import require_origin
 from octavo.http.contract.call import Call
@@ -27,8 +32,39 @@ from octavo.http.contract.problems import (
     OperatorOff,
 )
 from octavo.http.refusals import refusals_as_problems
-from octavo.http.session_cookie import session_token
+from octavo.http.session_cookie import cookie_values, session_token
 from octavo.model.access.token import digest_of, is_operator_token
+
+NewPassword = Annotated[
+    str,
+    Field(
+        repr=False,
+        json_schema_extra={"minLength": SHORTEST_PASSWORD, "maxLength": LONGEST_PASSWORD},
+    ),
+]
+"""A new password; its length is counted in Unicode form NFKC."""
+
+
+_NAME = b"__Host-octavo-device"
+_ATTRIBUTES = b"Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=%d" % DEVICE_TOKEN_SECONDS
+_CLEARED = b"Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0"
+_LONGEST = 1_000
+
+
+def device_tokens(headers: Sequence[Header]) -> str:
+    """Return the value of the cookie in ``headers`` (names in lower case); empty without one."""
+    values = cookie_values(headers, _NAME)
+    return next((each.decode("latin-1") for each in values if len(each) <= _LONGEST), "")
+
+
+def device_cookie(tokens: str) -> Header:
+    """Return the header that sets the cookie, for as long as browsers keep one.
+
+    Without tokens, it clears the cookie.
+    """
+    attributes = _ATTRIBUTES if tokens else _CLEARED
+    return (b"set-cookie", b"%b=%b; %b" % (_NAME, tokens.encode(), attributes))
+
 
 _BEARER = b"bearer "
 _CREDENTIALS = frozenset({b"authorization", b"cookie", b"origin"})

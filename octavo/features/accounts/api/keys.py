@@ -2,17 +2,16 @@
 
 from typing import Annotated
 
-from octavo_rules.identity import WorkspaceId
-from octavo_rules.scopes import SCOPES, Scope
+from octavo_rules.identity import SCOPES, Scope, WorkspaceId
 from pydantic import Field
 
 from octavo.access.attempts import GRANTS
 from octavo.access.caller import Caller
 from octavo.access.ports import Clock
 from octavo.features.accounts.own_credentials import NotAMember, OwnKeys
-from octavo.features.accounts.rules.api_key import LONGEST_NAME, MAX_CHOSEN
-from octavo.features.accounts.rules.api_key import ApiKey as StoredKey
 from octavo.features.accounts.rules.refusal import TooManyKeys
+from octavo.features.accounts.rules.session import LONGEST_NAME, MAX_CHOSEN
+from octavo.features.accounts.rules.session import ApiKey as StoredKey
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -32,7 +31,7 @@ from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import label
 from octavo.http.refusals import refused_with
 from octavo.model.access.access_limits import AccessLimits, parse_scopes
-from octavo.model.access.credentials import KeyId
+from octavo.model.access.account import KeyId
 from octavo.model.files.path import check_path
 from octavo.model.label import parse_label
 from octavo.model.refusal import InvalidPath

@@ -6,7 +6,7 @@ from pydantic import Field
 from pydantic_core import MISSING
 
 from octavo.features.accounts.api.auth_protocol import AUTH_PROBLEMS, protocol_body, protocol_errors
-from octavo.features.accounts.api.fields import NewPassword
+from octavo.features.accounts.api.authentication import NewPassword
 from octavo.features.accounts.password_reset import PasswordReset, PasswordUnsuitable
 from octavo.features.accounts.rules.refusal import InvalidResetToken
 from octavo.http.callers import require_origin
@@ -14,9 +14,9 @@ from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import STORE_PROBLEMS, InvalidRequest
-from octavo.http.pages.responses import is_external_redirect
+from octavo.http.pages.redirects import is_external_redirect
 from octavo.http.refusals import refused_with
-from octavo.model.access.address import parse_address
+from octavo.model.access.account import parse_address
 
 _LONGEST_BODY = 16_384
 _LONGEST_TOKEN = 1_000

@@ -18,7 +18,7 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import NotFound
-from octavo.model.access.credentials import SessionId
+from octavo.model.access.account import SessionId
 
 
 class SessionPath(ContractModel):

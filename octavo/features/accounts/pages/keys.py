@@ -5,20 +5,20 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 from unicodedata import normalize
 
-from octavo_rules.scopes import READ, WRITE
+from octavo_rules.identity import READ, WRITE
 from quart import Response
 
 from octavo.access.ports import Clock
 from octavo.features.accounts.api.keys import ApiKeyCreated, ApiKeyList, ApiKeySchema
 from octavo.features.accounts.api.sessions import SessionList, SessionsEnded
-from octavo.features.accounts.rules.api_key import MAX_CHOSEN, MAX_KEYS
+from octavo.features.accounts.rules.session import MAX_CHOSEN, MAX_KEYS
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Problem
+from octavo.http.file_schemas import WorkspaceList
 from octavo.http.pages.responses import redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspace_paths import LIST
-from octavo.http.workspace_schemas import WorkspaceList
 
 _SESSIONS = "/account/sessions"
 _KEYS = "/account/keys"

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from octavo_rules.identity import AccountId
 
-from octavo.model.access.address import Address
+from octavo.model.access.account import Address
 
 DEVICE_BYTES = 16
 DEVICE_TOKEN_SECONDS = 400 * 86_400

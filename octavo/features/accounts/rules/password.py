@@ -4,7 +4,7 @@ import unicodedata
 from urllib.parse import quote
 
 from octavo.features.accounts.rules.password_strength import is_guessable
-from octavo.model.access.address import Address, local_part
+from octavo.model.access.account import Address, local_part
 
 RESET_SECONDS = 3600.0
 """Seconds for which a token is valid."""

@@ -23,7 +23,7 @@
 
 from octavo_rules.refusal import DomainError
 
-from octavo.features.accounts.rules.api_key import MAX_KEYS
+from octavo.features.accounts.rules.session import MAX_KEYS
 
 
 class InvalidCredentials(DomainError):

@@ -12,8 +12,8 @@ from octavo.features.accounts.sql.accounts import (
     require_administrator,
     require_administrator_besides,
 )
-from octavo.features.archives.sql import imports
-from octavo.features.images.sql import uploads
+from octavo.features.archives import sql as imports
+from octavo.features.images import sql as uploads
 from octavo.features.mail import sql as outbox
 from octavo.features.publishing.sql import publications
 from octavo.model.access.refusal import AccountMissing

@@ -9,8 +9,7 @@ from octavo.features.accounts.sql import api_keys, sessions
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import QueuedMail
 from octavo.features.oauth.sql import oauth_grants
-from octavo.model.access.account import Account
-from octavo.model.access.address import Address
+from octavo.model.access.account import Account, Address
 from octavo.model.access.rate import Rate
 from octavo.store.queries import accounts as account_rows
 from octavo.store.transaction import Script, Transaction

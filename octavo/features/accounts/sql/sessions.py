@@ -9,8 +9,7 @@ from octavo_rules.identity import AccountId
 
 from octavo.features.accounts.rules.refusal import InvalidCredentials
 from octavo.features.accounts.rules.session import Session
-from octavo.model.access.account import Account
-from octavo.model.access.credentials import KeyId, SessionId
+from octavo.model.access.account import Account, KeyId, SessionId
 from octavo.store.identifiers import LAST
 from octavo.store.queries import accounts as account_rows
 from octavo.store.queries.expiry import MAX_ROWS

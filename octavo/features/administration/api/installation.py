@@ -3,7 +3,7 @@
 from typing import Literal
 
 from octavo.features.members.registration import Installation, InstallationState
-from octavo.features.members.rules.registration_policy import (
+from octavo.features.members.rules import (
     RegistrationPolicy,
     SettingLocked,
     SettingRequired,

@@ -27,8 +27,7 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import EmailAddress
 from octavo.http.refusals import refused_with
-from octavo.model.access.account import State
-from octavo.model.access.address import parse_address
+from octavo.model.access.account import State, parse_address
 
 _LONGEST_BODY = 8_192
 _NO_CONTENT = "It never reads or changes notes or workspaces."

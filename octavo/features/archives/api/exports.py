@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 
-from octavo_rules.identity import WorkspaceId
-from octavo_rules.scopes import READ
+from octavo_rules.identity import READ, WorkspaceId
 
 from octavo.access.caller import Caller
 from octavo.access.ports import Clock
@@ -14,13 +13,13 @@ from octavo.features.archives.api.archive_problems import ARCHIVE_JOB_PROBLEMS
 from octavo.features.archives.exports import ExportFormat, Exports
 from octavo.features.legal.rules import NO_DOCUMENTS, ConsentDue, LegalDocuments
 from octavo.features.usage.api import METERED, Metering
+from octavo.http.blob_stream import content_disposition
 from octavo.http.contract.call import Authenticator, Call
-from octavo.http.contract.content_disposition import content_disposition
 from octavo.http.contract.contract_model import ContractModel
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.problems import AccountLocked, NotFound
 from octavo.http.contract.reply import NoBytes, Stream
-from octavo.http.workspace_schemas import WorkspacePath
+from octavo.http.file_schemas import WorkspacePath
 from octavo.store.queries.changesets import WorkspaceGone
 
 ZIP = "application/zip"

@@ -4,7 +4,7 @@ import json
 from functools import partial
 from typing import Annotated, Literal
 
-from octavo_rules.scopes import WRITE
+from octavo_rules.identity import WRITE
 from pydantic import Field
 
 from octavo.access.workspaces import Access
@@ -19,7 +19,7 @@ from octavo.features.archives.rules import (
     PathsTaken,
     TooManyImports,
 )
-from octavo.features.archives.sql.imports import StoredImport
+from octavo.features.archives.sql import StoredImport
 from octavo.features.usage.api import StorageBusy
 from octavo.http.contract.bodies import BodyStream, json_body, raw_body
 from octavo.http.contract.call import Call
@@ -33,8 +33,8 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import NotFound, StorageFull
+from octavo.http.file_schemas import WorkspacePath
 from octavo.http.refusals import refused_with
-from octavo.http.workspace_schemas import WorkspacePath
 from octavo.model.usage import ImportWithoutRoom, StorageLimitReached
 from octavo.store.blobs.blob_store import digest_of_key
 

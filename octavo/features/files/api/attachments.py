@@ -1,13 +1,14 @@
 """Upload images and attach them."""
 
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from typing import Annotated, NamedTuple
 
-from octavo_rules.identity import Digest, FileId
+from octavo_rules.identity import WRITE, Digest, FileId, WorkspaceId
 from octavo_rules.refusal import InvalidContent
-from octavo_rules.scopes import WRITE
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import MISSING
 
+from octavo.access.workspaces import Access
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, expected_heads
 from octavo.features.files.api.files import (
     COMMON_PROBLEMS,
@@ -19,8 +20,8 @@ from octavo.features.files.api.files import (
     changed,
 )
 from octavo.features.files.api.note_texts import RevisionTexts
-from octavo.features.files.api.uploaded_images import UploadedImages, unknown_image
-from octavo.features.images.sql.uploads import UploaderGone
+from octavo.features.images import sql as uploads
+from octavo.features.images.sql import UploaderGone
 from octavo.features.images.uploading import ImageUploads
 from octavo.features.usage.api import StorageBusy
 from octavo.http.contract.bodies import MultipartStream, Part, json_body, multipart_body
@@ -38,14 +39,53 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.contract.reply import Reply
 from octavo.http.fields import PathText
-from octavo.http.file_schemas import FileChangeSchema
+from octavo.http.file_schemas import FileChangeSchema, WorkspacePath
 from octavo.http.refusals import refused_with
-from octavo.http.workspace_schemas import WorkspacePath
 from octavo.model.files.changeset import AttachImage
-from octavo.model.files.image import ObjectId, UnacceptableImage, UploadMissing
+from octavo.model.files.image import ObjectId, UnacceptableImage, UploadedImage, UploadMissing
 from octavo.model.image_limits import MAX_BYTES
 from octavo.model.refusal import MutationReused
 from octavo.model.usage import StorageLimitReached
+from octavo.store import Store
+
+
+class UploadedImages(NamedTuple):
+    """Finds uploads for members who may change the workspace.
+
+    Attributes:
+        store: the database.
+        access: checks the members.
+        now: the clock, in seconds of Unix time.
+    """
+
+    store: Store
+    access: Access
+    now: Callable[[], float]
+
+    async def find(
+        self, call: Call, workspace_id: WorkspaceId, named: Mapping[FileId, ObjectId]
+    ) -> dict[ObjectId, UploadedImage]:
+        """Return the uploads of the files that get them.
+
+        Raises `NotFound` or `Forbidden` for callers that may not change the workspace, and
+        `UploadMissing` when one does not exist, has expired, or was attached.
+        """
+        if not named:
+            return {}
+        await self.access.require(call, workspace_id, "write")
+        script = uploads.find(workspace_id, [*named.values()], int(self.now() * 1000))
+        found = await self.store.read(script)
+        for file_id, object_id in named.items():
+            if object_id not in found:
+                # Empty for an id that the server chooses.
+                raise UploadMissing(file_id or None)
+        return found
+
+
+def unknown_image(object_id: ObjectId) -> UploadedImage:
+    """Return a placeholder for an upload that is gone, to recognise a repeated change."""
+    return UploadedImage(object_id, Digest(""), 0, "", 0, 0, 0)
+
 
 TRANSFER_SECONDS = 180.0
 """Seconds in which an upload has to progress, and after its last byte to be inspected."""

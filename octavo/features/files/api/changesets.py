@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Annotated, Literal, assert_never
 
 from octavo_rules.changes import PurgeFile, SaveNote
-from octavo_rules.identity import Epoch, FileId, MutationId, RevisionId
-from octavo_rules.scopes import READ, WRITE
+from octavo_rules.identity import READ, WRITE, Epoch, FileId, MutationId, RevisionId
 from pydantic import FailFast, Field, field_validator
 from pydantic_core import MISSING
 
 from octavo.access.caller import Caller
+from octavo.features.files.api.attachments import UploadedImages, unknown_image
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, visible_receipt
 from octavo.features.files.api.files import LINKS_WITHOUT_PATH, LONGEST_CHANGE
 from octavo.features.files.api.note_texts import (
@@ -20,7 +20,6 @@ from octavo.features.files.api.note_texts import (
     RevisionTexts,
     text_of,
 )
-from octavo.features.files.api.uploaded_images import UploadedImages, unknown_image
 from octavo.http.contract.bodies import json_body
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (
@@ -34,10 +33,9 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InsufficientScope, InvalidRequest, NotFound
 from octavo.http.contract.slices import converted
 from octavo.http.fields import MarkdownText, PathText
-from octavo.http.file_schemas import ChangesetResultSchema, changeset_result
+from octavo.http.file_schemas import ChangesetResultSchema, WorkspacePath, changeset_result
 from octavo.http.refusals import CHANGE_PROBLEMS, refused_with
 from octavo.http.sync_protocol import SyncProtocol, UnsupportedProtocol, check_protocol
-from octavo.http.workspace_schemas import WorkspacePath
 from octavo.model.files.changeset import (
     MAX_OPERATIONS,
     AttachImage,

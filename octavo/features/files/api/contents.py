@@ -5,21 +5,26 @@ from enum import IntEnum
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
-from octavo_rules.identity import RevisionId, WorkspaceId
-from octavo_rules.scopes import READ
+from octavo_rules.identity import READ, RevisionId, WorkspaceId
 from pydantic_core import MISSING
 
 from octavo.access.workspaces import Access
 from octavo.features.files.api.files import FilePath
-from octavo.features.images.sql.images import StoredContent, content_of
+from octavo.features.images.sql import StoredContent, content_of
 from octavo.features.images.thumbnails import MEDIA_TYPE as THUMBNAIL_TYPE
 from octavo.features.images.thumbnails import Thumbnails
 from octavo.features.usage.api import METERED, MeteredChunks, Metering, StorageBusy, memory_of
-from octavo.http.blob_stream import open_blob, require_blob, vanished
+from octavo.http.blob_stream import (
+    ByteRange,
+    RangeNotSatisfiable,
+    content_disposition,
+    open_blob,
+    requested_range,
+    require_blob,
+    vanished,
+)
 from octavo.http.conditional import IfNoneMatch
-from octavo.http.contract.byte_range import ByteRange, RangeNotSatisfiable, requested_range
 from octavo.http.contract.call import Call
-from octavo.http.contract.content_disposition import content_disposition
 from octavo.http.contract.contract_model import ContractModel, Identifier
 from octavo.http.contract.memory_budget import COUNTED
 from octavo.http.contract.operation import Security, operation

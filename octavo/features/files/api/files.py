@@ -4,9 +4,8 @@ from dataclasses import replace
 from typing import Annotated
 
 from octavo_rules.changes import PurgeFile
-from octavo_rules.identity import FileId, RevisionId
+from octavo_rules.identity import WRITE, FileId, RevisionId
 from octavo_rules.refusal import InvalidContent
-from octavo_rules.scopes import WRITE
 from pydantic_core import MISSING
 
 from octavo.features.files.api.changeset_submission import ChangesetSubmitter, expected_heads
@@ -24,10 +23,8 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound, Problem
 from octavo.http.contract.reply import Reply
 from octavo.http.fields import ExpectedHead, MarkdownText, PathText
-from octavo.http.file_schemas import FileChangeSchema, file_change
-from octavo.http.refusals import NOTE_TOO_LARGE, IfMatchRequired, refused_with
-from octavo.http.store_problems import WorkspaceBusy
-from octavo.http.workspace_schemas import WorkspacePath
+from octavo.http.file_schemas import FileChangeSchema, WorkspacePath, file_change
+from octavo.http.refusals import NOTE_TOO_LARGE, IfMatchRequired, WorkspaceBusy, refused_with
 from octavo.model.etag import entity_tag
 from octavo.model.files.changeset import (
     ChangeOperation,

@@ -5,8 +5,7 @@ from functools import partial
 from sys import getsizeof
 from typing import Annotated, Literal, NamedTuple
 
-from octavo_rules.identity import FileId, Position, ProgramNumber, RevisionId, WorkspaceId
-from octavo_rules.scopes import READ
+from octavo_rules.identity import READ, FileId, Position, ProgramNumber, RevisionId, WorkspaceId
 from pydantic import Field
 
 from octavo.actors.workspace.current_files import MAX_BYTES as MAX_CACHED_BYTES
@@ -39,14 +38,13 @@ from octavo.http.file_schemas import (
     ListedFileSchema,
     RevisionDocument,
     WorkspaceFile,
+    WorkspacePath,
     listed_file,
     note_document,
     revision_document,
     workspace_file,
 )
-from octavo.http.refusals import refused_with
-from octavo.http.store_problems import WorkspaceBusy
-from octavo.http.workspace_schemas import WorkspacePath
+from octavo.http.refusals import WorkspaceBusy, refused_with
 from octavo.model.etag import entity_tag
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.revision import Revision

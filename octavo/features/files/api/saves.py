@@ -4,9 +4,8 @@ import trio
 from octavo_rules.changes import SaveNote
 from octavo_rules.documents.document import NOTHING
 from octavo_rules.documents.state_vector import LONG_BYTES, NO_CLIENTS, read_state_vector
-from octavo_rules.identity import Epoch, FileId, WorkspaceId
+from octavo_rules.identity import WRITE, Epoch, FileId, WorkspaceId
 from octavo_rules.refusal import InvalidContent
-from octavo_rules.scopes import WRITE
 from pydantic_core import MISSING
 
 from octavo.actors.workspace.messages import HeadOf

@@ -4,8 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Annotated
 
-from octavo_rules.identity import AccountId, Digest, MutationId, WorkspaceId
-from octavo_rules.scopes import READ, WRITE
+from octavo_rules.identity import READ, WRITE, AccountId, Digest, MutationId, WorkspaceId
 from pydantic import Field
 from pydantic_core import MISSING
 
@@ -46,10 +45,13 @@ from octavo.http.contract.contract_model import (
 )
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
-from octavo.http.file_schemas import ChangesetResultSchema, FileChangeSchema, changeset_result
-from octavo.http.refusals import refused_with
-from octavo.http.store_problems import WorkspaceBusy
-from octavo.http.workspace_schemas import WorkspacePath
+from octavo.http.file_schemas import (
+    ChangesetResultSchema,
+    FileChangeSchema,
+    WorkspacePath,
+    changeset_result,
+)
+from octavo.http.refusals import WorkspaceBusy, refused_with
 from octavo.model.files.receipt import Receipt
 from octavo.model.refusal import MutationReused, TooManyFiles, UnrenderableNote
 from octavo.model.usage import StorageLimitReached

@@ -5,9 +5,8 @@ from functools import partial
 from sys import getsizeof
 from typing import Annotated, Literal, NamedTuple
 
-from octavo_rules.identity import FileId, Position, RevisionId, WorkspaceId
+from octavo_rules.identity import READ, FileId, Position, RevisionId, WorkspaceId
 from octavo_rules.refusal import InvalidContent
-from octavo_rules.scopes import READ
 from pydantic import Field
 from pydantic_core import to_json
 

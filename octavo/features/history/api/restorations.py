@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Literal
 
-from octavo_rules.identity import MutationId, Position
-from octavo_rules.scopes import WRITE
+from octavo_rules.identity import WRITE, MutationId, Position
 from pydantic import Field
 from pydantic_core import MISSING
 
@@ -31,8 +30,8 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import IN_DIGITS, ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import FolderPath
+from octavo.http.file_schemas import WorkspacePath
 from octavo.http.refusals import refused_with
-from octavo.http.workspace_schemas import WorkspacePath
 from octavo.model.refusal import MutationReused
 from octavo.store.queries.changesets import WorkspaceGone
 

@@ -5,16 +5,50 @@ all later ones changed is what has to be returned. `restoration` decides for eac
 that of `octavo.features.history.rules.restoration_order`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from octavo_rules.identity import FileId, MutationId, Position
 
 from octavo.features.history.rules.reversion import Reversion, has_same_state
+from octavo.model.files.changeset import MAX_OPERATIONS
 from octavo.model.files.confinement import Confinement
 from octavo.model.files.path import PathKey, folders_of, path_key
 from octavo.model.files.revision import Revision
+
+
+@dataclass(frozen=True, slots=True)
+class RestorationPace:
+    """What the next changeset of a restoration may have.
+
+    Attributes:
+        most: the most operations, 1 to `MAX_OPERATIONS`; files that need each other in a circle are
+            one changeset nevertheless.
+        last: files that are tried last, in this order, each before those that need it.
+    """
+
+    most: int = MAX_OPERATIONS
+    last: tuple[FileId, ...] = ()
+
+    def after_refusal(self, refused: Collection[FileId]) -> "RestorationPace":
+        """Return the pace after a changeset of these files was refused.
+
+        Files that could not have been fewer are tried last.
+        """
+        last = self.last
+        if self.most == 1 or len(refused) == 1:
+            last = (*(each for each in last if each not in refused), *refused)
+        return RestorationPace(max(1, min(self.most, len(refused)) // 2), last)
+
+    def after_commit(self) -> "RestorationPace":
+        """Return the pace after a changeset was accepted."""
+        return RestorationPace(min(2 * self.most, MAX_OPERATIONS), self.last)
+
+    def ranks(self) -> Mapping[FileId, int]:
+        """Return numbers for the files that are tried last: the higher, the later."""
+        return {file_id: rank for rank, file_id in enumerate(self.last)}
+
 
 LeftReason = Literal["changed_since", "path_taken", "purged", "unacceptable", "still_deleted"]
 """Why a file is left as it is: others have changed it since the restoration began, another file has

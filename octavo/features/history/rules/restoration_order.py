@@ -9,7 +9,7 @@ long as the others need to return.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from octavo.features.history.rules.restoration_pace import RestorationPace
+from octavo.features.history.rules.restoration import RestorationPace
 from octavo.features.history.rules.reversion import Reversion
 from octavo.model.files.changeset import MAX_OPERATIONS
 from octavo.model.files.path import PathKey, folders_of, path_key

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from antechamber.asgi import Receive
-from octavo_rules.scopes import READ, WRITE
+from octavo_rules.identity import READ, WRITE
 from pydantic import ConfigDict, RootModel
 
 from octavo.access.caller import Caller
@@ -37,7 +37,7 @@ from octavo.http.contract.problems import (
     WrongOrigin,
 )
 from octavo.http.contract.reply import Reply
-from octavo.http.store_problems import WorkspaceBusy
+from octavo.http.refusals import WorkspaceBusy
 
 PATH = "/mcp"
 OFF = "The MCP endpoint is off: the setting mcp enables it."

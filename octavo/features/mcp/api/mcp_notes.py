@@ -24,8 +24,7 @@ from octavo.features.search.api import SearchResults
 from octavo.features.sync.api import FeedPageSchema
 from octavo.http.contract.in_process import Api, Performed, typed
 from octavo.http.contract.problems import NotFound, Problem
-from octavo.http.file_schemas import FileChangeSchema, WorkspaceFile
-from octavo.http.workspace_schemas import WorkspaceList
+from octavo.http.file_schemas import FileChangeSchema, WorkspaceFile, WorkspaceList
 from octavo.model.etag import entity_tag
 
 T = TypeVar("T")

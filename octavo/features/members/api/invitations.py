@@ -12,7 +12,7 @@ from octavo.access.ports import Clock
 from octavo.access.workspaces import Access
 from octavo.features.accounts.rules.refusal import TooManyInvitations
 from octavo.features.members.invitations import Invitations
-from octavo.features.members.rules.invitation import (
+from octavo.features.members.rules import (
     LONGEST_SECONDS,
     Invitation,
     InvitationId,
@@ -36,11 +36,10 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import EmailAddress
+from octavo.http.file_schemas import WorkspacePath, WorkspaceSchema, workspace_document
 from octavo.http.refusals import refused_with
-from octavo.http.workspace_schemas import WorkspacePath, WorkspaceSchema, workspace_document
 from octavo.model import workspace
-from octavo.model.access.account import Role
-from octavo.model.access.address import Address, parse_address
+from octavo.model.access.account import Address, Role, parse_address
 from octavo.model.workspace import AlreadyMember
 
 _LONGEST_BODY = 8_192

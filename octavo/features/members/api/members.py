@@ -21,8 +21,8 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import NotFound
+from octavo.http.file_schemas import WorkspacePath
 from octavo.http.refusals import refused_with
-from octavo.http.workspace_schemas import WorkspacePath
 from octavo.model.workspace import LastOwner, Role, WorkspaceMember, grants
 
 _LONGEST_BODY = 4_096

@@ -7,8 +7,7 @@ from pydantic import Field
 
 from octavo.features.accounts.api.account import AccountSchema, account_schema
 from octavo.features.accounts.api.auth_protocol import AUTH_PROBLEMS
-from octavo.features.accounts.api.device_cookie import device_cookie, device_tokens
-from octavo.features.accounts.api.fields import NewPassword
+from octavo.features.accounts.api.authentication import NewPassword, device_cookie, device_tokens
 from octavo.features.accounts.known_devices import KnownDevices
 from octavo.features.accounts.rules.decisions import Controls, Decisions
 from octavo.features.accounts.rules.password import password_fault
@@ -29,8 +28,7 @@ from octavo.http.contract.reply import Reply
 from octavo.http.fields import EmailAddress, label
 from octavo.http.refusals import refusals_as_problems, refused_with
 from octavo.http.session_cookie import SET_COOKIE, session_cookie
-from octavo.model.access.account import LONGEST_NAME, Preferences
-from octavo.model.access.address import Address, parse_address
+from octavo.model.access.account import LONGEST_NAME, Address, Preferences, parse_address
 from octavo.model.label import device_of, parse_label
 from octavo.model.usage import NOTHING, AccountUsage, StorageLimit, month_of
 

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 import trio
-from octavo_rules.identity import WorkspaceId
-from octavo_rules.scopes import READ
+from octavo_rules.identity import READ, WorkspaceId
 from pydantic import Field
 
 from octavo.access.caller import Caller
@@ -21,7 +20,7 @@ from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.paging import PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import label
-from octavo.http.workspace_schemas import (
+from octavo.http.file_schemas import (
     WorkspaceList,
     WorkspacePath,
     WorkspaceSchema,

@@ -8,12 +8,12 @@ from octavo.features.members.api.invitations import InvitationCreated, Invitatio
 from octavo.features.members.api.members import MemberList, MemberSchema
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Forbidden, NotFound, Problem
+from octavo.http.file_schemas import WorkspaceSchema
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 from octavo.http.refusals import REFUSALS
-from octavo.http.workspace_schemas import WorkspaceSchema
 from octavo.model.workspace import LastOwner, Role, may_change_role
 
 ROLES: Mapping[Role, str] = {

@@ -8,14 +8,14 @@ from quart import Response, request
 
 from octavo.features.legal.api import required_documents
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocuments
-from octavo.features.members.rules.invitation import InvitedInto
+from octavo.features.members.rules import InvitedInto
 from octavo.http.contract.problems import ConsentRequired, NotFound, Problem
+from octavo.http.file_schemas import WorkspaceSchema
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Audience, Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspace_paths import path_of, workspace_of
 from octavo.http.refusals import refusals_as_problems
-from octavo.http.workspace_schemas import WorkspaceSchema
 from octavo.store import StoreUnavailable
 
 PATH = "/register"

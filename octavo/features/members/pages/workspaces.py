@@ -4,11 +4,11 @@ from quart import Response
 
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Forbidden, NotFound, Problem, TemporaryProblem
+from octavo.http.file_schemas import WorkspaceList, WorkspaceSchema
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspace_paths import LIST, _listed, path_of, workspace_of
-from octavo.http.workspace_schemas import WorkspaceList, WorkspaceSchema
 from octavo.model.workspace import grants
 
 

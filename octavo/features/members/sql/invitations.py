@@ -15,15 +15,14 @@ from octavo.features.accounts.rules.refusal import (
 )
 from octavo.features.accounts.rules.session import Session
 from octavo.features.accounts.sql import accounts, sessions
-from octavo.features.members.rules.invitation import (
+from octavo.features.members.rules import (
     MAX_OPEN,
     MAX_OPEN_OF_WORKSPACE,
     Invitation,
     InvitationId,
 )
 from octavo.features.members.sql import members
-from octavo.model.access.account import Account
-from octavo.model.access.address import Address
+from octavo.model.access.account import Account, Address
 from octavo.model.access.refusal import AccountGone
 from octavo.model.workspace import AlreadyMember, Role
 from octavo.store.identifiers import LAST

@@ -5,7 +5,7 @@ from octavo_rules.identity import AccountId
 from octavo.features.accounts.rules.refusal import AddressTaken, InvitationUnusable
 from octavo.features.accounts.rules.session import Session
 from octavo.features.accounts.sql import accounts, sessions
-from octavo.features.members.rules.registration_policy import Prerequisites, RegistrationPolicy
+from octavo.features.members.rules import Prerequisites, RegistrationPolicy
 from octavo.model.access.account import Account
 from octavo.store.transaction import Script, Transaction
 

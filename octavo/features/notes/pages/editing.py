@@ -38,6 +38,8 @@ from octavo.http.file_schemas import (
     ChangesetResultSchema,
     FileChangeSchema,
     WorkspaceFile,
+    WorkspaceList,
+    WorkspaceSchema,
 )
 from octavo.http.pages.long_texts import reservation
 from octavo.http.pages.responses import HOME, redirect, show
@@ -45,7 +47,6 @@ from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspace_paths import LIST, path_of
 from octavo.http.refusals import NOTE_TOO_LARGE, refusals_as_problems
-from octavo.http.workspace_schemas import WorkspaceList, WorkspaceSchema
 from octavo.model.etag import entity_tag
 from octavo.model.files.naming import written_path
 from octavo.model.files.path import NOTE_SUFFIX, check_path

@@ -13,13 +13,12 @@ from octavo.features.members.api.members import MemberList
 from octavo.features.notes.member_notes import Level, MemberNotes, NoteBody, OpenNote
 from octavo.features.publishing.composition import name_of
 from octavo.http.contract.problems import Forbidden, Problem
-from octavo.http.file_schemas import WorkspaceFile
+from octavo.http.file_schemas import WorkspaceFile, WorkspaceSchema
 from octavo.http.pages.responses import report, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
 from octavo.http.refusals import REFUSALS, refusals_as_problems
-from octavo.http.workspace_schemas import WorkspaceSchema
 from octavo.model.files.path import Kind
 from octavo.model.refusal import FilePurged
 from octavo.model.workspace import grants

@@ -6,8 +6,7 @@ A program sends a person to the page of consent, which uses these operations.
 from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import UUID
 
-from octavo_rules.identity import WorkspaceId
-from octavo_rules.scopes import SCOPES, Scope
+from octavo_rules.identity import SCOPES, Scope, WorkspaceId
 from pydantic import ConfigDict, Field
 
 from octavo.access.attempts import GRANTS
@@ -30,7 +29,7 @@ from octavo.http.contract.contract_model import (
 from octavo.http.contract.operation import Locked, Security, operation
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.model.access.access_limits import AccessLimits
-from octavo.model.access.credentials import GrantId
+from octavo.model.access.account import GrantId
 from octavo.store import Store
 from octavo.store.queries.workspaces import chosen_of
 

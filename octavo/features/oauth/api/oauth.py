@@ -28,7 +28,7 @@ from octavo.http.contract.error_format import OAUTH_ERROR
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import STORE_PROBLEMS, NotFound
 from octavo.http.contract.reply import Reply
-from octavo.model.access.credentials import ClientId
+from octavo.model.access.account import ClientId
 
 if TYPE_CHECKING:
     from octavo.features.oauth.clients import ClientRegistration

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from hashlib import sha256
 from urllib.parse import urlencode
 
-from octavo_rules.scopes import READ, Scope
+from octavo_rules.identity import READ, Scope
 
 from octavo.features.oauth.rules.client import OAuthClient
 from octavo.features.oauth.rules.redirect_uri import check_redirect_uri, uses_redirect_uri
 from octavo.features.oauth.rules.refusal import OAuthRefusal
 from octavo.model.access.access_limits import parse_scopes
+
+"""RFC 6749 sections 4.1.2.1 and 5.2, RFC 7591 section 3.2.2, RFC 8707 section 2."""
+
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from octavo.features.oauth.rules.redirect_uri import check_redirect_uri, host_of
 from octavo.features.oauth.rules.refusal import OAuthRefusal
-from octavo.model.access.credentials import ClientId
+from octavo.model.access.account import ClientId
 from octavo.model.hidden_characters import is_visible, without_hidden
 
 AuthMethod = Literal["none", "client_secret_basic", "client_secret_post"]

@@ -6,7 +6,7 @@ from typing import Literal
 from octavo_rules.identity import AccountId, ProgramNumber
 
 from octavo.model.access.access_limits import AccessLimits
-from octavo.model.access.credentials import ClientId, GrantId
+from octavo.model.access.account import ClientId, GrantId
 
 CODE_SECONDS = 60
 """Seconds for which a code is valid (RFC 6749 section 4.1.2: ten minutes at most)."""

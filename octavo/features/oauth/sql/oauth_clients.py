@@ -7,7 +7,7 @@ import json
 from octavo_rules.identity import AccountId
 
 from octavo.features.oauth.rules.client import ClientMetadata, OAuthClient
-from octavo.model.access.credentials import ClientId, GrantId
+from octavo.model.access.account import ClientId, GrantId
 from octavo.store.queries.expiry import MAX_ROWS
 from octavo.store.queries.process_notices import notify_access
 from octavo.store.transaction import Row, Script, Transaction

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from pydantic import Field
 
 from octavo.features.publishing.reports import LinkReports
-from octavo.features.publishing.rules.report import Reason, ReportId
+from octavo.features.publishing.rules import Reason, ReportId
 from octavo.http.callers import require_administrator
 from octavo.http.contract.call import Call
 from octavo.http.contract.contract_model import (

@@ -12,7 +12,7 @@ from octavo.access.ports import Clock, milliseconds
 from octavo.access.workspaces import Access
 from octavo.features.accounts.rules.password import LONGEST as LONGEST_PASSWORD
 from octavo.features.publishing.links import PublishedLinks
-from octavo.features.publishing.rules.link import (
+from octavo.features.publishing.rules import (
     LONGEST_LABEL,
     MAX_OPENINGS,
     SHORTEST_PASSWORD,
@@ -43,8 +43,8 @@ from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.paging import ListPage, PageQuery, read_cursor, split_page
 from octavo.http.contract.problems import InvalidRequest, NotFound
 from octavo.http.fields import FolderPath
+from octavo.http.file_schemas import WorkspacePath
 from octavo.http.refusals import refused_with
-from octavo.http.workspace_schemas import WorkspacePath
 from octavo.model.files.path import check_path
 from octavo.model.label import parse_label
 from octavo.model.refusal import InvalidPath

@@ -13,15 +13,14 @@ from pydantic import ConfigDict, Field
 from octavo.features.publishing.reading import CLOSED, ROUTE, PublishedReading
 from octavo.features.publishing.reports import ROUTE as REPORTS
 from octavo.features.publishing.reports import LinkReports
-from octavo.features.publishing.rules.report import LONGEST_NOTE, Reason
+from octavo.features.publishing.rules import LONGEST_NOTE, Reason
 from octavo.features.publishing.views import PublishedPages
 from octavo.features.usage.api import MeteredChunks, StorageBusy
 from octavo.features.usage.meter import UsageMeter
-from octavo.http.blob_stream import open_blob, require_blob
+from octavo.http.blob_stream import content_disposition, open_blob, require_blob
 from octavo.http.conditional import IfNoneMatch
 from octavo.http.contract.bodies import form_body
 from octavo.http.contract.call import Call
-from octavo.http.contract.content_disposition import content_disposition
 from octavo.http.contract.contract_model import IN_PATH, ContractModel
 from octavo.http.contract.operation import Security, operation
 from octavo.http.contract.problems import Header, InvalidRequest, NotFound

@@ -19,14 +19,14 @@ from octavo.features.publishing.api.publications import (
     PublishedLinkSchema,
     PublishedTarget,
 )
-from octavo.features.publishing.rules.link import LONGEST_LABEL, MAX_OPENINGS, SHORTEST_PASSWORD
+from octavo.features.publishing.rules import LONGEST_LABEL, MAX_OPENINGS, SHORTEST_PASSWORD
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import Forbidden, Problem
+from octavo.http.file_schemas import WorkspaceSchema
 from octavo.http.pages.responses import HOME, redirect, show
 from octavo.http.pages.site import Site, Visitor
 from octavo.http.pages.trouble import Trouble, trouble_of
 from octavo.http.pages.workspace_paths import LIST, path_of, workspace_of
-from octavo.http.workspace_schemas import WorkspaceSchema
 from octavo.model.files.path import NOTE_SUFFIX
 from octavo.model.workspace import grants
 

@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from octavo.features.legal.rules import LegalDocuments
 from octavo.features.publishing.pages.outline import outline_of
-from octavo.features.publishing.rules.report import LONGEST_NOTE, REASONS
+from octavo.features.publishing.rules import LONGEST_NOTE, REASONS
 from octavo.features.publishing.views import (
     FolderEntry,
     FolderView,

@@ -6,7 +6,7 @@ from quart import Response
 
 from octavo.features.administration.pages.administration import PLACE
 from octavo.features.publishing.api.link_reports import LinkReportList, LinkReportSchema
-from octavo.features.publishing.rules.report import REASONS
+from octavo.features.publishing.rules import REASONS
 from octavo.http.contract.contract_model import Removed
 from octavo.http.contract.problems import NotFound
 from octavo.http.pages.responses import redirect, show

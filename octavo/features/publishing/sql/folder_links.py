@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from octavo_rules.identity import FileId, WorkspaceId
 
-from octavo.features.publishing.rules.link import holds_only_moved, is_below, moved_folder
+from octavo.features.publishing.rules import holds_only_moved, is_below, moved_folder
 from octavo.model.files.changeset import MAX_OPERATIONS
-from octavo.model.files.moving import may_move
 from octavo.model.files.path import range_below
-from octavo.model.files.plan import Plan
+from octavo.model.files.plan import Plan, may_move
 from octavo.model.files.revision import Revision
 from octavo.store.queries.select_in import execute_each, select_in
 from octavo.store.transaction import Transaction

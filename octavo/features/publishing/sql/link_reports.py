@@ -10,8 +10,13 @@ from octavo_rules.identity import AccountId, WorkspaceId
 from octavo.features.accounts.sql.accounts import require_administrator
 from octavo.features.mail import sql as outbox
 from octavo.features.mail.rules import MailKind, queued
-from octavo.features.publishing.rules.link import PublicationId
-from octavo.features.publishing.rules.report import LinkReport, Reason, ReportId, ReportMissing
+from octavo.features.publishing.rules import (
+    LinkReport,
+    PublicationId,
+    Reason,
+    ReportId,
+    ReportMissing,
+)
 from octavo.store.identifiers import LAST
 from octavo.store.transaction import Row, Script, Transaction, Value
 

@@ -8,7 +8,7 @@ from octavo_rules.identity import AccountId, Cursor, FileId, WorkspaceId
 
 from octavo.features.accounts.sql.accounts import decisions_of
 from octavo.features.members.sql import members
-from octavo.features.publishing.rules.link import (
+from octavo.features.publishing.rules import (
     LinkMissing,
     LinkTarget,
     ListedLink,

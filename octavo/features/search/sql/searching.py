@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from octavo_rules.identity import AccountId, FileId, RevisionId, WorkspaceId
 
-from octavo.features.search.rules.ranking import Candidate
+from octavo.features.search.rules import Candidate
 from octavo.model.files.confinement import Confinement, both_in
 from octavo.model.files.path import range_below
 from octavo.model.search.query import ANY_HEAD, HeadFilter, Query

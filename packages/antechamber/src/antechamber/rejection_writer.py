@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from antechamber.asgi import SocketAddress
 from antechamber.head import NOTHING_READ, Head, Headers, PartialHead
-from antechamber.problem_details import MEDIA_TYPE, problem_document
 from antechamber.proxies import Peer
-from antechamber.rejection import RequestRejected
+from antechamber.rejection import MEDIA_TYPE, RequestRejected, problem_document
 from antechamber.response import encode_head
 
 _log = logging.getLogger(__name__)

@@ -8,8 +8,7 @@ from typing import Any, Self
 
 import httpx
 import trio
-from octavo_rules.identity import WorkspaceId
-from octavo_rules.scopes import Scope
+from octavo_rules.identity import Scope, WorkspaceId
 
 from octavo_client.changes import present_members
 from octavo_client.connection import ApiConnection, Request

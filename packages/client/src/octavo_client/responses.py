@@ -14,9 +14,9 @@ from octavo_rules.identity import (
     MutationId,
     Position,
     RevisionId,
+    Scope,
     WorkspaceId,
 )
-from octavo_rules.scopes import Scope
 from pydantic import Field
 
 from octavo_client.response_model import Base64, ResponseModel

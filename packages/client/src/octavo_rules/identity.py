@@ -4,7 +4,7 @@ Identifiers are lower-case hyphenated UUIDs as text, and sort by their creation 
 accepts them from outside must validate them.
 """
 
-from typing import NamedTuple, NewType
+from typing import Final, Literal, NamedTuple, NewType
 
 AccountId = NewType("AccountId", str)
 WorkspaceId = NewType("WorkspaceId", str)
@@ -60,3 +60,10 @@ def uuid7(milliseconds: int, entropy: bytes) -> str:
     number = milliseconds << 80 | int.from_bytes(entropy, "big") & _RANDOM | _VERSION_AND_VARIANT
     digits = f"{number:032x}"
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+Scope = Literal["notes:read", "notes:write"]
+
+READ: Final[Scope] = "notes:read"
+WRITE: Final[Scope] = "notes:write"
+SCOPES: Final[tuple[Scope, ...]] = (READ, WRITE)

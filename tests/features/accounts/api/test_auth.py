@@ -4,7 +4,7 @@ import pytest
 
 from octavo.features.accounts.api.auth import AuthPasswordSignIn
 from octavo.features.members.api.registrations import RegistrationInput
-from octavo.http.pages.responses import is_external_redirect
+from octavo.http.pages.redirects import is_external_redirect
 from tests.fakes.asgi_client import ask
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.users_api import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 import pytest
-from octavo_rules.scopes import READ, WRITE
+from octavo_rules.identity import READ, WRITE
 
 from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture

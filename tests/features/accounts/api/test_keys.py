@@ -4,7 +4,7 @@ import re
 
 import pytest
 import trio
-from octavo_rules.scopes import WRITE
+from octavo_rules.identity import WRITE
 
 from octavo.access.attempts import GRANTS, RATES
 from octavo.model.access.access_limits import AccessLimits, parse_scopes

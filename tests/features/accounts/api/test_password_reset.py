@@ -8,7 +8,7 @@ from octavo.access.attempts import RATES
 from octavo.features.accounts.rules.password import RESET_SECONDS
 from octavo.features.accounts.sign_in import SignedIn
 from octavo.features.accounts.sql import api_keys
-from octavo.model.access.address import Address
+from octavo.model.access.account import Address
 from octavo.store import StoreUnavailable
 from tests.fakes.asgi_client import Response
 from tests.fakes.identity_fixture import PASSWORD, START

@@ -4,7 +4,7 @@ import json
 from typing import NamedTuple
 
 import pytest
-from octavo_rules.scopes import READ, WRITE
+from octavo_rules.identity import READ, WRITE
 
 from octavo.http.contract.assembly import contract_of
 from octavo.http.contract.operation import Security

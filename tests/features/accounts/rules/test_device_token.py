@@ -15,7 +15,7 @@ from octavo.features.accounts.rules.device_token import (
     with_token,
     without_address,
 )
-from octavo.model.access.address import Address
+from octavo.model.access.account import Address
 
 DEVICES = st.binary(min_size=DEVICE_BYTES, max_size=DEVICE_BYTES)
 ADDRESSES = st.sampled_from([Address(f"{name}@example.org") for name in "abcdef"])

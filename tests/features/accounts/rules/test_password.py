@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from octavo.features.accounts.rules.password import LONGEST, SHORTEST, hashed_form, password_fault
 from octavo.features.accounts.rules.password_strength import WORDS, is_guessable, pieces
-from octavo.model.access.address import Address
+from octavo.model.access.account import Address
 
 ADDRESS = Address("ann.bernard@example.org")
 

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from octavo_rules.identity import AccountId
 
 from octavo.features.accounts.rules.session import Session, SessionLife
-from octavo.features.members.rules.invitation import Invitation, InvitationId
-from octavo.model.access.address import Address
-from octavo.model.access.credentials import SessionId
+from octavo.features.members.rules import Invitation, InvitationId
+from octavo.model.access.account import Address, SessionId
 
 SESSION = Session(SessionId("s"), AccountId("a"), "", "", created_at=0, active_at=0)
 times = st.integers(0, 10**13)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from octavo.features.legal.rules import LegalDocument, LegalDocuments
-from octavo.features.members.rules.registration_policy import Prerequisites, RegistrationPolicy
+from octavo.features.members.rules import Prerequisites, RegistrationPolicy
 from octavo.store import Store
 from octavo.store.sqlite import open_inline
 from tests.fakes.asgi_client import Response

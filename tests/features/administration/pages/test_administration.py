@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.features.administration.pages.administration import megabytes, parse_megabytes
-from octavo.features.members.rules.registration_policy import Prerequisites
+from octavo.features.members.rules import Prerequisites
 from tests.fakes.page_reader import Installation, PageReader, installation
 
 PLACES = ("/administration", "/administration/accounts", "/administration/invitations")

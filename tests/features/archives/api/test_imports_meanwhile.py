@@ -16,7 +16,7 @@ from tests.fakes.asgi_client import Response
 from tests.fakes.image_files import encoded, picture
 from tests.fakes.notes_api import NotesApi, refusal
 from tests.features.archives.api.test_imports import Import, archive, contents, imported, start
-from tests.features.archives.sql.test_imports import collected
+from tests.features.archives.test_sql import collected
 
 PNG = encoded(picture((20, 10)), "PNG")
 

@@ -3,7 +3,7 @@
 from base64 import b64decode, b64encode
 
 import pytest
-from octavo_rules.scopes import READ, WRITE
+from octavo_rules.identity import READ, WRITE
 from pycrdt import Doc, Map, Text
 
 from octavo.features.files.api import reading

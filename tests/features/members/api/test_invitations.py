@@ -3,7 +3,7 @@
 import pytest
 from octavo_rules.identity import AccountId, WorkspaceId
 
-from octavo.features.members.rules.invitation import (
+from octavo.features.members.rules import (
     MAX_OPEN,
     MAX_OPEN_OF_WORKSPACE,
     Invitation,

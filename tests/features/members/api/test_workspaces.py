@@ -1,7 +1,7 @@
 """Creating, listing, renaming and deleting workspaces."""
 
 import pytest
-from octavo_rules.scopes import WRITE
+from octavo_rules.identity import WRITE
 
 from octavo.store import Transaction
 from octavo.store.queries.sweeping import sweep

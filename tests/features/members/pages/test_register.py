@@ -5,7 +5,7 @@ import re
 import pytest
 
 from octavo.features.legal.rules import LegalDocument, LegalDocuments
-from octavo.features.members.rules.registration_policy import Prerequisites
+from octavo.features.members.rules import Prerequisites
 from tests.fakes.identity_fixture import PASSWORD
 from tests.fakes.page_reader import Installation, PageReader, installation
 from tests.fakes.users_api import ADDRESS, ORIGIN

@@ -6,7 +6,7 @@ from octavo.features.notes.member_notes import Level
 from octavo.features.notes.pages.frame import MOST_IN_TREE, crumbs_of, tree_of
 from octavo.features.publishing.site_map import FolderContents, Subfolder
 from octavo.features.publishing.sql.site_changes import ChangedFile
-from octavo.http.workspace_schemas import WorkspaceSchema
+from octavo.http.file_schemas import WorkspaceSchema
 
 
 def note(path: str) -> ChangedFile:

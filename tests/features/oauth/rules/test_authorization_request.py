@@ -5,7 +5,7 @@ from urllib.parse import parse_qs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from octavo_rules.scopes import READ, WRITE, Scope
+from octavo_rules.identity import READ, WRITE, Scope
 
 from octavo.features.oauth.rules.authorization_request import (
     AuthorizationRequest,
@@ -16,7 +16,7 @@ from octavo.features.oauth.rules.authorization_request import (
 )
 from octavo.features.oauth.rules.client import ClientMetadata, OAuthClient
 from octavo.features.oauth.rules.refusal import OAuthRefusal
-from octavo.model.access.credentials import ClientId
+from octavo.model.access.account import ClientId
 
 ISSUER = "https://notes.example"
 RESOURCE = "https://notes.example/mcp"

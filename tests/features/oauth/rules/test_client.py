@@ -11,7 +11,7 @@ from octavo.features.oauth.rules.client import (
     read_metadata,
 )
 from octavo.features.oauth.rules.refusal import OAuthRefusal
-from octavo.model.access.credentials import ClientId
+from octavo.model.access.account import ClientId
 
 URI = "https://client.example/cb"
 ADDRESS = ClientId("https://client.example/oauth/metadata.json")

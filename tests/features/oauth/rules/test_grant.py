@@ -1,12 +1,11 @@
 """Grants."""
 
 import pytest
-from octavo_rules.identity import AccountId
-from octavo_rules.scopes import READ, Scope
+from octavo_rules.identity import READ, AccountId, Scope
 
 from octavo.features.oauth.rules.grant import Grant, ends_at
 from octavo.model.access.access_limits import AccessLimits
-from octavo.model.access.credentials import ClientId, GrantId
+from octavo.model.access.account import ClientId, GrantId
 
 
 @pytest.mark.parametrize(

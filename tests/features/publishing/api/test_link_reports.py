@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.features.publishing.rules.report import LONGEST_NOTE, REASONS
+from octavo.features.publishing.rules import LONGEST_NOTE, REASONS
 from octavo.features.publishing.sql.link_reports import MAX_OPEN
 from tests.fakes.asgi_client import Response, ask
 from tests.fakes.notes_api import ADMINISTRATOR, Client, Json, NotesApi, Published, refusal

@@ -10,7 +10,7 @@ import pytest
 
 from octavo.features.legal.rules import NO_DOCUMENTS, LegalDocument, LegalDocuments
 from octavo.features.publishing.pages.published import published_pages
-from octavo.features.publishing.rules.report import LONGEST_NOTE, REASONS
+from octavo.features.publishing.rules import LONGEST_NOTE, REASONS
 from octavo.features.publishing.views import (
     Crumb,
     FolderEntry,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from octavo.features.publishing.rules.report import REASONS, Reason
+from octavo.features.publishing.rules import REASONS, Reason
 from tests.fakes.page_reader import Installation, PageReader
 from tests.fakes.users_api import ORIGIN
 from tests.features.publishing.pages.test_publications import (

@@ -1,1 +1,0 @@
-"""The rules of members, as pure functions."""

@@ -1,1 +1,0 @@
-"""The rules of published links, as pure functions."""

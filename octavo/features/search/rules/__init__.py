@@ -1,1 +1,0 @@
-"""The rules of search, as pure functions."""
