@@ -17,6 +17,9 @@ from octavo.model.label import LONGEST_DEVICE, device_of, parse_label
         ("A\u0308nn", "\u00c4nn"),
         ("Ann \U0001f469\u200d\U0001f52c", "Ann \U0001f469\u200d\U0001f52c"),
         ("x" * 100, "x" * 100),
+        # What counts is the length of the label.
+        ("A\u0308" * 100, "\u00c4" * 100),
+        (f"{' ' * 100}x{' ' * 100}", "x"),
     ],
 )
 def test_label_is_composed_and_stripped(given: str, label: str) -> None:

@@ -69,6 +69,12 @@ def test_what_is_not_allowed_is_dropped(source: str, html: str) -> None:
     assert render_note(f"<div>{source}</div>").html == f"<div>{html}</div>"
 
 
+@pytest.mark.parametrize("element", ["svg", "math", "script", "style"])
+def test_only_the_dropped_element_is_missing_in_its_paragraph(element: str) -> None:
+    html = render_note(f"a <{element}>x</{element}> b *c*").html
+    assert html == "<p>a  b <em>c</em></p>\n"
+
+
 def test_markdown_between_tags_is_markdown() -> None:
     html = render_note("<details>\n<summary>a</summary>\n\n*b*\n\n</details>\n\nc").html
     expected = "<details>\n<summary>a</summary>\n<p><em>b</em></p>\n</details>\n<p>c</p>\n"

@@ -424,6 +424,12 @@ def test_read_contradictory_settings_are_refused(environment: dict[str, str], sa
     assert says in problem
 
 
+def test_session_may_end_after_the_same_days_whether_it_is_used_or_not() -> None:
+    environment = {"OCTAVO_SESSION_IDLE_DAYS": "7", "OCTAVO_SESSION_ABSOLUTE_DAYS": "7"}
+    settings = read_settings(environment).settings
+    assert settings.session_idle_days == settings.session_absolute_days == 7
+
+
 def test_open_registration_is_accepted_with_mail_and_legal_documents() -> None:
     settings = read_settings(MAIL | LEGAL | {"OCTAVO_REGISTRATION_POLICY": "open"}).settings
     assert settings.registration_policy == "open"

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import pytest
 from octavo_rules.documents.document import NOTHING
 
+from octavo.actors.jobs.retention import RetentionJob
+from octavo.features.history.rules.retention import Retention
 from octavo.http.contract.assembly import contract_of
 from octavo.service.registry import CONTRACT
 from tests.fakes.asgi_client import Response
@@ -151,3 +153,20 @@ async def test_change_that_is_sent_again_has_the_first_answer_and_no_effect(
         told.pop(each, None)
     assert told == known
     assert (await api.owner.get(f"{api.place}/feed")).json()["position"] == before
+
+
+async def test_restore_of_a_revision_that_was_pruned_since_has_the_first_response(
+    api: NotesApi,
+) -> None:
+    note = await api.note("a.md", "1")
+    body = {"revisionId": note.revision, **NAMED}
+    await note.update(text="2")
+    tag = note.tag
+    first = await api.owner.post(f"{note.place}/restore", body, if_match=tag)
+    assert first.status == 200, first.body
+    a_year_later = api.sources.now() + 366 * 86_400
+    job = RetentionJob(api.store, now=lambda: a_year_later, retention=Retention(0, 0, 1))
+    await job.round()
+    assert (await api.owner.get(f"{note.place}/revisions/{body['revisionId']}")).status == 404
+    again = await api.owner.post(f"{note.place}/restore", body, if_match=tag)
+    assert (again.status, again.json()) == (200, first.json())

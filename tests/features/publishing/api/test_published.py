@@ -473,7 +473,7 @@ async def test_image_whose_metadata_can_not_be_removed_is_not_sent(
         raise InvalidImage("It is damaged.")
 
     with monkeypatch.context() as failing:
-        failing.setattr("octavo.features.images.worker.tasks.remove_personal_metadata", fail)
+        failing.setattr("octavo.features.images.worker.metadata.remove_personal_metadata", fail)
         for method in ("GET", "HEAD"):
             response = await ask(api.application, method, path)
             assert (response.status, response.header("etag")) == (503, None)
@@ -503,6 +503,16 @@ async def test_image_of_a_folder_link_is_found_without_the_note(api: NotesApi) -
         return (await link.image(path)).status
 
     assert (await status(image), await status(other)) == (200, 404)
+
+
+async def test_image_is_found_whatever_notes_outside_of_the_link_show_it(api: NotesApi) -> None:
+    for number in range(20):
+        await api.note(f"food/{number}.md", "![[cup.png]]")
+    await api.note("tea/green.md", "![[cup.png]]")
+    image = await image_in(api)
+    link = await api.publish(TEA)
+    path = f"{link.token}/attachments/{image['fileId']}/{image['revision']['id']}"
+    assert (await link.image(path)).status == 200
 
 
 @pytest.mark.parametrize(
