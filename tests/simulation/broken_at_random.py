@@ -40,7 +40,7 @@ def catch_up_in_one_step(patch: pytest.MonkeyPatch) -> None:
         if workspace_ids:
             await indexing.index_some(store, index, workspace_ids)
 
-    patch.setattr(indexing, "_index_all", index_once)
+    patch.setattr(indexing, "index_all", index_once)
 
 
 def leave_out_the_last_unresolved_link(patch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,7 @@ from octavo.features.publishing.sql.publications import ReadableLink
 from octavo.features.publishing.sql.rendered_notes import TextSource
 from octavo.features.publishing.sql.site_changes import ChangedFile
 from octavo.model.access.token import digest_of
+from octavo.model.files import plan
 from octavo.model.files.changeset import AttachImage, UpdateFile
 from octavo.store import Script, Transaction
 from octavo.store.queries.signing_keys import keys_of
@@ -190,7 +191,7 @@ def follow_one_by_one(patch: pytest.MonkeyPatch) -> None:
 
 def overlook_restored_notes(patch: pytest.MonkeyPatch) -> None:
     """An earlier text that is restored at another path moves nothing."""
-    patch.setattr(folder_links, "_MOVING", (UpdateFile, AttachImage))
+    patch.setattr(plan, "_MOVING", (UpdateFile, AttachImage))
 
 
 def revoke_in_memory(patch: pytest.MonkeyPatch) -> None:

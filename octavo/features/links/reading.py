@@ -3,12 +3,10 @@
 import trio
 from octavo_rules.identity import WorkspaceId
 
-from octavo.actors.jobs.indexing import CATCH_UP_SECONDS, index_all
+from octavo.actors.jobs import indexing
 from octavo.features.links.sql.link_view import LinksOutdated
 from octavo.store import Script, Store, StoreUnavailable
-from octavo.store.queries.index_backlog import (
-    LINKS,
-)
+from octavo.store.queries.index_backlog import LINKS
 from octavo.store.transaction import T
 
 
@@ -18,14 +16,14 @@ async def read_links(store: Store, workspace_id: WorkspaceId, query: Script[T]) 
     The query sees all links at the position that it reads at. Raises `StoreUnavailable`, also when
     the updates take longer than `CATCH_UP_SECONDS`. What was indexed until then remains.
     """
-    deadline = trio.current_time() + CATCH_UP_SECONDS
+    deadline = trio.current_time() + indexing.CATCH_UP_SECONDS
     while True:
         try:
             return await store.read_much(query)
         except LinksOutdated:
             pass
         with trio.move_on_at(deadline) as updating:
-            await index_all(store, LINKS, [workspace_id])
+            await indexing.index_all(store, LINKS, [workspace_id])
         if updating.cancelled_caught:
             raise StoreUnavailable(
                 "The links of the workspace are still being indexed; try again soon."
