@@ -84,7 +84,7 @@ class Attempts:
 
         For a published link, it is the digest of the token.
 
-        Raises as `admit_client`.
+        Raises the same errors as `admit_client`.
         """
         rate = self._rates[route].account
         if rate is not None:

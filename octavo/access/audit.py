@@ -102,7 +102,8 @@ class Audit:
         """Run a script that changes something, and record it in the same transaction.
 
         ``entries`` is the entry, or returns those of the result of the script. When the script
-        raises, nothing is changed or recorded. Raises and is cancelled as `Store.write`.
+        raises, nothing is changed or recorded. Raises the same errors as `Store.write`, and is
+        cancelled like it.
         """
 
         async def change_and_record(transaction: Transaction) -> tuple[T, tuple[AuditEntry, ...]]:

@@ -4,7 +4,7 @@ Each hash takes its memory (64 MiB by default) and its time, even for unauthenti
 Therefore few run concurrently, few wait, and further callers are refused. Callers who have proved
 before who they are have places in the queue that strangers can't take, few for each account. They
 go before strangers who wait, and their accounts have the turns in rotation. Hashes run in processes
-of the lowest priority: they take the processor time that everything else leaves.
+of the lowest priority, so that they delay nothing else.
 """
 
 import math
@@ -31,7 +31,7 @@ MAX_MEMORY = 1024 * 1024 * 1024
 """The address space of a worker process, in bytes: a hash takes 64 MiB, and the stacks of threads
 and their arenas a multiple of that, most of which is never used."""
 HASH_SECONDS = 45.0
-"""Seconds that a hash may take: it has the time that everything else leaves."""
+"""Seconds that a hash may take. Workers run at low priority; allow for a busy machine."""
 _SHORTEST_RETRY, _LONGEST_RETRY = 2, 60
 _STRANGERS = ""
 """Who holds the turns of all strangers."""
@@ -147,7 +147,8 @@ class Passwords:
 
         For an account that does not exist, ``encoded`` is None: the result is False, after the same
         time. ``known``: the account as which the caller has proved itself before. ``placed``:
-        whether the caller has a `place`. Raises and is cancelled as `hash`.
+        whether the caller has a `place`. Raises the same errors as `hash`, and is cancelled like
+        it.
         """
         form = hashed_form(password)
         if form is None:
@@ -180,7 +181,7 @@ class Passwords:
         """Take a place among those who wait, for one `verify`.
 
         So the attempt can be counted, and the hash looked up, before the password is verified: no
-        other caller takes the place meanwhile. Raises as `require_room`.
+        other caller takes the place meanwhile. Raises the same errors as `require_room`.
         """
         self.require_room(known=known)
         self.in_use += 1

@@ -71,7 +71,8 @@ class AccountRemoval:
     async def remove_by_operator(self, account_id: AccountId, *, client: str | None) -> None:
         """Remove an account, and store its id and the time.
 
-        ``client`` is the address of the operator's service. Raises and is cancelled as `remove`.
+        ``client`` is the address of the operator's service. Raises the same errors as `remove`, and
+        is cancelled like it.
         """
         now = milliseconds(self._now())
         script = account_removal.remove(account_id, tombstone=now)

@@ -13,7 +13,7 @@ MAX_MEMORY = 512 * 1024 * 1024
 MAX_SECONDS = 300
 """Processor time of one task; a slice of notes takes a fraction of a second, one of images some."""
 WAIT_SECONDS = 1800.0
-"""Seconds after which a worker is given up: it has the time that everything else leaves."""
+"""Seconds after which a worker is given up. It runs at low priority; allow for a busy machine."""
 MOST_WORKERS = 4
 
 P = ParamSpec("P")

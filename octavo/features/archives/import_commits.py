@@ -221,7 +221,7 @@ class ImportCommits:
         """Store the images of a changeset, as uploads that it can attach."""
         size = sum(each.size for each in images)
         await self._services.storage.require(self._import.workspace_id, size)
-        # Whether others have the same images must not decide.
+        # Blobs that others stored already are charged: otherwise the total would reveal them.
         await self._services.writer.require_writes()
         digests = [each.digest for each in images]
         stored = await self._services.store.read(uploads.stored_digests(digests))

@@ -16,7 +16,7 @@ MAX_MEMORY = 512 * 1024 * 1024
 MAX_SECONDS = 30
 """Processor time that the work on one image may take."""
 WAIT_SECONDS = 120.0
-"""Seconds after which a worker is given up: it has the time that everything else leaves."""
+"""Seconds after which a worker is given up. It runs at low priority; allow for a busy machine."""
 MOST_WORKERS = 4
 
 P = ParamSpec("P")
@@ -31,7 +31,7 @@ class RunImageTask(Protocol):
     ) -> Awaitable[T]:
         """Return the result of ``function`` for ``arguments``.
 
-        Raises as `octavo.workers.WorkerPool.run`.
+        Raises the same errors as `octavo.workers.WorkerPool.run`.
         """
 
 

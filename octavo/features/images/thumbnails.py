@@ -66,7 +66,7 @@ class Thumbnails:
     async def without_metadata(self, image: BlobKey) -> ImageVariant:
         """Return a copy of an image without what identifies people and places.
 
-        It is the image itself if that has nothing of it. Raises as `get`.
+        It is the image itself if that has nothing of it. Raises the same errors as `get`.
         """
         return await self.get(image, CLEANED)
 

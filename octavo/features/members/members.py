@@ -75,8 +75,8 @@ class Members:
     ) -> None:
         """End a membership on behalf of ``actor``, who may be the one that leaves.
 
-        ``client`` is the address of the actor. Raises as `change`. If cancelled, the membership may
-        have ended.
+        ``client`` is the address of the actor. Raises the same errors as `change`. If cancelled,
+        the membership may have ended.
         """
         now = milliseconds(self._now())
         entry = self._audit.entry(

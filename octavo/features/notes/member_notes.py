@@ -136,7 +136,7 @@ class MemberNotes:
     async def title(self, workspace_id: WorkspaceId, file_id: FileId) -> str:
         """Return the title of a live note; '' for none, or without the note.
 
-        Raises as `open_note` does.
+        Raises the same errors as `open_note`.
         """
         found = await self._rendered(workspace_id, file_id)
         return "" if found is None else found.note.title

@@ -110,7 +110,7 @@ class Authorization:
     async def deny(self, parameters: Mapping[str, str]) -> str:
         """Return the address by which the program learns that the person refused.
 
-        Raises as `read`.
+        Raises the same errors as `read`.
         """
         request = await self.read(parameters)
         refused = {"error": "access_denied", "error_description": "The person refused."}

@@ -70,7 +70,7 @@ class ShownImages:
             image: a live one of ``site``.
             note: the id of the note; None for any note of the link.
 
-        Raises as `Renderings.get`, but for `TextGone`.
+        Raises the same errors as `Renderings.get`, except `TextGone`.
         """
         target = link.link.target
         if note is not None:

@@ -34,7 +34,7 @@ MAX_MEMORY = 512 * 1024 * 1024
 MAX_SECONDS = 8
 """Processor time that rendering one note may take."""
 WAIT_SECONDS = 25.0
-"""Seconds after which a worker is given up: it has the time that everything else leaves."""
+"""Seconds after which a worker is given up. It runs at low priority; allow for a busy machine."""
 MOST_WORKERS = 4
 BETWEEN_SECONDS = 1 / 60
 """Seconds between the starts of two renderings for one workspace.
@@ -75,7 +75,10 @@ class RunRendering(Protocol):
     def __call__(
         self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs
     ) -> Awaitable[T]:
-        """Return the result of ``function`` for ``arguments``. Raises as `WorkerPool.run`."""
+        """Return the result of ``function`` for ``arguments``.
+
+        Raises the same errors as `WorkerPool.run`.
+        """
 
 
 def render_workers() -> WorkerPool:

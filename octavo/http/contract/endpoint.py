@@ -231,7 +231,7 @@ class Endpoint:
     ) -> object:
         """Serve ``call`` for a caller in this process; return what the handler returns.
 
-        Raises and is cancelled as `respond`.
+        Raises the same errors as `respond`, and is cancelled like it.
         """
         try:
             return await self._serve(call, values, receive, exchange)

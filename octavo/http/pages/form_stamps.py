@@ -47,6 +47,6 @@ class FormStamps:
         return signed_stamp(stamp, self._secret)
 
     async def read(self, text: str) -> FormStamp | None:
-        """Return a valid stamp; None for anything else. Raises as `load`."""
+        """Return a valid stamp; None for anything else. Raises the same errors as `load`."""
         now = milliseconds(self._now())
         return valid_stamp(text, await self.load(), now, self._session_seconds)

@@ -178,9 +178,9 @@ class SentForm:
     async def read(self, reservation: Reservation, *, large: bool) -> Form:
         """Return the form, whose memory is reserved. A ``large`` one has time while it progresses.
 
-        Raises as `octavo.http.contract.bodies.BodyKind.read`, with `FormUnreadable` for
-        `InvalidRequest` and for a form that does not arrive completely, and `ServerBusy` without
-        memory.
+        Raises the same errors as `octavo.http.contract.bodies.BodyKind.read`, with `FormUnreadable`
+        for `InvalidRequest` and for a form that does not arrive completely, and `ServerBusy`
+        without memory.
         """
         try:
             if not large:

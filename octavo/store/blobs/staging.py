@@ -75,7 +75,7 @@ class StagedFile:
     async def finish(self) -> Digest:
         """Write what is in memory, make the file durable, and return the digest of its bytes.
 
-        Raises and is cancelled as `write`.
+        Raises the same errors as `write`, and is cancelled like it.
         """
         await self._flush(durable=True)
         return Digest(self._hash.hexdigest())

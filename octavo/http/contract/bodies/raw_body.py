@@ -34,7 +34,8 @@ class RawBody:
     async def read(self, headers: Headers, receive: Receive) -> BodyStream:
         """Return the stream of the body.
 
-        Raises as `BodyKind.read`; the stream raises the errors that depend on the bytes.
+        Raises the same errors as `BodyKind.read`; the stream raises the errors that depend on the
+        bytes.
         """
         declared, length = body_head(headers, self.limit)
         media_type = parse_media_type(declared or b"")
